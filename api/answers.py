@@ -9,9 +9,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 
+class JsonAnswer(Response):
+    """An answer of plain values as JSON, which keeps them until its messages are translated (`api.languages`)."""
+
+    def __init__(self, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        """Dates become ISO text, UUIDs text."""
+        super().__init__(orjson.dumps(value), status, headers, media_type="application/json")
+        self.value = value
+
+
 def json_of(value: Any, status: int = 200) -> Response:
-    """Return plain values as a JSON answer; dates as ISO text, UUIDs as text."""
-    return Response(orjson.dumps(value), status, media_type="application/json")
+    """Return plain values as a JSON answer."""
+    return JsonAnswer(value, status)
 
 
 def json_text(text: str) -> Response:

@@ -20,6 +20,7 @@ from api.parameters import Limit, Offset, instant
 from api.reading import read
 from schemas import texts
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
+from schemas.messages import Message
 from schemas.models import checked
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
@@ -38,12 +39,12 @@ def _bound(value: str, of_day: time) -> datetime:
     try:
         return datetime.combine(date.fromisoformat(value), of_day, UTC)
     except ValueError:
-        raise Unfit("invalid_format", "Send a day as YYYY-MM-DD, or an RFC 3339 instant.") from None
+        raise Unfit("invalid_format", Message("Send a day as YYYY-MM-DD, or an RFC 3339 instant.")) from None
 
 
 def _one_of(value: str, codes: Sequence[str]) -> str:
     if value not in codes:
-        raise Unfit("not_in_vocabulary", f"This parameter is one of: {', '.join(codes)}.")
+        raise Unfit("not_in_vocabulary", Message("This parameter is one of: {codes}.", codes=", ".join(codes)))
     return value
 
 

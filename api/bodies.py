@@ -17,6 +17,7 @@ from starlette.requests import Request
 from api.errors import InvalidBody, TooLarge
 from schemas import texts
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.technical_file_form import visible
 
@@ -74,13 +75,15 @@ def _parsed(body: bytes) -> Any:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise unreadable(f"The body is no valid JSON (RFC 8259) at {where}: {error.msg}.") from None
+        raise unreadable(
+            Message("The body is no valid JSON (RFC 8259) at {where}: {why}.", where=where, why=error.msg)
+        ) from None
     try:
         orjson.dumps(
             value
         )  # its limit is 254 levels: a value below it can be quoted in a refusal without recursing too deep
     except orjson.JSONEncodeError:
-        raise unreadable("The body is nested more deeply than any field of the contract.") from None
+        raise unreadable(Message("The body is nested more deeply than any field of the contract.")) from None
     return value
 
 
@@ -97,7 +100,9 @@ async def upload(request: Request, filename: str | None) -> Upload:
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         return await _multipart(request)
     if not filename:
-        raise _missing("filename", "A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
+        raise _missing(
+            "filename", Message("A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
+        )
     data = b"".join([chunk async for chunk in limited(request, MAX_IMPORT_BYTES)])
     return Upload(data, _named(filename), {})
 
@@ -117,10 +122,10 @@ async def _multipart(request: Request) -> Upload:
     try:
         form = await parser.parse()
     except MultiPartException as error:
-        raise unreadable(f"The body is no valid multipart/form-data: {error.message}") from None
+        raise unreadable(Message("The body is no valid multipart/form-data: {why}", why=error.message)) from None
     try:
         if not parser.closed:
-            raise unreadable("The multipart body ends before its closing boundary.")
+            raise unreadable(Message("The multipart body ends before its closing boundary."))
         return await _sent(form)
     finally:
         await form.close()
@@ -128,12 +133,12 @@ async def _multipart(request: Request) -> Upload:
 
 async def _sent(form: FormData) -> Upload:
     names = [name for name, _ in form.multi_items()]
-    refuse_unknown(names, IMPORT_PARTS, "part")
+    refuse_unknown(names, IMPORT_PARTS, Message("part"))
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise unreadable(f"The body has two parts named {shown(twice)}; send each once.", twice)
+        raise unreadable(Message("The body has two parts named {name}; send each once.", name=shown(twice)), twice)
     file = form.get("file")
     if not isinstance(file, UploadFile):
-        raise _missing("file", "A multipart body needs a part named file, with a filename.")
+        raise _missing("file", Message("A multipart body needs a part named file, with a filename."))
     if (file.size or 0) > MAX_IMPORT_BYTES:
         raise TooLarge(MAX_IMPORT_BYTES)
     fields = {name: value for name, value in form.items() if isinstance(value, str)}
@@ -142,14 +147,20 @@ async def _sent(form: FormData) -> Upload:
 
 def _named(filename: str) -> str:
     if texts.control_in(filename) or len(filename) > 255:
-        raise unreadable("The file name is at most 255 characters, without control characters.", "filename")
+        raise unreadable(Message("The file name is at most 255 characters, without control characters."), "filename")
     return visible(texts.code(filename))
 
 
-def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> None:
+def refuse_unknown(names: Iterable[str], known: Sequence[str], what: Message) -> None:
     """Refuse a part or a parameter that an import does not have: the sender expects an effect of it."""
     issues = [
-        Issue("unknown_field", f"An import has no {what} {shown(name)}; it has {', '.join(known)}.", name)
+        Issue(
+            "unknown_field",
+            Message(
+                "An import has no {what} {name}; it has {known}.", what=what, name=shown(name), known=", ".join(known)
+            ),
+            name,
+        )
         for name in dict.fromkeys(names)
         if name not in known
     ]
@@ -157,10 +168,10 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], what: str) -> Non
         raise InvalidBody(issues)
 
 
-def unreadable(message: str, field: str | None = None) -> InvalidBody:
+def unreadable(message: Message, field: str | None = None) -> InvalidBody:
     """Return the refusal of a body or parameter that is malformed."""
     return InvalidBody([Issue("invalid_format", message, field)])
 
 
-def _missing(field: str, message: str) -> InvalidBody:
+def _missing(field: str, message: Message) -> InvalidBody:
     return InvalidBody([Issue("required", message, field)])

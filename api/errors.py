@@ -24,12 +24,13 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
-import orjson
 from starlette.responses import Response
 
+from api.answers import JsonAnswer
 from schemas.bounds import listed
 from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
+from schemas.messages import Message
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 """Headers of every answer about a token (RFC 6749, section 5.1)."""
@@ -56,7 +57,7 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
     def response(self, correlation_id: str) -> Response:
         """Return the answer, with the status of the code or of the class."""
         status = self.status or ERROR_CODES[self.code].status
-        return Response(orjson.dumps(self.body(correlation_id)), status, self.headers, media_type="application/json")
+        return JsonAnswer(self.body(correlation_id), status, self.headers)
 
     def body(self, correlation_id: str) -> dict[str, Any]:
         """Return the error body of the contract, with `message` added to it."""
@@ -85,7 +86,10 @@ class Forbidden(Refused):
 
     def __init__(self, scope: str) -> None:
         """`scope` is the missing one."""
-        super().__init__("insufficient_scope", f"This operation needs the scope {scope}, which the credential lacks.")
+        super().__init__(
+            "insufficient_scope",
+            Message("This operation needs the scope {scope}, which the credential lacks.", scope=scope),
+        )
 
 
 class OverPlan(Refused):
@@ -93,7 +97,12 @@ class OverPlan(Refused):
 
     def __init__(self, *, limit: int, held: int, new: int, message: str | None = None) -> None:
         """`new` counts distinct new codes of the whole body or file; a `message` describes the three instead."""
-        message = message or f"The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones."
+        message = message or Message(
+            "The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones.",
+            limit=limit,
+            held=held,
+            new=new,
+        )
         issue = {"code": "plan_limit_reached", "limit": limit, "held": held, "new": new, "message": message}
         super().__init__("plan_limit_reached", message, details=[issue])
 
@@ -103,7 +112,7 @@ class WithoutAuditLog(Refused):
 
     def __init__(self) -> None:
         """Nothing is counted here, so that no limits are reported."""
-        message = "The plan of this company does not include the audit log; the enterprise plan does."
+        message = Message("The plan of this company does not include the audit log; the enterprise plan does.")
         super().__init__("plan_limit_reached", message, details=[{"code": "plan_limit_reached", "message": message}])
 
 
@@ -131,7 +140,9 @@ class WrongMethod(Refused):
     def __init__(self, allowed: Sequence[str]) -> None:
         """`allowed` are all methods of the path."""
         methods = ", ".join(allowed)
-        super().__init__("not_found", f"This path takes {methods}.", headers={"Allow": methods})
+        super().__init__(
+            "not_found", Message("This path takes {methods}.", methods=methods), headers={"Allow": methods}
+        )
 
 
 class InvalidBody(Refused):
@@ -153,7 +164,7 @@ class TooLarge(Refused):
 
     def __init__(self, limit: int) -> None:
         """`limit` in bytes."""
-        super().__init__("payload_too_large", f"At most {limit} bytes are taken here.")
+        super().__init__("payload_too_large", Message("At most {limit} bytes are taken here.", limit=limit))
 
 
 class RateLimited(Refused):
@@ -200,7 +211,7 @@ class Stopping(Refused):
 
     def __init__(self) -> None:
         """Another process, or this one started again, answers in a few seconds."""
-        message = (
+        message = Message(
             "The service is being stopped and did not finish this request; send it again, a write with the same "
             "Idempotency-Key."
         )

@@ -24,6 +24,7 @@ from api.service import service_of
 from api.uploads import FileForm, judged
 from api.writing import answer
 from pipelines.writing import quota
+from schemas.messages import Message
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as
 from schemas.technical_files import MEDIA_TYPES, TYPES
@@ -109,7 +110,9 @@ async def post_file(request: Request, key: Writer, sku_id: RecordId, dry_run: Dr
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await service_of(request).objects.put_stream(key_of(key.company_id, file_id), form.file())
     except TimeoutError:
-        raise unreadable(f"The body did not arrive within {_SLOWEST_SECONDS:.0f} seconds.") from None
+        raise unreadable(
+            Message("The body did not arrive within {seconds} seconds.", seconds=f"{_SLOWEST_SECONDS:.0f}")
+        ) from None
     return await _settled(request, key, sku_id, file_id, form, dry_run=dry_run)
 
 

@@ -19,7 +19,7 @@ from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
-from api.languages import spoken
+from api.languages import asked_for, spoken
 from api.launching import Launch
 from api.origin import origin_of
 from api.parameters import (
@@ -44,6 +44,7 @@ from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import orders
 from schemas import report, texts
 from schemas.issues import Issue
+from schemas.messages import ORIGINAL, Message
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.access.keys import Key
@@ -106,7 +107,7 @@ async def post_import(
     parameters and parts are refused.
     """
     file = await upload(request, filename)
-    refuse_unknown(request.query_params, _PARAMETERS, "parameter")
+    refuse_unknown(request.query_params, _PARAMETERS, Message("parameter"))
     asked = await run_in_threadpool(_asked, request, key, file, _Sent(dry_run or [], mapping or [], mapping_name or []))
     if isinstance(asked, Response):
         return asked
@@ -201,7 +202,7 @@ def _mapping(file: Upload, sent: _Sent) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         mapping = None
     if not isinstance(mapping, dict):
-        sentence = 'The mapping is no JSON object; send for example {"columns": {"sku_code": "A"}}.'
+        sentence = Message('The mapping is no JSON object; send for example {{"columns": {{"sku_code": "A"}}}}.')
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping")])
     return mapping
 
@@ -213,7 +214,7 @@ def _mapping_name(file: Upload, sent: _Sent) -> str | None:
         return None
     name = texts.code(given)
     if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
-        sentence = f"A mapping_name has 1 to {MAX_MAPPING_NAME} characters and no control character."
+        sentence = Message("A mapping_name has 1 to {most} characters and no control character.", most=MAX_MAPPING_NAME)
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return name
 
@@ -223,7 +224,9 @@ def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
     with service_of(request).writes.company(key.company_id) as conn:
         mapping = mappings.recall(conn, key.company_id, name)
     if mapping is None:
-        sentence = f"No mapping is kept under {shown(name)}; send the mapping itself beside the name once."
+        sentence = Message(
+            "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
+        )
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return mapping
 
@@ -240,7 +243,8 @@ async def get_import(
     request: Request, presented: Presented, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
-    (answer,) = await read(request, presented, polled(limit, offset), {"import_id": import_id})
+    query = polled(limit, offset, with_templates=asked_for(request) != ORIGINAL)
+    answer, *templates = await read(request, presented, query, {"import_id": import_id})
     if answer is None:
         raise NotFound
-    return spoken(request, json_text(answer))
+    return spoken(request, json_text(answer), *map(orjson.loads, templates))

@@ -1,19 +1,21 @@
-"""Chooses the language of an answer by the caller's request, and translates the answer's sentences.
+"""Chooses the language of an answer by the caller's request, and translates the answer's messages.
 
-Only sentences change (`message` of errors and issues, `reason` of skipped lines): codes, fields and numbers are for
-programs. `schemas.sentences` has the translations.
+Only messages change (`message` of errors and issues, `reason` of skipped lines): codes, fields and numbers are for
+programs. `schemas.messages` has the translations.
 """
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.answers import JsonAnswer
 from schemas.labels import LANGUAGES
-from schemas.sentences import ORIGINAL, told
+from schemas.messages import ORIGINAL, stored, translate
 
 _QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*")
 
@@ -55,33 +57,40 @@ def asked_for(request: Request) -> str:
     return preferred(",".join(headers)) if headers else ORIGINAL
 
 
-def spoken(request: Request, answer: Response) -> Response:
-    """Return a JSON answer with its sentences in the caller's language, and the headers that declare it."""
+def spoken(request: Request, answer: Response, templates: Mapping[str, str] = MappingProxyType({})) -> Response:
+    """Return a JSON answer with its messages in the caller's language, and the headers that declare it.
+
+    `templates` are what is stored beside the English messages of an answer that the database has written.
+    """
     lang = asked_for(request)
     if lang != ORIGINAL:
-        answer.body = orjson.dumps(_retold(orjson.loads(answer.body), lang))
+        value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
+        answer.body = orjson.dumps(in_language(value, lang, templates))
         answer.headers["Content-Length"] = str(len(answer.body))
     answer.headers["Content-Language"] = lang
     answer.headers.add_vary_header("Accept-Language")
     return answer
 
 
-def _retold(value: Any, lang: str) -> Any:
+def in_language(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
+    """Return the plain values of an answer with their messages in a language; `templates` as in `spoken`."""
     match value:
         case Mapping():
             return {
-                name: told(held, lang) if _is_sentence(name, held, value) else _retold(held, lang)
+                name: translate(stored(held, templates), lang)
+                if _is_message(name, held, value)
+                else in_language(held, lang, templates)
                 for name, held in value.items()
             }
-        case list():
-            return [_retold(held, lang) for held in value]
+        case list() | tuple():
+            return [in_language(held, lang, templates) for held in value]
     return value
 
 
-def _is_sentence(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
-    """Return whether a member is the sentence of an error, an issue, a skipped line or an unread sheet."""
+def _is_message(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
+    """Return whether a member is the message of an error, an issue or a question, or a line's or sheet's reason."""
     if not isinstance(held, str):
         return False
-    return (name == "message" and ("code" in beside or "error" in beside)) or (
-        name == "reason" and ("line" in beside or "sheet" in beside)
-    )
+    if name == "message":
+        return not beside.keys().isdisjoint(("code", "error", "could_be"))
+    return name == "reason" and ("line" in beside or "sheet" in beside)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from api.errors import InvalidBody
 from schemas import texts
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.models import checked
 from schemas.normalise import Unfit
 
@@ -33,7 +34,7 @@ _TRUTHS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 def _clamped(value: str, least: int, most: int) -> int:
     if not _INTEGER.fullmatch(value):
-        raise Unfit("invalid_type", "This parameter is an integer.")
+        raise Unfit("invalid_type", Message("This parameter is an integer."))
     return min(max(int(value), least), most)
 
 
@@ -44,7 +45,7 @@ def instant(value: str) -> datetime:
             return datetime.fromisoformat(value.upper())
         except ValueError:
             pass  # the form of an instant, but no real date or time
-    raise Unfit("invalid_format", "Send an RFC 3339 instant with Z or an offset, and write its + as %2B.")
+    raise Unfit("invalid_format", Message("Send an RFC 3339 instant with Z or an offset, and write its + as %2B."))
 
 
 def _codes(values: Sequence[str]) -> list[str]:
@@ -57,14 +58,14 @@ def _codes(values: Sequence[str]) -> list[str]:
 def truth(values: Sequence[str]) -> bool:
     """Return the one truth that all values say; raise `Unfit`."""
     if not _TRUTHS.keys() >= set(values):
-        raise Unfit("invalid_format", "This parameter is true, false, 1 or 0.")
+        raise Unfit("invalid_format", Message("This parameter is true, false, 1 or 0."))
     return sent_once([_TRUTHS[value] for value in values])
 
 
 def sent_once(values: Sequence[T]) -> T:
     """Return the one value that is sent, however often; two different values are refused as ambiguous."""
     if any(value != values[0] for value in values):
-        raise Unfit("invalid_format", "This parameter is given twice with different values; send it once.")
+        raise Unfit("invalid_format", Message("This parameter is given twice with different values; send it once."))
     return values[0]
 
 
@@ -170,7 +171,7 @@ def idempotency_key(request: Request) -> str | None:
         return None
     characters = len(values[0].encode("latin-1").decode("utf-8", "replace"))
     if len(values) > 1 or not 1 <= characters <= MAX_IDEMPOTENCY_KEY:
-        sentence = f"Send one Idempotency-Key of 1 to {MAX_IDEMPOTENCY_KEY} characters, or none."
+        sentence = Message("Send one Idempotency-Key of 1 to {most} characters, or none.", most=MAX_IDEMPOTENCY_KEY)
         raise InvalidBody([Issue("out_of_range", sentence, "Idempotency-Key")])
     return values[0]
 

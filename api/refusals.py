@@ -18,6 +18,7 @@ from api.bodies import unreadable
 from api.errors import Fault, InvalidBody, NotFound, Refused, TokenRefused, WrongMethod
 from api.languages import spoken
 from api.pages.refusals import for_people
+from schemas.messages import message_of
 from schemas.models import issue_of
 
 
@@ -66,7 +67,7 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 405:
             return _answer(request, WrongMethod(allowed(request.app, request.url.path) or _of_routes(request)))
         case 400:
-            return _answer(request, unreadable(str(error.detail)))
+            return _answer(request, unreadable(message_of(error.detail)))
     return _answer(request, Fault())
 
 

@@ -23,6 +23,7 @@ from pipelines.writing import present
 from pipelines.writing.records import RowResult, write_records
 from schemas import texts
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from schemas.sku import SkuPatch
@@ -149,7 +150,9 @@ def _record(body: Any, code: str | None) -> SkuPatch:
     if code is not None and texts.code(code) == record["sku_code"]:
         record["sku_code"] = code  # stored before codes had one form, and addressed by its id
     if code not in (None, record["sku_code"]):
-        sentence = f"This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus."
+        sentence = Message(
+            "This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus.", code=code
+        )
         raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
     return record
 

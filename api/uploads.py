@@ -21,6 +21,7 @@ from api.read_apart import Door, read_apart
 from api.service import service_of
 from pipelines.sandbox.orders import judging
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields
 from schemas.technical_files import MAX_FILE_BYTES, MediaType
@@ -77,7 +78,7 @@ class FileForm:
             try:
                 parser.write(chunk)
             except FormParserError as error:
-                raise unreadable(f"The body is no valid multipart/form-data: {error}") from None
+                raise unreadable(Message("The body is no valid multipart/form-data: {why}", why=error)) from None
             pieces, self._pending = self._pending, []
             for piece in pieces:
                 yield piece
@@ -86,7 +87,7 @@ class FileForm:
     def _parser(self) -> MultipartParser:
         kind, options = parse_options_header(self._request.headers.get("content-type"))
         if kind != b"multipart/form-data" or not options.get(b"boundary"):
-            raise unreadable("Send multipart/form-data with its boundary: a part file, and a field type.")
+            raise unreadable(Message("Send multipart/form-data with its boundary: a part file, and a field type."))
         try:
             return MultipartParser(
                 options[b"boundary"],
@@ -101,7 +102,7 @@ class FileForm:
                 },
             )
         except FormParserError as error:
-            raise unreadable(f"The body is no valid multipart/form-data: {error}") from None
+            raise unreadable(Message("The body is no valid multipart/form-data: {why}", why=error)) from None
 
     def _on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header_name += data[start:end]
@@ -117,13 +118,16 @@ class FileForm:
         _, options = parse_options_header(self._headers.get("content-disposition"))
         content_type, self._headers = self._headers.get("content-type", ""), {}
         if b"name" not in options:
-            raise unreadable("Each part of the body needs a Content-Disposition with a name.")
+            raise unreadable(Message("Each part of the body needs a Content-Disposition with a name."))
         name = _text(options[b"name"])
         if self._answering and b"filename" not in options and name not in FIELDS:
             self._begin_beside(name)
             return
         if name in self._texts or (name == "file" and self._file_seen) or len(self._texts) == _MOST_PARTS:
-            raise unreadable(f"The body has two parts named {shown(name)}, or too many parts; send each once.", name)
+            raise unreadable(
+                Message("The body has two parts named {name}, or too many parts; send each once.", name=shown(name)),
+                name,
+            )
         if b"filename" in options:
             self._begin_file(name, _text(options[b"filename"]), content_type)
         else:
@@ -131,13 +135,15 @@ class FileForm:
 
     def _begin_beside(self, name: str) -> None:
         if len(self._beside) == _MOST_BESIDE:
-            raise unreadable(f"The body has more than {_MOST_BESIDE} fields; send fewer.")
+            raise unreadable(Message("The body has more than {most} fields; send fewer.", most=_MOST_BESIDE))
         self._field = bytearray()
         self._beside.append((name, self._field))
 
     def _begin_file(self, name: str, filename: str, content_type: str) -> None:
         if name != "file":
-            raise InvalidBody([Issue("unknown_field", "The file is the part named file; no other is taken.", name)])
+            raise InvalidBody(
+                [Issue("unknown_field", Message("The file is the part named file; no other is taken."), name)]
+            )
         self._field, self._file_seen = None, True
         try:
             self.filename, self.declared = own_name(filename), declared(content_type)
@@ -162,7 +168,9 @@ class FileForm:
         else:
             self._field += piece
             if len(self._field) > _MOST_FIELD_BYTES:
-                raise InvalidBody([Issue("too_long", f"A text field has at most {_MOST_FIELD_BYTES} bytes.")])
+                raise InvalidBody(
+                    [Issue("too_long", Message("A text field has at most {most} bytes.", most=_MOST_FIELD_BYTES))]
+                )
 
     def _on_part_end(self) -> None:
         self._field = None
@@ -172,20 +180,20 @@ class FileForm:
 
     def _finish(self) -> None:
         if not self._closed:
-            raise unreadable("The multipart body ends before its closing boundary.")
+            raise unreadable(Message("The multipart body ends before its closing boundary."))
         if self._fault is not None:
             raise self._fault
         issues: list[Issue] = []
         if not self._file_seen:
-            issues.append(Issue("required", "The body needs a part named file, with a filename.", "file"))
+            issues.append(Issue("required", Message("The body needs a part named file, with a filename."), "file"))
         elif self.size_bytes == 0:
-            issues.append(Issue("too_short", "The file has no bytes; send the document itself.", "file"))
+            issues.append(Issue("too_short", Message("The file has no bytes; send the document itself."), "file"))
         texts = {}
         for name, data in self._texts.items():
             try:
                 texts[name] = data.decode()
             except UnicodeDecodeError:
-                issues.append(Issue("invalid_format", "The text is not in UTF-8.", name))
+                issues.append(Issue("invalid_format", Message("The text is not in UTF-8."), name))
         self.fields, faults = parse_fields(texts)
         issues += [fault for fault in faults if fault.field not in {issue.field for issue in issues}]
         if issues:

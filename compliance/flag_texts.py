@@ -11,12 +11,12 @@ from typing import Final
 
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
-from schemas.sentences import ORIGINAL, told
+from schemas.messages import ORIGINAL, Message, translate
 
 _DECIMAL: Final = re.compile(r"(?<=\d)_(?=\d)")
 """The character that replaces the decimal point in the key of a fact."""
 _REASON: Final = re.compile(
-    r"(?P<ban>.*?)(?:, (?P<when>(?:in force since|from) \d{4}-\d\d-\d\d))?(?:, if: (?P<facts>.*))?", re.DOTALL
+    r"(?P<ban>.*?)(?:, (?P<since>in force since|from) (?P<day>\d{4}-\d\d-\d\d))?(?:, if: (?P<facts>.*))?", re.DOTALL
 )
 """Splits a reason into its parts; reasons stored before 2026-11-22 have no date."""
 
@@ -46,14 +46,16 @@ def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
     if lang == ORIGINAL or found is None:
         return reason
     said = [_ban(code, found["ban"], rules, lang)]
-    if found["when"]:
-        said.append(told(found["when"], lang))
+    if found["day"]:
+        day = found["day"]
+        when = Message("from {day}", day=day) if found["since"] == "from" else Message("in force since {day}", day=day)
+        said.append(translate(when, lang))
     if found["facts"]:
-        facts = "; ".join(told(fact, lang) for fact in found["facts"].split(", "))
-        said.append(told(f"if: {facts}", lang))
+        facts = "; ".join(translate(fact, lang) for fact in found["facts"].split(", "))
+        said.append(translate(Message("if: {facts}", facts=facts), lang))
     return ", ".join(said)
 
 
 def _ban(code: str, text: str, rules: RuleSet, lang: str) -> str:
     ban = next((ban for ban in rules.bans if (ban.code, ban.flag_text) == (code, text)), None)
-    return (ban and ban.texts.get(lang)) or told(text, lang)
+    return (ban and ban.texts.get(lang)) or translate(text, lang)

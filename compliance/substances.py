@@ -11,6 +11,7 @@ from typing import Final
 
 from compliance.rule_rows import Limit
 from compliance.ruleset import RuleSet
+from schemas.messages import Message
 from schemas.sku import SubstanceEntry
 
 _LIMIT_OF: Final = {
@@ -60,7 +61,7 @@ def pfas_food_contact_prohibited(
     on: date,
     eu_codes: Collection[str],
     rules: RuleSet,
-) -> str | None:
+) -> Message | None:
     """Return the sentence that refuses a food-contact pack with PFAS for a market in the Union, or None.
 
     `pfas` are the entries of the SKU and of its components. Article 5(5) of Regulation (EU) 2025/40; refusing on a
@@ -76,14 +77,17 @@ def pfas_food_contact_prohibited(
         return None
     entry = next((entry for entry in above if _measured(entry, rules)), above[0])
     decided = (
-        f"the measured value of {entry['value']:g} {entry['unit']} reaches the limit"
+        Message("the measured value of {value} reaches the limit", value=f"{entry['value']:g} {entry['unit']}")
         if _measured(entry, rules)
-        else "the declaration says that PFAS are above the limit"
+        else Message("the declaration says that PFAS are above the limit")
     )
-    return (
-        f"Food-contact packaging with PFAS above the limit must not be placed on the Union market ({market}) since "
-        f"{limit.applies_from.isoformat()}, by Article 5(5) of Regulation (EU) 2025/40: {decided}. It can be held "
-        "when the pack has no food contact, PFAS are below the limit, or no market is in the European Union."
+    return Message(
+        "Food-contact packaging with PFAS above the limit must not be placed on the Union market ({market}) since "
+        "{since}, by Article 5(5) of Regulation (EU) 2025/40: {decided}. It can be held "
+        "when the pack has no food contact, PFAS are below the limit, or no market is in the European Union.",
+        market=market,
+        since=limit.applies_from.isoformat(),
+        decided=decided,
     )
 
 

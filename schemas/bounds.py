@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from schemas.issues import Issue, more
+from schemas.messages import Message
 
 MAX_COMPONENTS: Final = 500
 """Lines of one SKU's component graph, however it is sent."""
@@ -18,7 +19,7 @@ MAX_VALUES: Final = 100_000
 MAX_FAULTS: Final = 100
 """Faults that an answer lists one by one; an import's report lists all."""
 
-TOO_MANY_COMPONENTS: Final = f"A SKU has at most {MAX_COMPONENTS} components."
+TOO_MANY_COMPONENTS: Final = Message("A SKU has at most {most} components.", most=MAX_COMPONENTS)
 
 
 def too_large(body: object) -> Issue | None:
@@ -30,7 +31,7 @@ def too_large(body: object) -> Issue | None:
         held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         seen += len(held)
         if seen > MAX_VALUES:
-            return Issue("out_of_range", f"At most {MAX_VALUES} values are taken in one record.")
+            return Issue("out_of_range", Message("At most {most} values are taken in one record.", most=MAX_VALUES))
         waiting.extend(part for part in held if isinstance(part, dict | list))
     return None
 

@@ -7,6 +7,8 @@ answers (`invalid_body`, `not_found`, …) are in `schemas.errors`.
 from dataclasses import dataclass
 from typing import Final
 
+from schemas.messages import Message
+
 
 @dataclass(frozen=True, slots=True)
 class IssueCode:
@@ -271,7 +273,7 @@ class Issue:
     """
 
     code: str
-    message: str
+    message: Message
     field: str | None = None
     row: int | None = None
     count: int | None = None
@@ -289,4 +291,4 @@ class Issue:
 
 def more(count: int) -> Issue:
     """Return the entry after the listed faults: how many more there are."""
-    return Issue("more", f"There are {count} more.", count=count)
+    return Issue("more", Message("There are {count} more.", count=count), count=count)

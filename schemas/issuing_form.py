@@ -10,6 +10,7 @@ from typing import Final
 
 from schemas import normalise
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.technical_file_form import day
 
@@ -48,10 +49,16 @@ def parse(
     signed = {name: _text(sent, name, LONGEST["signatory"], issues) for name in SIGNATORY}
     issued_on, expires_on = (_day(sent, name, issues) for name in ("issued_on", "expires_on"))
     if issued_on and not drafted <= issued_on <= today:
-        sentence = f"The day of issue lies between {drafted}, when the draft was made, and {today}, which is today."
+        sentence = Message(
+            "The day of issue lies between {drafted}, when the draft was made, and {today}, which is today.",
+            drafted=drafted,
+            today=today,
+        )
         issues.append(Issue("out_of_range", sentence, "issued_on"))
     if expires_on and expires_on < today:
-        sentence = f"A declaration issued today cannot expire on {expires_on}; name a later day or none."
+        sentence = Message(
+            "A declaration issued today cannot expire on {day}; name a later day or none.", day=expires_on
+        )
         issues.append(Issue("out_of_range", sentence, "expires_on"))
     if issued_on is None and not any(issue.field == "issued_on" for issue in issues):
         issues.append(Issue("required", _NEEDED, "issued_on"))
@@ -60,7 +67,7 @@ def parse(
     return Issuing(points, issued_on=issued_on, expires_on=expires_on, **signed), []
 
 
-_NEEDED: Final = "A declaration cannot be issued without this; fill it in."
+_NEEDED: Final = Message("A declaration cannot be issued without this; fill it in.")
 
 
 def _text(sent: Mapping[str, str], name: str, longest: int, issues: list[Issue]) -> str:

@@ -29,6 +29,7 @@ from schemas import normalise, words
 from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, TOO_MANY_COMPONENTS, too_large
 from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue, more
+from schemas.messages import Message, message_of
 from schemas.sku import SkuPatch, VolumeRow
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
@@ -73,7 +74,7 @@ def _uuid(value: str) -> str:
     try:
         return str(UUID(value))
     except ValueError:
-        raise normalise.Unfit("invalid_format", f"{normalise.shown(value)} is no UUID.") from None
+        raise normalise.Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.shown(value))) from None
 
 
 def _ppm(value: object) -> object:
@@ -81,7 +82,7 @@ def _ppm(value: object) -> object:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise normalise.Unfit("invalid_type", 'Send a number of mg/kg, a text such as "<100", or null.')
+        raise normalise.Unfit("invalid_type", Message('Send a number of mg/kg, a text such as "<100", or null.'))
     if isinstance(value, str):
         return normalise.attested_ppm(value)
     return normalise.measured_ppm(value)
@@ -280,13 +281,13 @@ _CODES: Final = {
 
 
 _WANTED: Final = {
-    "model_type": "Send a JSON object.",
-    "list_type": "Send a JSON array.",
-    "string_type": "Send a text.",
-    "bool_type": "Send true or false.",
-    "float_type": "Send a number.",
-    "int_type": "Send a whole number.",
-    "int_from_float": "Send a whole number.",
+    "model_type": Message("Send a JSON object."),
+    "list_type": Message("Send a JSON array."),
+    "string_type": Message("Send a text."),
+    "bool_type": Message("Send true or false."),
+    "float_type": Message("Send a number."),
+    "int_type": Message("Send a whole number."),
+    "int_from_float": Message("Send a whole number."),
 }
 """What a value of the wrong type should have been, in the words of JSON instead of the library's."""
 
@@ -296,7 +297,7 @@ def issues_of(error: ValidationError, *, rows: bool = False) -> list[Issue]:
 
     With `rows` the body is an array, and each issue names its row and the path inside it.
     """
-    listed = error.errors(include_url=False, include_context=False)[:MAX_FAULTS]
+    listed = error.errors(include_url=False)[:MAX_FAULTS]
     hidden = error.error_count() - len(listed)
     return [*(issue_of(detail, rows=rows) for detail in listed), *([more(hidden)] if hidden else [])]
 
@@ -307,25 +308,65 @@ def issue_of(detail: Any, *, rows: bool = False) -> Issue:
     row = location[0] if rows and location else None
     field = path(location[1:] if rows else location)
     if detail["input"] is None and kind.endswith("_type") and field is not None:
-        return Issue("not_null", "This field cannot be cleared; send a value or leave it out.", field, row)
+        return Issue("not_null", Message("This field cannot be cleared; send a value or leave it out."), field, row)
     if kind in ISSUE_CODES:
-        return Issue(kind, detail["msg"], field, row)
+        return Issue(kind, detail.get("ctx", {}).get("sentence") or message_of(detail["msg"]), field, row)
     code = _CODES.get(kind, "invalid_type")
     return Issue(code, _sentence(code, detail), field, row)
 
 
-def _sentence(code: str, detail: Any) -> str:
+def _sentence(code: str, detail: Any) -> Message:
     match code:
         case "required":
-            return "This field must be there."
+            return Message("This field must be there.")
         case "unknown_field":
-            return "This field is not part of the contract; leave it out."
+            return Message("This field is not part of the contract; leave it out.")
         case "invalid_type" if detail["type"] in _WANTED:
             return _WANTED[detail["type"]]
         case "not_in_vocabulary":
-            return f"{normalise.shown(detail['input'])} is not allowed: {detail['msg']}."
+            shown = normalise.shown(detail["input"])
+            return Message("{value} is not allowed: {reason}.", value=shown, reason=_expected(detail["msg"]))
         case _:
-            return f"{detail['msg']}."
+            return _of_library(detail)
+
+
+def _expected(said: str) -> str:
+    """Return Pydantic's sentence about a value that is none of several codes, as a message where it is that."""
+    codes = said.removeprefix("Input should be ")
+    if codes == said:
+        return said
+    others, _, last = codes.rpartition(" or ")
+    return Message(
+        "Input should be {codes}", codes=Message("{others} or {last}", others=others, last=last) if others else codes
+    )
+
+
+def _of_library(detail: Any) -> Message:
+    """Return Pydantic's own sentence about a bound; one that is not known here has no translation."""
+    said, about = f"{detail['msg']}.", detail.get("ctx", {})
+    bound = detail["msg"].rpartition(" ")[2]
+    match detail["type"]:
+        case "greater_than_equal":
+            found = Message("Input should be greater than or equal to {bound}.", bound=bound)
+        case "less_than_equal":
+            found = Message("Input should be less than or equal to {bound}.", bound=bound)
+        case "finite_number":
+            found = Message("Input should be a finite number.")
+        case "too_long":
+            found = Message(
+                "List should have at most {most} items after validation, not {given}.",
+                most=about["max_length"],
+                given=about["actual_length"],
+            )
+        case "too_short":
+            found = Message(
+                "List should have at least {least} item after validation, not {given}.",
+                least=about["min_length"],
+                given=about["actual_length"],
+            )
+        case _:
+            return message_of(said)
+    return found if found == said else message_of(said)
 
 
 def path(location: tuple[int | str, ...]) -> str | None:

@@ -13,6 +13,7 @@ from stdnum import ean
 from stdnum.exceptions import ValidationError
 
 from schemas import texts
+from schemas.messages import Message
 from schemas.vocabularies import VOCABULARIES
 
 _GTIN_LENGTHS = (8, 12, 13, 14)
@@ -22,7 +23,7 @@ _SUBDIVISION = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 class Unfit(ValueError):  # noqa: N818  (it is a verdict on a value; callers turn it into an Issue)
     """The field cannot store the value."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: Message) -> None:
         """`code` is one of `schemas.issues.ISSUE_CODES`."""
         super().__init__(message)
         self.code, self.message = code, message
@@ -36,9 +37,14 @@ def text(value: str, *, min_length: int | None, max_length: int | None, is_code:
     if min_length is not None:
         value = value.strip()
         if len(value) < min_length:
-            raise Unfit("too_short", f"At least {min_length} character is needed besides white space.")
+            raise Unfit(
+                "too_short", Message("At least {least} character is needed besides white space.", least=min_length)
+            )
     if max_length is not None and len(value) > max_length:
-        raise Unfit("too_long", f"At most {max_length} characters are held; these are {len(value)}.")
+        raise Unfit(
+            "too_long",
+            Message("At most {most} characters are held; these are {given}.", most=max_length, given=len(value)),
+        )
     return value
 
 
@@ -46,14 +52,18 @@ def gtin(value: str) -> str:
     """Return a GTIN of 8, 12, 13 or 14 digits with a right check digit (GS1 General Specifications 7.9)."""
     digits = texts.code(value)
     if not (digits.isascii() and digits.isdigit() and len(digits) in _GTIN_LENGTHS):
-        raise Unfit("invalid_gtin", f"A GTIN has 8, 12, 13 or 14 digits; {shown(value)} has not.")
+        raise Unfit("invalid_gtin", Message("A GTIN has 8, 12, 13 or 14 digits; {value} has not.", value=shown(value)))
     try:
         ean.validate(digits.zfill(14))
     except ValidationError:
         right = digits[:-1] + ean.calc_check_digit(digits.zfill(14)[:-1])
         raise Unfit(
             "invalid_gtin",
-            f"The check digit of {digits} is wrong; if the other digits are right, it is {right}.",
+            Message(
+                "The check digit of {digits} is wrong; if the other digits are right, it is {right}.",
+                digits=digits,
+                right=right,
+            ),
         ) from None
     return digits
 
@@ -72,7 +82,10 @@ def market(value: str) -> str:
     if not known or (rest and not _SUBDIVISION.fullmatch(f"{country}-{rest}")):
         raise Unfit(
             "unknown_market",
-            f"{shown(value)} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).",
+            Message(
+                "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).",
+                value=shown(value),
+            ),
         )
     return f"{country}-{rest}" if rest else country
 
@@ -88,7 +101,10 @@ def code(value: str, vocabulary: str) -> str:
     """Return a code of a vocabulary, matched exactly; callers resolve words to codes first."""
     allowed = VOCABULARIES[vocabulary]
     if value not in allowed:
-        raise Unfit("not_in_vocabulary", f"{shown(value)} is not one of: {', '.join(allowed)}.")
+        raise Unfit(
+            "not_in_vocabulary",
+            Message("{value} is not one of: {codes}.", value=shown(value), codes=", ".join(allowed)),
+        )
     return value
 
 
@@ -101,7 +117,7 @@ def shown(value: object) -> str:
 def measured_ppm(value: float) -> float:
     """Return a measured content of heavy metals in mg/kg: 0 or more."""
     if not 0 <= value < float("inf"):
-        raise Unfit("out_of_range", "A content in mg/kg is 0 or more.")
+        raise Unfit("out_of_range", Message("A content in mg/kg is 0 or more."))
     return float(value)
 
 
@@ -109,7 +125,10 @@ def attested_ppm(value: str) -> str:
     """Return a heavy-metals attestation `<N` without measurement; N is at most the limit, 100 mg/kg (Article 5(4))."""
     found = re.fullmatch(r"\s*<\s*(\d{1,3}(?:\.\d{1,6})?)\s*", value)
     if not found:
-        raise Unfit("invalid_format", f'{shown(value)} is neither a number nor an attestation such as "<100".')
+        raise Unfit(
+            "invalid_format",
+            Message('{value} is neither a number nor an attestation such as "<100".', value=shown(value)),
+        )
     if float(found[1]) > 100:
-        raise Unfit("out_of_range", "An attestation names the limit of 100 mg/kg or a lower bound.")
+        raise Unfit("out_of_range", Message("An attestation names the limit of 100 mg/kg or a lower bound."))
     return f"<{found[1]}"

@@ -151,6 +151,7 @@ class ImportRowError(TypedDict):
     value: str | None
     code: str
     message: str
+    template: NotRequired[str | None]  # read for pages, never published
 
 
 class ImportFailure(TypedDict):
@@ -187,6 +188,7 @@ class ImportReport(TypedDict):
     failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination
+    templates: NotRequired[dict[str, str]]  # read for pages, never published
 
 
 class ImportPreview(TypedDict):

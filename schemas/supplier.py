@@ -8,7 +8,7 @@ import csv
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, cast
+from typing import Annotated, Any, Final, cast
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField
@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from schemas.bounds import MAX_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_schemas import Published
+from schemas.messages import Message
 from schemas.models import FreeText, Invalid, Strict, bounded, few_components, issues_of, model_of
 from schemas.sku import SupplierResponse
 
@@ -58,7 +59,11 @@ class SupplierDataResponse(Strict):
 
 def _agreed(consent: bool) -> bool:
     if not consent:
-        raise PydanticCustomError("not_in_vocabulary", "Without consent the answer is not taken; send true.")
+        raise PydanticCustomError(
+            "not_in_vocabulary",
+            cast(Any, "{sentence}"),
+            {"sentence": Message("Without consent the answer is not taken; send true.")},
+        )
     return consent
 
 

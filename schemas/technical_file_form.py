@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from schemas import normalise, texts
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES, TAKEN, TYPES, MediaType
 
@@ -35,7 +36,10 @@ def declared(content_type: str) -> MediaType | None:
     for kind in MEDIA_TYPES:
         if name == kind.media_type or name in kind.also_declared_as:
             return kind
-    raise Unfit("unsupported_media_type", f"{normalise.shown(name)} is not taken; taken are {TAKEN}.")
+    raise Unfit(
+        "unsupported_media_type",
+        Message("{name} is not taken; taken are {taken}.", name=normalise.shown(name), taken=TAKEN),
+    )
 
 
 def visible(name: str) -> str:
@@ -47,11 +51,16 @@ def own_name(filename: str) -> str:
     """Return a file's name without folders and without invisible characters. Raise `Unfit`."""
     name = visible(texts.code(re.split(r"[/\\]", filename)[-1]))
     if texts.control_in(name) or set(name) & {"\t", "\n", "\r"}:
-        raise Unfit("invalid_format", "The file's name holds a control character; send it without.")
+        raise Unfit("invalid_format", Message("The file's name holds a control character; send it without."))
     if not name:
-        raise Unfit("required", "The part file needs a filename.")
+        raise Unfit("required", Message("The part file needs a filename."))
     if len(name) > MAX_FILENAME:
-        raise Unfit("too_long", f"A file's name has at most {MAX_FILENAME} characters; this one has {len(name)}.")
+        raise Unfit(
+            "too_long",
+            Message(
+                "A file's name has at most {most} characters; this one has {given}.", most=MAX_FILENAME, given=len(name)
+            ),
+        )
     return name
 
 
@@ -68,7 +77,11 @@ def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]
     issues = [
         Issue(
             "unknown_field",
-            f"A technical file has no field {normalise.shown(name)}; it has file, {', '.join(FIELDS)}.",
+            Message(
+                "A technical file has no field {name}; it has file, {fields}.",
+                name=normalise.shown(name),
+                fields=", ".join(FIELDS),
+            ),
             name,
         )
         for name in fields
@@ -81,7 +94,9 @@ def parse_fields(fields: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]
             issues.append(Issue(unfit.code, unfit.message, name))
     issued_on, expires_on = stored["issued_on"], stored["expires_on"]
     if issued_on and expires_on and expires_on < issued_on:
-        sentence = f"The document would expire before it was issued ({issued_on}); send a later day."
+        sentence = Message(
+            "The document would expire before it was issued ({issued_on}); send a later day.", issued_on=issued_on
+        )
         issues.append(Issue("out_of_range", sentence, "expires_on"))
     return stored, issues
 
@@ -96,9 +111,12 @@ def _value(name: str, text: str) -> str | date | None:
 
 def _type(text: str) -> str:
     if not text:
-        raise Unfit("required", f"Say what the document is; type is one of: {', '.join(TYPES)}.")
+        raise Unfit("required", Message("Say what the document is; type is one of: {types}.", types=", ".join(TYPES)))
     if text not in TYPES:
-        raise Unfit("unknown_file_type", f"{normalise.shown(text)} is not one of: {', '.join(TYPES)}.")
+        raise Unfit(
+            "unknown_file_type",
+            Message("{value} is not one of: {codes}.", value=normalise.shown(text), codes=", ".join(TYPES)),
+        )
     return text
 
 
@@ -109,4 +127,7 @@ def day(text: str) -> date:
             return date.fromisoformat(text)
         except ValueError:
             pass  # the form of a date, but no day of the calendar
-    raise Unfit("invalid_date", f"{normalise.shown(text)} is no day of the calendar in the form 2026-11-21 (ISO 8601).")
+    raise Unfit(
+        "invalid_date",
+        Message("{text} is no day of the calendar in the form 2026-11-21 (ISO 8601).", text=normalise.shown(text)),
+    )

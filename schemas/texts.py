@@ -12,6 +12,8 @@ import re
 import unicodedata
 from typing import Final
 
+from schemas.messages import Message
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 CONTROL: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\u{9f}]"
 """The same pattern for Polars, whose expressions have another syntax."""
@@ -32,17 +34,19 @@ UNUSUAL: Final = rf"[^\x00-\u{{2ff}}]|[{INVISIBLE[0]}]"
 """Polars pattern of the characters that this module may change; plain Latin text has none except the soft hyphen."""
 
 
-def control_in(text: str) -> str | None:
+def control_in(text: str) -> Message | None:
     """Return a sentence with the first control character and its position, counted from 1; None without one."""
     if (found := _CONTROL.search(text)) is None:
         return None
-    return (
-        f"The text holds the control character U+{ord(found[0]):04X} as its character {found.start() + 1}; "
-        "send it without. Tab and line ends are taken."
+    return Message(
+        "The text holds the control character {character} as its character {place}; "
+        "send it without. Tab and line ends are taken.",
+        character=f"U+{ord(found[0]):04X}",
+        place=found.start() + 1,
     )
 
 
-def refused_in(value: object) -> str | None:
+def refused_in(value: object) -> Message | None:
     """Return the same sentence for the first such text anywhere in a JSON value."""
     waiting = [value]
     while waiting:

@@ -14,6 +14,7 @@ from uuid_utils import uuid7
 from compliance.ruleset import RuleSet
 from pipelines.writing import components, substances
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import Component, SupplierAnswer, SupplierResponse
 from services import review
 from warehouse.audit import ledger
@@ -67,8 +68,12 @@ def create(
     asked = list(dict.fromkeys(component_ids)) or held
     if foreign := [str(each) for each in asked if each not in held]:
         raise CannotAsk(
-            f"{', '.join(foreign)} is no component of the SKU {sku_code}; name ids of the lines of its graph: "
-            f"{', '.join(map(str, held))}."
+            Message(
+                "{ids} is no component of the SKU {code}; name ids of the lines of its graph: {held}.",
+                ids=", ".join(foreign),
+                code=sku_code,
+                held=", ".join(map(str, held)),
+            )
         )
     request_id, token, sku_id = UUID(str(uuid7())), queries.new_token(), skus.id_of(conn, sku_code)
     assert sku_id is not None, "it has lines"
@@ -102,9 +107,11 @@ def lines_of(conn: Connection, sku_code: str) -> list[Component]:
     """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
     lines = graphs.of_code(conn, sku_code)
     if lines is None:
-        raise CannotAsk(f"The company has no SKU {sku_code}.")
+        raise CannotAsk(Message("The company has no SKU {code}.", code=sku_code))
     if not lines:
-        raise CannotAsk(f"The SKU {sku_code} has no components to ask about; write its components first.")
+        raise CannotAsk(
+            Message("The SKU {code} has no components to ask about; write its components first.", code=sku_code)
+        )
     return [components.published(line) for line in lines]
 
 
@@ -156,7 +163,7 @@ def open_request(conn: Connection, request_id: UUID) -> Request:
     """Return the request, locked until the transaction ends. Raises `RequestClosed`."""
     request = queries.of(conn, request_id, locking=True)
     if request is None or request.state == "closed":
-        raise RequestClosed(f"The request {request_id} takes no answer.")
+        raise RequestClosed(Message("The request {id} takes no answer.", id=request_id))
     return request
 
 
@@ -173,12 +180,16 @@ def _attributed(answers: Sequence[SupplierAnswer], request: Request) -> tuple[li
         field = f"response.components[{place}].component_id"
         component = answer.get("component_id") or (asked[0] if len(asked) == 1 else None)
         if component is None:
-            issues.append(Issue("required", "Name the component that the answer is about.", field))
+            issues.append(Issue("required", Message("Name the component that the answer is about."), field))
         elif component not in asked:
-            sentence = f"{component} is none of the components that were asked about: {', '.join(asked)}."
+            sentence = Message(
+                "{id} is none of the components that were asked about: {asked}.", id=component, asked=", ".join(asked)
+            )
             issues.append(Issue("unknown_reference", sentence, field))
         elif component in seen:
-            issues.append(Issue("duplicate_row", f"{component} is answered for twice; answer for it once.", field))
+            issues.append(
+                Issue("duplicate_row", Message("{id} is answered for twice; answer for it once.", id=component), field)
+            )
         else:
             seen.add(component)
             attributed.append({**answer, "component_id": component})

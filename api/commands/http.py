@@ -13,7 +13,7 @@ import urllib3
 
 from api.commands.shared import Refusal
 from schemas.errors import ERROR_CODES
-from schemas.sentences import ORIGINAL, told
+from schemas.messages import ORIGINAL, Message, translate
 
 _AGAIN: Final = urllib3.Retry(
     8,
@@ -83,9 +83,13 @@ def _sentence(status: int, body: Mapping[str, Any], lang: str) -> str:
     code = str(body.get("error", f"status {status}"))
     details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))
     if details:
-        more = [told(f"There are {len(details) - _SHOWN} more faults.", lang)] if len(details) > _SHOWN else []
+        more = (
+            [translate(Message("There are {count} more faults.", count=len(details) - _SHOWN), lang)]
+            if len(details) > _SHOWN
+            else []
+        )
         return " ".join([*details[:_SHOWN], *more])
     said = str(body.get("message") or code)
-    remedy = f" {told(ERROR_CODES[code].remedy, lang)}" if code in ERROR_CODES else ""
+    remedy = f" {translate(ERROR_CODES[code].remedy, lang)}" if code in ERROR_CODES else ""
     traced = f" correlationId {body.get('correlationId')}." if status >= 500 else ""
     return f"{said}{remedy}{traced}"

@@ -19,8 +19,8 @@ from api.commands.shared import AsJson, DataDir, Refusal, of_locale, one_of, sho
 from api.commands.summary import summary
 from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
 from schemas.labels import LANGUAGES
+from schemas.messages import Message, translate
 from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource
-from schemas.sentences import told
 from warehouse.settings import Settings
 
 _PAUSE_SECONDS: Final = 1.0
@@ -85,8 +85,8 @@ def import_file(
         return
     typer.echo(summary(done, faults, lang))
     if written:
-        there = told(f"The rejected rows are in {', '.join(map(str, written))}.", lang)
-        then = "\n".join(told(each, lang) for each in _send_back(written, done, sayings))
+        there = translate(Message("The rejected rows are in {files}.", files=", ".join(map(str, written))), lang)
+        then = "\n".join(translate(each, lang) for each in _send_back(written, done, sayings, lang))
         typer.echo(f"\n{there} {then}")
 
 
@@ -159,10 +159,10 @@ def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportR
     return list(files)
 
 
-def _send_back(written: list[Path], done: ImportReport, sayings: Mapping[str, str]) -> list[str]:
+def _send_back(written: list[Path], done: ImportReport, sayings: Mapping[str, str], lang: str) -> list[str]:
     """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
-        return ["A CSV has no second sheet: write an .xlsx to send SKUs and components back together."]
+        return [Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")]
     mapping = orjson.loads(sayings["mapping"]) if "mapping" in sayings else {}
     marks = _marks(done["source"])
     same_format = written[0].suffix.lower() == f".{done['source']['format']}"
@@ -170,12 +170,19 @@ def _send_back(written: list[Path], done: ImportReport, sayings: Mapping[str, st
     if len(set(marks.values())) == 1 and same_format and "mapping_name" not in sayings:
         mapping = {"decimal": next(iter(marks.values())), **mapping}
     elif "decimal" not in mapping and set(marks.values()) - {"."}:
-        taken = ", ".join(f"“{mark}” in {field}" for field, mark in marks.items())
-        check = [f"The decimal mark was taken to be {taken}: check that the numbers there can be read in no other way."]
+        taken = ", ".join(
+            translate(Message("“{mark}” in {where}", mark=mark, where=field), lang) for field, mark in marks.items()
+        )
+        check = [
+            Message(
+                "The decimal mark was taken to be {taken}: check that the numbers there can be read in no other way.",
+                taken=taken,
+            )
+        ]
     options = [f"--mapping {shlex.quote(orjson.dumps(mapping).decode())}"] if mapping else []
     options += [f"--mapping-name {shlex.quote(sayings['mapping_name'])}"] if "mapping_name" in sayings else []
     command = " ".join(["pcds import", shlex.quote(str(written[0])), *options])
-    return [f"Correct them there and send them back: {command}", *check]
+    return [Message("Correct them there and send them back: {command}", command=command), *check]
 
 
 def _marks(source: ImportSource) -> dict[str, str]:

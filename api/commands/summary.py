@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from schemas.issues import ISSUE_CODES
+from schemas.messages import Message, translate
 from schemas.report import ImportReport, ImportRowError
-from schemas.sentences import told
 
 _FIRST_LINES: Final = 5
 _WIDTH: Final = 100
@@ -18,20 +18,30 @@ def summary(done: ImportReport, faults: Sequence[ImportRowError], lang: str) -> 
     A dry run says the same of the same file.
     """
     counts = done["counts"]
-    outcomes = (
-        f"{counts['created']} created, {counts['updated']} updated, {counts['unchanged']} unchanged, "
-        f"{counts['rejected']} rejected"
-    )
     skipped = len(done["source"]["skipped"])
-    parts = [f"Completed, {counts['total']} SKUs: {outcomes}."]
+    parts = [
+        Message(
+            "Completed, {total} SKUs: {created} created, {updated} updated, {unchanged} unchanged, "
+            "{rejected} rejected.",
+            total=counts["total"],
+            created=counts["created"],
+            updated=counts["updated"],
+            unchanged=counts["unchanged"],
+            rejected=counts["rejected"],
+        )
+    ]
     if skipped:
-        parts.append(f"{skipped} lines are no data and were left out (examples, help, totals, empty lines).")
+        parts.append(
+            Message(
+                "{skipped} lines are no data and were left out (examples, help, totals, empty lines).", skipped=skipped
+            )
+        )
     if done["dry_run"]:
-        parts.append("This was a dry run: nothing was written.")
+        parts.append(Message("This was a dry run: nothing was written."))
     questions = done["source"].get("asked") or ()
-    asked = [textwrap.fill(f"{each['column']}: {told(each['message'], lang)}", _WIDTH) for each in questions]
+    asked = [textwrap.fill(f"{each['column']}: {each['message']}", _WIDTH) for each in questions]
     reasons = (_reason(code, of, lang) for code, of in _by_code(done, faults).items())
-    return "\n".join([*(told(part, lang) for part in parts), *asked, *reasons])
+    return "\n".join([*(translate(part, lang) for part in parts), *asked, *reasons])
 
 
 def _by_code(done: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
@@ -48,6 +58,9 @@ def _reason(code: str, lines: Mapping[str, str], lang: str) -> str:
     first = ", ".join(list(lines)[:_FIRST_LINES]) + (", …" if len(lines) > _FIRST_LINES else "")
     # A service newer than this program may have more codes; its own sentence then names the remedy.
     known = ISSUE_CODES.get(code)
-    do = next(iter(lines.values())) if known is None else told(known.remedy, lang)
-    head = told(f"{code}: {len(lines)} {'row' if len(lines) == 1 else 'rows'}, line {first}", lang)
+    do = next(iter(lines.values())) if known is None else translate(known.remedy, lang)
+    if len(lines) == 1:
+        head = translate(Message("{code}: {count} row, line {lines}", code=code, count=1, lines=first), lang)
+    else:
+        head = translate(Message("{code}: {count} rows, line {lines}", code=code, count=len(lines), lines=first), lang)
     return "\n".join([f"\n{head}", *textwrap.wrap(do, _WIDTH, initial_indent="    ", subsequent_indent="    ")])

@@ -2,7 +2,10 @@
 
 from typing import Any, Final
 
+import orjson
+
 from schemas.errors import ERROR_CODES
+from schemas.messages import Message
 
 _CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
 _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
@@ -10,7 +13,7 @@ _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
         {
             "field": "components[0].weight_g",
             "code": "out_of_range",
-            "message": "Input should be greater than or equal to 0.",
+            "message": Message("Input should be greater than or equal to {bound}.", bound=0),
         },
     ],
     "plan_limit_reached": [
@@ -19,7 +22,12 @@ _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
             "limit": 1000,
             "held": 990,
             "new": 25,
-            "message": "The plan holds 1000 SKUs; 990 are held and the request brings 25 new ones.",
+            "message": Message(
+                "The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones.",
+                limit=1000,
+                held=990,
+                new=25,
+            ),
         },
     ],
 }
@@ -30,7 +38,7 @@ def publish(response: dict[str, Any], *, counted: bool) -> None:
     codes = response["x-error-codes"]
     response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
     response["content"]["application/json"]["examples"] = {
-        code: {"value": example(code, counted=counted)} for code in codes
+        code: {"value": orjson.loads(orjson.dumps(example(code, counted=counted)))} for code in codes
     }
 
 

@@ -21,6 +21,7 @@ from api.staff.runs import of_import
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
+from schemas.messages import stored, translate
 from schemas.report import ImportSource
 from warehouse.imports import polls, queries
 from warehouse.imports.queries import Reason
@@ -52,9 +53,12 @@ def _listed(request: Request, session: Session) -> Response:
 
 def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
     service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), _id(request)
-    found = polls.status(service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset)
+    found = polls.status(
+        service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
+    )
     if found is None:
         raise PageRefused(404, "refused.gone")
+    templates = found["templates"]
     with service.writes.company(session.company_id) as conn:
         reasons = queries.reasons(conn, import_id)
         chosen = _chosen(request, reasons)
@@ -62,6 +66,7 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
             found["errors"] = queries.faults(
                 conn, import_id, code=chosen.code, field=chosen.field, limit=PAGE_SIZE, offset=offset
             )
+            templates |= {fault["message"]: fault["template"] for fault in found["errors"] if fault["template"]}
     return page(
         request,
         "import.html",
@@ -71,6 +76,7 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
         meaning=_meaning,
         chosen=chosen,
         columns=_columns(found["source"], lang),
+        translate=lambda text: translate(stored(text, templates), lang),
         runs=of_import(import_id) if seen_by_staff else None,
         offset=offset,
         size=PAGE_SIZE,

@@ -19,7 +19,7 @@ from api.pages.texts import text
 from api.service import service_of
 from schemas.issues import Issue
 from schemas.issuing_form import POINT
-from schemas.sentences import told
+from schemas.messages import translate
 from services import drafts, review
 from services.review import issuing
 from warehouse.declarations import queries as declarations
@@ -91,6 +91,6 @@ def faults(issues: Iterable[Issue], shown: Shown | None, lang: str) -> list[tupl
 
     def told_of(issue: Issue) -> tuple[str, str]:
         name = str(issue.field)
-        return name, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {told(issue.message, lang)}"
+        return name, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {translate(issue.message, lang)}"
 
     return [told_of(issue) for issue in issues]

@@ -14,7 +14,7 @@ from api.errors import Refused, Stopping, TokenRefused
 from api.languages import spoken, weight_of
 from api.pages.render import language_of, link, page
 from api.pages.sessions import SignInFirst
-from schemas.sentences import told
+from schemas.messages import translate
 
 _OF_PROGRAMS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
@@ -50,7 +50,7 @@ def for_people(request: Request, refused: Refused) -> Response | None:
     if isinstance(refused, TokenRefused) or not is_for_people(request):
         return None
     status = refused.response("").status_code
-    said = told(str(refused), language_of(request))
+    said = translate(str(refused), language_of(request))
     key = "refused.stopping" if isinstance(refused, Stopping) else _SAID.get(status)
     answer = page(request, "refused.html", status=status, key=key, said=said, gaps={})
     answer.headers.update(refused.headers)

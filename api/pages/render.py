@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse
 from api.languages import asked_for
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
+from schemas.messages import translate
 from schemas.numbers import number
-from schemas.sentences import told
 
 STYLE: Final = "/pages/style.css"
 NAVIGATION: Final = (
@@ -76,7 +76,7 @@ def page(
         "languages": LANGUAGES,
         "number": partial(number, lang=lang),
         "link": partial(link, request),
-        "told": partial(told, lang=lang),
+        "translate": partial(translate, lang=lang),
         "correlation_id": request.state.correlation_id,
     }
     body = _TEMPLATES.get_template(template).render(given | values)

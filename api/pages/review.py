@@ -28,7 +28,7 @@ from api.service import service_of
 from compliance.flag_texts import retold
 from schemas import texts
 from schemas.issues import Issue
-from schemas.sentences import told
+from schemas.messages import translate
 from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
 from services import review
@@ -209,7 +209,7 @@ def _shown(
         conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
         reason=partial(changes.reason, lang=lang, rules=rules),
         ban=partial(retold, rules=rules, lang=lang),
-        warnings=[told(warning.message, lang) for warning in comparison.warnings] if comparison else [],
+        warnings=[translate(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
 
 
@@ -226,7 +226,7 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
 def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
     """Return what prevents the decision, sentence by sentence in the person's language."""
     said = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
-    return [told(sentence, lang) for sentence in said]
+    return [translate(sentence, lang) for sentence in said]
 
 
 def _id(request: Request, name: str) -> UUID:

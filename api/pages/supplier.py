@@ -27,8 +27,8 @@ from api.uploads import FileForm, judged
 from pipelines.writing import quota
 from schemas.issues import Issue
 from schemas.labels import word
+from schemas.messages import Message, message_of, translate
 from schemas.models import Invalid
-from schemas.sentences import told
 from schemas.sku import Component
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
@@ -44,7 +44,7 @@ from warehouse.technical_files.queries import File
 
 router = APIRouter(prefix="/supplier-data")
 
-_NO_ROOM: Final = (
+_NO_ROOM: Final = Message(
     "The company that asks you cannot store more documents now. Tell it, and send your answer without this one."
 )
 """The sentence for a full plan: a supplier does not learn how much the company stores."""
@@ -131,7 +131,7 @@ def _attached(
     except quota.StorageFull as full:
         raise InvalidBody([Issue(full.code, _NO_ROOM, "file")]) from None
     except TooManyFiles as many:
-        raise InvalidBody([Issue(many.code, str(many), "file")]) from None
+        raise InvalidBody([Issue(many.code, message_of(str(many)), "file")]) from None
     except supplier_requests.RequestClosed:
         raise NotFound from None
 
@@ -202,7 +202,7 @@ def _form(
         given=given,
         rejected=last if last and last.state == "rejected" and asked.state == "open" else None,
         faults=[
-            (name, f"{labels[name]}: {told(said, lang)}" if name in labels else told(said, lang))
+            (name, f"{labels[name]}: {translate(said, lang)}" if name in labels else translate(said, lang))
             for name, said in faults or ()
         ],
         types=CONTENTS[lang],

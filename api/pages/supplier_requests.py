@@ -15,7 +15,7 @@ from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from schemas import texts
-from schemas.sentences import told
+from schemas.messages import translate
 from schemas.sku import Component
 from services import supplier_requests
 from warehouse.review import supplier_requests as queries
@@ -67,7 +67,7 @@ def _made(request: Request, session: Session, form: Form) -> Response:
     try:
         token = service.writes.run(session.company_id, work)
     except supplier_requests.CannotAsk as refused:
-        return _page(request, session, sku_code=sku_code, said=told(str(refused), language_of(request)))
+        return _page(request, session, sku_code=sku_code, said=translate(str(refused), language_of(request)))
     return _page(request, session, link=f"{service.settings.base_url}/supplier-data/{token}")
 
 
@@ -87,7 +87,7 @@ def _page(
             try:
                 lines = supplier_requests.lines_of(conn, texts.code(texts.shown(sku_code)))
             except supplier_requests.CannotAsk as refused:
-                said = said or told(str(refused), language_of(request))
+                said = said or translate(str(refused), language_of(request))
     return page(
         request,
         "supplier_requests.html",

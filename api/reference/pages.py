@@ -18,7 +18,7 @@ from compliance.ruleset import load, versions
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
 from schemas.labels import LANGUAGES
-from schemas.sentences import told
+from schemas.messages import Message, translate
 
 Document = dict[str, Any]
 
@@ -156,16 +156,20 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
         "issues": ISSUE_CODES,
         "sources": {version: by_kind(load(version)) for version in versions()},
     }
-    given |= {"lang": lang, "languages": LANGUAGES, "say": partial(told, lang=lang)}
+    given |= {"lang": lang, "languages": LANGUAGES, "say": partial(_say, lang)}
     names = PAGES if lang == LANGUAGES[0] else TOLD
     return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in names}
+
+
+def _say(lang: str, text: str, **parameters: object) -> str:
+    return translate(Message(text, **parameters) if parameters else text, lang)
 
 
 def _example(code: str, lang: str) -> dict[str, object]:
     """Return the body of an error, its sentences in a language."""
     body = example(code)
-    details = [{**detail, "message": told(detail["message"], lang)} for detail in body.get("details", ())]
-    return {**body, "message": told(body["message"], lang), **({"details": details} if details else {})}
+    details = [{**detail, "message": translate(detail["message"], lang)} for detail in body.get("details", ())]
+    return {**body, "message": translate(body["message"], lang), **({"details": details} if details else {})}
 
 
 TOLD: Final = ("errors",)

@@ -15,6 +15,7 @@ from api.reference.pages import TOLD, render
 from pipelines.imports.template import template
 from schemas.issues import Issue
 from schemas.labels import LANGUAGES
+from schemas.messages import Message
 from schemas.normalise import shown
 
 router = APIRouter(prefix="/reference", include_in_schema=False)
@@ -36,7 +37,11 @@ def get_template(request: Request) -> Response:
     """The workbook to fill in and import, in the language `lang` (en, fr or de; en without it)."""
     lang = request.query_params.get("lang", LANGUAGES[0])
     if lang not in LANGUAGES:
-        sentence = f"{shown(lang)} is no language of the template; send one of: {', '.join(LANGUAGES)}."
+        sentence = Message(
+            "{lang} is no language of the template; send one of: {languages}.",
+            lang=shown(lang),
+            languages=", ".join(LANGUAGES),
+        )
         raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
     named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **_HEADERS}
     return kept(request, template(lang), _XLSX, seconds=_KEPT_SECONDS, headers=named)
@@ -62,7 +67,11 @@ def _language(request: Request) -> str:
     if lang is None:
         return asked_for(request)
     if lang not in LANGUAGES:
-        sentence = f"{shown(lang)} is no language of this page; send one of: {', '.join(LANGUAGES)}."
+        sentence = Message(
+            "{lang} is no language of this page; send one of: {languages}.",
+            lang=shown(lang),
+            languages=", ".join(LANGUAGES),
+        )
         raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
     return lang
 

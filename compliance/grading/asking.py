@@ -12,29 +12,34 @@ from compliance.grading.open_facts import OpenFact
 from compliance.ruleset import RuleSet
 from schemas import grading
 from schemas.grading import MissingFact
+from schemas.messages import Message, message_of
 from schemas.sku import Sku
 
-TO_SEND: Final[dict[str, str]] = {
-    "material": "Give the material, the material subtype, or the component graph.",
-    "components": "Give the component graph: one body at least, each layer of a composite with its own weight.",
-    "packaging_format": "Give the packaging format; it decides the sorting stream of this material.",
-    "polymer_or_grade": "Give the material of this part (polymer or grade), with its share small or its kind known.",
-    "material_subtype": "Give the polymer or grade of the material.",
-    "weight_g": "Give the weight of this part in grams, above 0 for a body.",
-    "weight_grams": "Give the weight in grams, above 0.",
+TO_SEND: Final[dict[str, Message]] = {
+    "material": Message("Give the material, the material subtype, or the component graph."),
+    "components": Message(
+        "Give the component graph: one body at least, each layer of a composite with its own weight."
+    ),
+    "packaging_format": Message("Give the packaging format; it decides the sorting stream of this material."),
+    "polymer_or_grade": Message(
+        "Give the material of this part (polymer or grade), with its share small or its kind known."
+    ),
+    "material_subtype": Message("Give the polymer or grade of the material."),
+    "weight_g": Message("Give the weight of this part in grams, above 0 for a body."),
+    "weight_grams": Message("Give the weight in grams, above 0."),
 }
 """The sentence that says what to send where the tables have no question, by the name of the field."""
 _AS: Final = {"material_subtype": "polymer_or_grade", "weight_grams": "weight_g"}
 """Fields of a SKU without components that mean the same as a field of its body: they share its question."""
 
 
-def question(field: str, types: Sequence[str | None], day: RuleSet) -> str:
+def question(field: str, types: Sequence[str | None], day: RuleSet) -> Message:
     """Return the question for a field of a part: of the first of these types with its own; none for a SKU's field."""
     name = _AS.get(field, field)
     found = [day.questions.get((name, kind)) for kind in (*types, "") if kind is not None]
     if asked := next((each for each in found if each), None):
-        return asked.en
-    return TO_SEND.get(field) or f"Give the {field} of this part; a design rule depends on it."
+        return message_of(asked.en)
+    return TO_SEND.get(field) or Message("Give the {field} of this part; a design rule depends on it.", field=field)
 
 
 def missing(fields: Sequence[str], record: Sku, day: RuleSet) -> list[MissingFact]:
@@ -42,7 +47,7 @@ def missing(fields: Sequence[str], record: Sku, day: RuleSet) -> list[MissingFac
     return [{"field": path, "code": "required", "message": _question_at(path, record, day)} for path in fields]
 
 
-def _question_at(path: str, record: Sku, day: RuleSet) -> str:
+def _question_at(path: str, record: Sku, day: RuleSet) -> Message:
     place, _, name = path.removeprefix("components[").rpartition("].")
     return question(name, [lines(record)[int(place)]["component_type"]] if place else [], day)
 

@@ -19,6 +19,7 @@ from compliance.grading.units import (
 )
 from compliance.rule_rows import Rule
 from compliance.ruleset import RuleSet
+from schemas.messages import Message
 from schemas.sku import Sku
 
 
@@ -53,7 +54,7 @@ class Assessment:
     result: Score
     units: Sequence[UnitAssessment] = ()
     missing: Sequence[str] = ()
-    why_none: str | None = None
+    why_none: Message | None = None
 
 
 def assess(record: Sku, rules: RuleSet) -> Assessment:

@@ -1,6 +1,6 @@
 """Translates a trace to the caller's language: it is made in English, and only its sentences change.
 
-`schemas.sentences` recognises our own sentences (decision 0018). Questions and the rules' texts have translations in
+Our own sentences are messages (`schemas.messages`). Questions and the rules' texts have translations in
 the tables: those of the rule-set that graded, or those of today's where its English is the same.
 """
 
@@ -13,12 +13,10 @@ from typing import Final
 from compliance.ruleset import RuleSet
 from schemas.grading import GradeComponent, GradeRule, GradeTrace
 from schemas.labels import word
-from schemas.sentences import ORIGINAL, told
+from schemas.messages import ORIGINAL, Message, translate
 
-_UNIT: Final = re.compile(r"(?<=of the separate )[a-z_]+(?=:)|(?<=^The form of the )[a-z_]+(?= is not known:)")
-"""Matches a unit, which is a component type, in a sentence of the service."""
-_FORMS: Final = ("{0} ({1})", "{1} asks ({0})")
-"""How a sentence of the service names a rule: its text, and its id."""
+_NAMED: Final = "{0} ({1})"
+"""How a reason names a rule: its text, and its id."""
 _RULE_ID: Final = re.compile(r"\b[A-Za-z_]+-\d+[a-z]?\b")
 
 
@@ -46,14 +44,29 @@ def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """Return a reason or an assumption in the language: with the rules' texts, and units by their words."""
     if lang == ORIGINAL:
         return sentence
-    named = _UNIT.sub(lambda unit: word("component_type", unit[0], lang), with_rules(sentence, rule_sets, lang))
-    return told(named, lang)
+    return translate(_in_words(sentence, rule_sets, lang), lang)
+
+
+def _in_words(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+    """Return a message with the rules' texts and the units among its parameters in the language."""
+    if not isinstance(sentence, Message):
+        return sentence
+    given = dict(sentence.parameters)
+    if "features" in given:
+        given["features"] = with_rules(str(given["features"]), rule_sets, lang)
+    if "feature" in given:
+        given["feature"] = rule_text(str(given["rule_id"]), str(given["feature"]), rule_sets, lang)
+    if "unit" in given:
+        given["unit"] = word("component_type", str(given["unit"]), lang)
+    if "of_unit" in given:
+        given["of_unit"] = _in_words(str(given["of_unit"]), rule_sets, lang)
+    return Message(sentence.template, **given)
 
 
 def asked(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """Return a question of the tables, or a sentence used instead of one, in the language."""
     known = (_questions(rules, lang).get(sentence) for rules in rule_sets)
-    return next((text for text in known if text), None) or told(sentence, lang)
+    return next((text for text in known if text), None) or translate(sentence, lang)
 
 
 def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
@@ -62,8 +75,7 @@ def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
         for rules in rule_sets:
             if rule := rules.rules.get(rule_id):
                 text = rule_text(rule_id, rule.feature, rule_sets, lang)
-                for form in _FORMS:
-                    sentence = sentence.replace(form.format(rule.feature, rule_id), form.format(text, rule_id))
+                sentence = sentence.replace(_NAMED.format(rule.feature, rule_id), _NAMED.format(text, rule_id))
     return sentence
 
 

@@ -20,7 +20,7 @@ from compliance.grading.telling import told
 from compliance.grading.trace import traced, traced_but_open
 from compliance.ruleset import RuleSet
 from schemas.grading import GradeTrace
-from schemas.sentences import ORIGINAL
+from schemas.messages import ORIGINAL
 from schemas.sku import Sku
 
 GRADED_INPUTS: Final = (

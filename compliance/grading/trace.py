@@ -18,6 +18,7 @@ from compliance.grading.score import stored
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.grading import GradeComponent, GradeRule, GradeTrace, GradeUnit
+from schemas.messages import Figure, Message, message_of
 from schemas.sku import Component, Sku
 
 SCHEME: Final = "eu"
@@ -61,28 +62,47 @@ def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet
     }
 
 
-def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> str:
+def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Message:
     """Return one sentence for the grade as it is."""
     if assessed.why_none:
         return assessed.why_none
     if assessed.missing and assessed.result.grade == "not_assessed":
-        return f"Not assessed, because facts are missing: {', '.join(assessed.missing)}."
+        return Message("Not assessed, because facts are missing: {fields}.", fields=", ".join(assessed.missing))
     deciding = next((unit for unit in assessed.units if unit.result == assessed.result), assessed.units[0])
-    where = "" if deciding is assessed.units[0] else f" of the separate {deciding.unit.name}"
-    ending = "; facts that are not given could change it" if provisional else ""
+    where = "" if deciding is assessed.units[0] else Message(" of the separate {unit}", unit=deciding.unit.name)
     strict = [rule for found in _rules_by_member(deciding, rules) for rule, overruled in found if not overruled]
     if assessed.result.grade == "not_assessed":
         if deciding.stream is None:
-            return "Not assessed, because no recycling stream is known for this material."
+            return Message("Not assessed, because no recycling stream is known for this material.")
         tests = [rule for rule in strict if rule.effect == "not_assessed"]
-        return f"Not assessed, because a test would have to decide: {_named(tests)}."
+        return Message("Not assessed, because a test would have to decide: {features}.", features=_named(tests))
     if reds := [rule for rule in strict if rule.effect == "disqualify"]:
-        return f"Not recyclable, because of the design{where}: {_named(reds)}{ending}."
-    kept, limited = stored(deciding.result.kept), deciding.result.limited
-    return (
-        f"{assessed.result.grade} with {stored(assessed.result.score)} points{where}: recycling keeps {kept} % of the "
-        f"weight, and with {limited} limited feature{'' if limited == 1 else 's'} the score is at most "
-        f"{rules.cap(limited or 0):g}{ending}."
+        about = {"of_unit": where, "features": _named(reds)}
+        if provisional:
+            return Message(
+                "Not recyclable, because of the design{of_unit}: {features}; facts that are not given could change it.",
+                **about,
+            )
+        return Message("Not recyclable, because of the design{of_unit}: {features}.", **about)
+    limited = deciding.result.limited
+    about = {
+        "grade": assessed.result.grade,
+        "score": Figure(str(stored(assessed.result.score))),
+        "of_unit": where,
+        "kept": Figure(str(stored(deciding.result.kept))),
+        "limits": Message("1 limited feature") if limited == 1 else Message("{count} limited features", count=limited),
+        "cap": Figure(f"{rules.cap(limited or 0):g}"),
+    }
+    if provisional:
+        return Message(
+            "{grade} with {score} points{of_unit}: recycling keeps {kept} % of the weight, and with {limits} the score "
+            "is at most {cap}; facts that are not given could change it.",
+            **about,
+        )
+    return Message(
+        "{grade} with {score} points{of_unit}: recycling keeps {kept} % of the weight, and with {limits} the score "
+        "is at most {cap}.",
+        **about,
     )
 
 
@@ -138,7 +158,7 @@ def _rule(rule: Rule, *, overruled: bool) -> GradeRule:
     }
 
 
-def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
+def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Message]:
     """Yield the assumptions: for attributes that are not given, and for facts that no record has."""
     if assessed.stream is None:
         return
@@ -147,21 +167,31 @@ def _assumptions(assessed: UnitAssessment, rules: RuleSet) -> Iterator[str]:
         for field in dict.fromkeys(rule.field for rule in found.open):
             waiting = ", ".join(rule.rule_id for rule in found.open if rule.field == field)
             if field == "svhc":
-                yield "No substance of very high concern is declared: taken as absent (ANY-003)."
+                yield Message("No substance of very high concern is declared: taken as absent (ANY-003).")
             elif field in rules.makes_provisional:
-                yield f"{member.field(field)} is not given: {waiting} was not applied."
+                yield Message("{fact} is not given: {rules} was not applied.", fact=member.field(field), rules=waiting)
+            elif field == "form":
+                yield Message(
+                    "The form of the {unit} is not known: {rules} was not applied.",
+                    unit=assessed.unit.name,
+                    rules=waiting,
+                )
             else:
-                yield f"The {field} of the {assessed.unit.name} is not known: {waiting} was not applied."
+                yield message_of(f"The {field} of the {assessed.unit.name} is not known: {waiting} was not applied.")
     for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
         assert part.material is not None
         yield from _not_recorded(rules, assessed.stream, matched, part.material)
 
 
 @lru_cache(maxsize=4096)
-def _not_recorded(rules: RuleSet, stream: str, component_type: str, material: Material) -> tuple[str, ...]:
+def _not_recorded(rules: RuleSet, stream: str, component_type: str, material: Material) -> tuple[Message, ...]:
     """Return the facts assumed false for any part of this type and material, because no record has them."""
     return tuple(
-        f"No record holds what {rule.rule_id} asks ({rule.feature}): taken as not so."
+        Message(
+            "No record holds what {rule_id} asks ({feature}): taken as not so.",
+            rule_id=rule.rule_id,
+            feature=rule.feature,
+        )
         for rule in rows_for_type(rules, stream, component_type)
         if not rule.recordable and rule.asks_code(material, rules.targets[stream])
     )

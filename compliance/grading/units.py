@@ -11,6 +11,7 @@ from compliance.grading.components import Part, Weighed
 from compliance.rule_rows import TOLERANCE, Format, StreamRow
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
+from schemas.messages import Message
 from schemas.sku import Sku
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
@@ -76,23 +77,25 @@ def packaging_format(record: Sku, rules: RuleSet) -> Format | None:
     return resolve_format(str(text), rules) if text else None
 
 
-def outside_article_6(record: Sku, found: Format | None) -> str | None:
+def outside_article_6(record: Sku, found: Format | None) -> Message | None:
     """Return the sentence that says why the pack needs no recyclability grade at all, or None (step 3)."""
     contexts = record.get("use_contexts") or ()
     assert isinstance(contexts, Sequence)
     if "dangerous_goods" in contexts and record.get("packaging_level") == "transport":
-        return "Transport packaging of dangerous goods is exempt: Article 6(11)(f) of Regulation (EU) 2025/40."
+        return Message("Transport packaging of dangerous goods is exempt: Article 6(11)(f) of Regulation (EU) 2025/40.")
     if "pharmaceutical" in contexts:
-        return "Packaging of medicinal products is exempt: Article 6(11)(a) and (d) of Regulation (EU) 2025/40."
+        return Message(
+            "Packaging of medicinal products is exempt: Article 6(11)(a) and (d) of Regulation (EU) 2025/40."
+        )
     if found and "compostable_art_9" in found.flags:
-        return "This format must be compostable instead: Article 9(1) of Regulation (EU) 2025/40."
+        return Message("This format must be compostable instead: Article 9(1) of Regulation (EU) 2025/40.")
     return None
 
 
-def lightweight_exemption(record: Sku, group: str | None) -> str | None:
+def lightweight_exemption(record: Sku, group: str | None) -> Message | None:
     """Return the sentence that exempts sales packaging of a rare material, or None; evaluated after step 4."""
     if group in _LIGHTWEIGHT_GROUPS and record.get("packaging_level") == "sales":
-        return (
+        return Message(
             "Lightweight sales packaging of wood, cork, textile, ceramic, rubber or wax is exempt: "
             "Article 6(11)(g) of Regulation (EU) 2025/40."
         )

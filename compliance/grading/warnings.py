@@ -9,12 +9,13 @@ from compliance.grading.components import lines
 from compliance.ruleset import RuleSet
 from compliance.words import nearest_materials, resolve_material
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import Sku
 
 
-def warnings(record: Sku, rules: RuleSet) -> list[dict[str, object]]:
-    """Return the warnings `polymer_unresolved` and `material_conflict` of a record, as published issues."""
-    return [issue.as_dict() for issue in _issues(record, rules)]
+def warnings(record: Sku, rules: RuleSet) -> list[Issue]:
+    """Return the warnings `polymer_unresolved` and `material_conflict` of a record."""
+    return list(_issues(record, rules))
 
 
 def _issues(record: Sku, rules: RuleSet) -> Iterator[Issue]:
@@ -22,12 +23,21 @@ def _issues(record: Sku, rules: RuleSet) -> Iterator[Issue]:
         code = resolve_material(text, rules)
         if code is None:
             near = ", ".join(f"“{word}”" for word in nearest_materials(text, rules))
-            yield Issue("polymer_unresolved", f"The material is not known and grades nothing. Nearest: {near}.", field)
+            yield Issue(
+                "polymer_unresolved",
+                Message("The material is not known and grades nothing. Nearest: {near}.", near=near),
+                field,
+            )
         elif family and _conflict(family, code, rules):
             fitting = ", ".join(sorted(rules.materials[code].contract_families))
             yield Issue(
                 "material_conflict",
-                f"The family is {family}, but the text means {code} and decides; {fitting} would fit it.",
+                Message(
+                    "The family is {family}, but the text means {code} and decides; {fitting} would fit it.",
+                    family=family,
+                    code=code,
+                    fitting=fitting,
+                ),
                 field,
             )
 

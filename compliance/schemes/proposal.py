@@ -15,7 +15,7 @@ from compliance.schemes.tables import Scheme, SchemeRule, of_year
 from compliance.schemes.units import units_of
 from schemas import grading
 from schemas.grading import SchemeRating
-from schemas.sentences import ORIGINAL
+from schemas.messages import ORIGINAL
 from schemas.sku import Sku
 
 

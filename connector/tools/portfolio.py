@@ -11,8 +11,8 @@ from connector.service import Service
 from connector.tools.answer import Told, Tool, refused
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
 from schemas.analytics import Head
+from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
-from schemas.sentences import ORIGINAL
 from warehouse import analytics, figures
 from warehouse.analytics import Now
 from warehouse.skus import queries as skus

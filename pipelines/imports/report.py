@@ -16,6 +16,7 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
 from pipelines.writing.patch import RowIssue
 from pipelines.writing.substances import LEGACY
+from schemas.messages import beside, from_json, to_json
 from schemas.report import SourceColumn
 from warehouse.imports import errors
 from warehouse.sessions import Connection
@@ -30,6 +31,7 @@ _SCHEMA: Final = {
     "value": pl.String,
     "code": pl.String,
     "message": pl.String,
+    "template": pl.String,
 }
 _COMPONENT: Final = re.compile(r"components\[(\d+)\](?:\.(.+))?")
 _SUBSTANCE: Final = re.compile(r"substances\.(\w+)")
@@ -37,6 +39,7 @@ _LONGEST_VALUE: Final = 200
 _CONTROL: Final = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"]
 _PICTURES: Final = [chr(0x2400 + ord(control)) if control < " " else "\ufffd" for control in _CONTROL]
 """Replacements of control characters in a report: the picture of each (U+2400 and on), or the replacement character."""
+_SHOWN_AS: Final = str.maketrans(dict(zip(_CONTROL, _PICTURES, strict=True)))
 
 
 def of_reader(typed: TypedRows, work: Work) -> pl.DataFrame:
@@ -63,7 +66,14 @@ def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.Dat
     codes = unnamed["sku_code"].to_list()
     held = existing_codes(conn, codes) if codes else set()
     rows = [
-        {**row, "field": "name", "code": issue.code, "message": issue.message, "sheet_position": 0}
+        {
+            **row,
+            "field": "name",
+            "code": issue.code,
+            "message": issue.message,
+            "template": beside(issue.message),
+            "sheet_position": 0,
+        }
         for row in unnamed.iter_rows(named=True)
         if row["sku_code"] not in held and (issue := nameless(row["sku_code"]))
     ]
@@ -83,7 +93,12 @@ def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work
         }
     )
     rows = [
-        {**_place(records[row], issue.field, upload, work), "code": issue.code, "message": issue.message}
+        {
+            **_place(records[row], issue.field, upload, work),
+            "code": issue.code,
+            "message": issue.message,
+            "template": beside(issue.message),
+        }
         for row, issue in issues
     ]
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
@@ -137,7 +152,16 @@ def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:
     if faults.is_empty():
         return
     rows = faults.with_columns(
-        pl.col(pl.String).str.replace_many(_CONTROL, _PICTURES),  # a report is read in terminals, too
+        pl.col(pl.String)
+        .exclude("template")
+        .str.replace_many(_CONTROL, _PICTURES),  # a report is read in terminals, too
+        pl.col("template").map_elements(_visible, pl.String),
         number=pl.int_range(pl.len()).over("sheet_position", "line"),
     )
     errors.insert(conn, work.company_id, work.id, rows.select(errors.COLUMNS).to_dicts())
+
+
+def _visible(template: str) -> str:
+    """A message's template and parameters with the same pictures; JSON escapes control characters, or has them."""
+    shown = from_json(template).with_texts(lambda text: text.translate(_SHOWN_AS))
+    return to_json(shown)

@@ -5,6 +5,7 @@ from datetime import datetime
 from pipelines.imports.work import Work
 from pipelines.writing.plans import PlanLimitReached
 from schemas.issues import Issue
+from schemas.messages import Message, templates
 from warehouse.audit import ledger
 from warehouse.clock import Clock
 from warehouse.imports import claims
@@ -27,8 +28,11 @@ def gave_up() -> Issue:
     """Return the reason for an import whose runs lost their process too often: the file may need too much memory."""
     return Issue(
         "unreadable_file",
-        f"The file was accepted, but {MAX_ATTEMPTS} times the process that worked on it was lost before it had got "
-        "further. Send it again in smaller parts, or quote the import's id to support.",
+        Message(
+            "The file was accepted, but {attempts} times the process that worked on it was lost before it had got "
+            "further. Send it again in smaller parts, or quote the import's id to support.",
+            attempts=MAX_ATTEMPTS,
+        ),
     )
 
 
@@ -36,8 +40,11 @@ def our_fault(correlation_id: str) -> Issue:
     """Return the reason for an import that met a fault of the service; another attempt would meet it again."""
     return Issue(
         "internal_error",
-        "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, the "
-        f"rest is not. Quote {correlation_id} to support, and send the file again when the fault is mended.",
+        Message(
+            "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
+            "the rest is not. Quote {id} to support, and send the file again when the fault is mended.",
+            id=correlation_id,
+        ),
     )
 
 
@@ -45,19 +52,24 @@ def ended_by_operator() -> Issue:
     """Return the reason for an import whose run a person of the operator's staff has terminated."""
     return Issue(
         "ended_by_operator",
-        "The operator of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
-        "the rest is not. Send the file again when the operator says that it may be sent.",
+        Message(
+            "The operator of the service ended this import; nothing is wrong with the file. What counts shows is "
+            "stored, the rest is not. Send the file again when the operator says that it may be sent."
+        ),
     )
 
 
 def plan_full(reached: PlanLimitReached) -> Issue:
     """Return the reason for an import whose room in the plan other writes took after it was accepted."""
-    return Issue("plan_limit_reached", f"{reached} The rows before this one are stored; raise the plan and send again.")
+    return Issue(
+        "plan_limit_reached",
+        Message("{reached} The rows before this one are stored; raise the plan and send again.", reached=reached),
+    )
 
 
 def _end(conn: Connection, claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None) -> None:
     reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
-    counts = claims.end(conn, claim, status, failure=reason, at=now)
+    counts = claims.end(conn, claim, status, failure=reason, at=now, templates=templates(reason))
     ledger.enter(
         conn,
         work.company_id,

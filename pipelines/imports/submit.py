@@ -15,6 +15,7 @@ from uuid_utils import uuid7
 
 from pipelines.reading.packed import PackedUpload
 from pipelines.writing import plans, quota
+from schemas.messages import templates
 from schemas.report import ImportAccepted
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -62,6 +63,7 @@ def submit(
         "table_key": table_key,
         "default_year": now.year,
         "source": Json(upload.source),
+        "templates": Json(templates(upload.source)),
         "rows_total": upload.rows,
         "key_id": key_id,
         "key_name": origin.actor_name or "",

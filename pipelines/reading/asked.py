@@ -20,6 +20,7 @@ from pipelines.reading.levels import level_of, without_sales_level
 from pipelines.reading.part_types import word_for_part
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import read_values
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import AskedColumn
 
@@ -71,10 +72,13 @@ def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Colu
 def published(column: Column) -> AskedColumn:
     """Return a column as `source.asked` shows it."""
     place = letter(column.position)
-    message = (
-        f"{shown(column.header)} may be the product's or its packaging's, and nothing in the table says which; it is "
-        f"not read. If it is the packaging's, say so: "
-        f'mapping={{"columns": {{"{column.name}": "{place}"}}}}, or name the packaging in its header.'
+    message = Message(
+        "{header} may be the product's or its packaging's, and nothing in the table says which; it is "
+        "not read. If it is the packaging's, say so: "
+        'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.',
+        header=shown(column.header),
+        name=column.name,
+        place=place,
     )
     return {"column": place, "header": column.header, "could_be": [column.name], "message": message}
 

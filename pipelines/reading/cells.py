@@ -17,17 +17,18 @@ from pipelines.reading.typed import FAULTS, Typed, faults_where, no_faults
 from pipelines.reading.values import cell_errors, read_values, unescaped
 from pipelines.reading.weights import whole_weights
 from schemas.fields import SKU_CODE, Field
+from schemas.messages import Message, to_json
 from schemas.vocabularies import SUBSTANCES
 from schemas.words import code_of
 
 CLEARED = ("null", "NULL")
 """The word that clears a field, as people and as databases write it."""
 
-_NOT_DETECTED: Final = (
+_NOT_DETECTED: Final = Message(
     "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
     "or the value for the second."
 )
-_MERGED: Final = (
+_MERGED: Final = Message(
     "The line has neither sku_code nor name. If the cells above reach down to it, repeat the code in each line; "
     "lines of one SKU are its components where a column component_type or material says so."
 )
@@ -76,13 +77,17 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
     faults = [errors]
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
     if kinds is not None and (kinds == NO_VALUE).any():
-        message = "The cell holds a formula without a stored value; open the file in Excel, save it, and send it again."
+        message = Message(
+            "The cell holds a formula without a stored value; open the file in Excel, save it, and send it again."
+        )
         faults.append(faults_where(kinds == NO_VALUE, "no_value", message))
         cells = cells.set(kinds == NO_VALUE, None)
     if cleared.any():
         cells = cells.set(cleared, None)
         if not column.field.nullable:
-            message = f"{column.field.name} cannot be cleared; write its value, or leave the cell empty."
+            message = Message(
+                "{name} cannot be cleared; write its value, or leave the cell empty.", name=column.field.name
+            )
             faults.append(faults_where(cleared, "not_null", message))
     if errors.height:
         cells = cells.scatter(errors["at"], None)
@@ -90,7 +95,7 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
     faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None:
         below = _below_a_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
-        message = f"{column.field.name} is missing; each line needs one."
+        message = Message("{name} is missing; each line needs one.", name=column.field.name)
         faults.append(faults_where(~given & ~below, "required", message))
         faults.append(faults_where(~given & below, "required", _MERGED))
     numbers = None if kinds is None else kinds == NUMBER
@@ -111,7 +116,9 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
     if (field.kind == "text" and field.max_length is not None) or not (cells.str.len_bytes() > most).any():
         return cells, no_faults()
     long = (cells.str.strip_chars().str.len_chars() > most).fill_null(value=False)
-    message = f"A cell of {field.name} has at most {most} characters; this one has more."
+    message = Message(
+        "A cell of {field} has at most {most} characters; this one has more.", field=field.name, most=most
+    )
     return cells.set(long, None), faults_where(long, "too_long", message)
 
 
@@ -130,7 +137,7 @@ def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple
     if any(column.field.name.startswith(substance) for substance in SUBSTANCES):
         two = (pl.col("said") == "nothing_found").fill_null(value=False)
         found = found.with_columns(
-            message=pl.when(two).then(pl.lit(_NOT_DETECTED)).otherwise("message"),
+            message=pl.when(two).then(pl.lit(to_json(_NOT_DETECTED))).otherwise("message"),
             said=pl.when(~two).then("said"),
         )
     return found.filter(pl.col("said").is_null()).drop("said"), found.filter(pl.col("said").is_not_null())["at"]

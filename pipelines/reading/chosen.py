@@ -10,6 +10,7 @@ from pipelines.reading.fields import Column, Table
 from pipelines.reading.grid import letter, position
 from pipelines.reading.mapping import MappedSheet
 from pipelines.reading.refusal import refuse
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.words import fold
 
@@ -29,9 +30,13 @@ def chosen_columns(cells: Cells, told: MappedSheet, table: Table) -> list[Column
         if column is None:
             lacking = " or ".join(map(shown, headers))
             seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in enumerate(cells) if cell is not None)
-            message = (
-                f"The mapping is wrong: there is no column {lacking} for {name}. The table has the columns A to "
-                f"{letter(len(cells) - 1)}; the headers are: {seen[:_LONGEST_SEEN]}."
+            message = Message(
+                "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
+                "{last}; the headers are: {seen}.",
+                header=lacking,
+                name=name,
+                last=letter(len(cells) - 1),
+                seen=seen[:_LONGEST_SEEN],
             )
             raise refuse("invalid_mapping", message, "mapping")
         columns.append(column)
@@ -48,9 +53,10 @@ def check_parts(columns: Sequence[Column], told: MappedSheet) -> None:
     given = [*columns, *told.constants]
     parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
     if parts and not any(column.name == "component_type" for column in given):
-        message = (
-            f"The mapping is wrong: {parts[0]} is a component's, and component_type says which part each line is; map "
-            'it too, or give it as a constant: {"constants": {"component_type": "body"}}.'
+        message = Message(
+            "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
+            'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
+            name=parts[0],
         )
         raise refuse("invalid_mapping", message, "mapping")
 
@@ -63,7 +69,9 @@ def _position(cells: Cells, header: str) -> int | None:
             return found[0]
         if found:
             where = ", ".join(map(letter, found))
-            message = f"The header {shown(header)} stands over columns {where}; name the letter."
+            message = Message(
+                "The header {header} stands over columns {where}; name the letter.", header=shown(header), where=where
+            )
             raise refuse("invalid_mapping", message, "mapping")
     if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
         return position(header)

@@ -4,23 +4,23 @@ from typing import Literal
 
 from pipelines.reading.encoding import utf16_without_mark
 from pipelines.reading.refusal import refuse
+from schemas.messages import Message
 from schemas.normalise import shown
 
 _ZIP = b"PK\x03\x04"
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _OTHERS = (
-    (b"%PDF", "a PDF"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"PAR1", "a Parquet file"),
-    (b"\x89PNG", "an image"),
-    (b"\xff\xd8\xff", "an image"),
-    (b"PK", "a damaged or empty archive"),
-    (b"Rar!", "an archive"),
-    (b"7z\xbc\xaf", "an archive"),
+    (b"%PDF", Message("a PDF")),
+    (b"\x1f\x8b", Message("a gzip archive")),
+    (b"PAR1", Message("a Parquet file")),
+    (b"\x89PNG", Message("an image")),
+    (b"\xff\xd8\xff", Message("an image")),
+    (b"PK", Message("a damaged or empty archive")),
+    (b"Rar!", Message("an archive")),
+    (b"7z\xbc\xaf", Message("an archive")),
 )
 _MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
-_SEND = "Send a CSV file or an Excel workbook (.xlsx)."
 
 
 def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
@@ -29,24 +29,46 @@ def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
         return "xlsx"
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
-            raise refuse("encrypted_file", f"{shown(filename)} is protected by a password; save it without one.")
+            raise refuse(
+                "encrypted_file",
+                Message("{file} is protected by a password; save it without one.", file=shown(filename)),
+            )
         raise refuse(
             "unreadable_file",
-            f"{shown(filename)} is an old Excel file (.xls) or another Office document; save it as .xlsx.",
+            Message(
+                "{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=shown(filename)
+            ),
         )
     for mark, what in _OTHERS:
         if data.startswith(mark):
-            raise refuse("unreadable_file", f"{shown(filename)} is {what}, not a table. {_SEND}")
+            raise refuse(
+                "unreadable_file",
+                Message(
+                    "{file} is {kind}, not a table. Send a CSV file or an Excel workbook (.xlsx).",
+                    file=shown(filename),
+                    kind=what,
+                ),
+            )
     start = data[:4096].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
     if not start:
-        raise refuse("no_table", f"{shown(filename)} is empty. {_SEND}")
+        raise refuse(
+            "no_table", Message("{file} is empty. Send a CSV file or an Excel workbook (.xlsx).", file=shown(filename))
+        )
     if start.lower().startswith(_MARKUP):
         raise refuse(
             "unreadable_file",
-            f"{shown(filename)} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.",
+            Message(
+                "{file} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.",
+                file=shown(filename),
+            ),
         )
     if _is_binary(data):
-        raise refuse("unreadable_file", f"{shown(filename)} is no text and no workbook. {_SEND}")
+        raise refuse(
+            "unreadable_file",
+            Message(
+                "{file} is no text and no workbook. Send a CSV file or an Excel workbook (.xlsx).", file=shown(filename)
+            ),
+        )
     return "csv"
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from pipelines.reading.grid import MOST_COLUMNS, Grid, LineFault, check_width, without_blank_rows
 from pipelines.reading.refusal import refuse
+from schemas.messages import Message
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 40
@@ -133,14 +134,20 @@ def _careful(text: str, delimiter: str) -> Grid:
         else:
             check_width(len(record))
             if len(records) == _MOST_RECORDS:
-                message = f"The text holds more than {_MOST_RECORDS} lines; send the table alone, or in parts."
+                message = Message(
+                    "The text holds more than {most} lines; send the table alone, or in parts.", most=_MOST_RECORDS
+                )
                 raise refuse("too_many_rows", message)
             records.append(record)
             lines.append(line)
     width = max(map(len, records), default=0)
     if width * len(records) - sum(map(len, records)) > _MOST_PADDED:
         longest = next(line for line, record in zip(lines, records, strict=True) if len(record) == width)
-        message = f"Line {longest} has {width} cells, and most lines have far fewer. Is a line break missing there?"
+        message = Message(
+            "Line {line} has {cells} cells, and most lines have far fewer. Is a line break missing there?",
+            line=longest,
+            cells=width,
+        )
         raise refuse("unreadable_file", message)
     names = [f"c{i}" for i in range(width)]
     padded = ([*record, *[None] * (width - len(record))] if len(record) < width else record for record in records)
@@ -171,7 +178,7 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
         except csv.Error:
             broken = lines[begun : start + reader.line_num]
             left -= sum(map(len, broken)) + _COST_OF_A_LINE * len(broken)
-            message = (
+            message = Message(
                 "A quotation mark in this line is not closed, or text follows a closing one; "
                 "put the cell in quotation marks and double those inside it."
             )
@@ -183,11 +190,17 @@ def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | Non
     """Return the fault of a record with bytes that are no text, or with a cell that is too long."""
     whole = "".join(raw)
     if found := _NO_CHARACTER.search(whole):
-        what = "NUL characters" if found[0] == "\x00" else "bytes that are no characters in the file's encoding"
-        message = f"The line holds {what}; save the file again as UTF-8, or write this line again."
+        what = (
+            Message("NUL characters")
+            if found[0] == "\x00"
+            else Message("bytes that are no characters in the file's encoding")
+        )
+        message = Message("The line holds {what}; save the file again as UTF-8, or write this line again.", what=what)
         return LineFault(line, "undecodable", message, _shown(whole))
     if max(map(len, record)) > _LONGEST_CELL:
-        message = f"A cell of this line is longer than {_LONGEST_CELL} characters; is a quotation mark missing?"
+        message = Message(
+            "A cell of this line is longer than {most} characters; is a quotation mark missing?", most=_LONGEST_CELL
+        )
         return LineFault(line, "ragged_row", message, _shown(whole))
     return None
 
@@ -204,9 +217,11 @@ def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
 
 def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
     """Yield one fault for each line that a quotation mark joins, so that all of them can be corrected."""
-    message = (
-        f"A quotation mark joins the lines {first} to {first + len(raw) - 1} into one, but each of them can be a row "
-        "too; close it in its own line, or write the cell without line breaks."
+    message = Message(
+        "A quotation mark joins the lines {line} to {other} into one, but each of them can be a row "
+        "too; close it in its own line, or write the cell without line breaks.",
+        line=first,
+        other=first + len(raw) - 1,
     )
     for line, text in enumerate(raw, first):
         yield line, LineFault(line, "ragged_row", message, _shown(text))

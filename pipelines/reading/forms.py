@@ -14,6 +14,7 @@ from pipelines.reading.fields import LONGEST_HEADER
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.levels import level_of
 from pipelines.reading.refusal import ReadingRefused, refuse
+from schemas.messages import Message
 from schemas.normalise import shown
 
 _LINES: Final = 40
@@ -77,15 +78,20 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     if not labels:
         return None
     found = ", ".join(f"{label.place} {shown(label.text)} ({label.field})" for label in labels[:_MOST_QUOTED])
-    message = (
-        f"This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send a "
-        "table with one row of headers and a line for each product, as in GET /reference/template.xlsx."
-    )
     blocks = dict(_blocks(grid))
     if len(set(blocks.values())) > 1:
-        titles = ", ".join(list(blocks)[:_MOST_QUOTED])
-        message += (
-            f" Its blocks are packaging of several levels ({titles}); give each a line and a sku_code of its own."
+        message = Message(
+            "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
+            "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx. Its "
+            "blocks are packaging of several levels ({titles}); give each a line and a sku_code of its own.",
+            found=found,
+            titles=", ".join(list(blocks)[:_MOST_QUOTED]),
+        )
+    else:
+        message = Message(
+            "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
+            "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx.",
+            found=found,
         )
     return refuse("missing_column", message)
 

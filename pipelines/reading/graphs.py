@@ -17,12 +17,13 @@ from pipelines.reading.json_text import joined, members
 from pipelines.reading.part_types import part_types
 from pipelines.reading.typed import faults_where
 from pipelines.writing.substances import COLUMN_UNITS, COLUMNS, PARTS
+from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
 
-_WITHOUT_MATERIAL: Final = (
+_WITHOUT_MATERIAL: Final = Message(
     "A component needs its material_family, or the component_id of a library component that has one."
 )
-_UNKNOWN_MATERIAL: Final = (
+_UNKNOWN_MATERIAL: Final = Message(
     "No material is known of this weight, and without it the total of the SKU would be too small. Name the material in "
     "the column's header, or in a mapping: glass_weight_g, wood_weight_g, other_weight_g."
 )
@@ -84,7 +85,10 @@ def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSh
             told = names.get(f"{substance}_{part}")
             if told is not None:
                 alone = typed.given[told] if status is None else typed.given[told] & ~typed.given[status]
-                message = f"A measured value needs its status beside it; write {substance}_status as well."
+                message = Message(
+                    "A measured value needs its status beside it; write {substance}_status as well.",
+                    substance=substance,
+                )
                 typed = typed.with_faults(told, faults_where(alone, "required", message))
     return typed
 

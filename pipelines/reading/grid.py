@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from pipelines.reading.refusal import refuse
+from schemas.messages import Message
 
 MOST_COLUMNS = 4_096
 
@@ -22,7 +23,7 @@ class LineFault:
 
     line: int
     code: str
-    message: str
+    message: Message
     value: str | None
     sku_code: str | None = None
 
@@ -63,7 +64,11 @@ class Grid:
 def check_width(columns: int) -> None:
     """Refuse a table with too many columns, before memory is spent on them."""
     if columns > MOST_COLUMNS:
-        message = f"A line has {columns} cells; at most {MOST_COLUMNS} columns are read. Is the delimiter right?"
+        message = Message(
+            "A line has {columns} cells; at most {most} columns are read. Is the delimiter right?",
+            columns=columns,
+            most=MOST_COLUMNS,
+        )
         raise refuse("unreadable_file", message)
 
 

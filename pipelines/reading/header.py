@@ -24,6 +24,7 @@ from pipelines.reading.siblings import beside, unknown_weights
 from pipelines.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
 from pipelines.reading.unit_columns import is_shared, paired, with_stated_unit, with_units_beside
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import shown
 
 _MOST_NAMED: Final = 20
@@ -158,9 +159,12 @@ def _single(columns: list[Column]) -> list[Column]:
         if len(best) > 1:
             where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best[:_MOST_NAMED])
             where += ", …" if len(best) > _MOST_NAMED else ""
-            message = (
-                f"The columns {where} all fit {name}; rename or remove all but one, "
-                f'or say which one it is: mapping={{"columns": {{"{name}": "{letter(best[0].position)}"}}}}.'
+            message = Message(
+                "The columns {where} all fit {name}; rename or remove all but one, "
+                'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
+                where=where,
+                name=name,
+                likely=letter(best[0].position),
             )
             issues.append(Issue(code="ambiguous_column", message=message, field=name))
         kept.append(best[0])

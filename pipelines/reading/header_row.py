@@ -17,6 +17,7 @@ from pipelines.reading.labels import Cells
 from pipelines.reading.mapping import MappedSheet
 from pipelines.reading.refusal import refuse
 from pipelines.reading.values import read_values
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.words import fold
 
@@ -48,12 +49,14 @@ def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
     Raises `ReadingRefused` with `no_table` or `invalid_mapping`.
     """
     if grid.cells.height == 0:
-        raise refuse("no_table", "The file holds no table; send one with a header row and a line for each SKU.")
+        raise refuse(
+            "no_table", Message("The file holds no table; send one with a header row and a line for each SKU.")
+        )
     if told.header_row == 0:
         return None
     if told.header_row is not None:
         if told.header_row not in grid.lines:
-            message = f"The mapping's header_row is {told.header_row}, a line without cells."
+            message = Message("The mapping's header_row is {row}, a line without cells.", row=told.header_row)
             raise refuse("invalid_mapping", message, "mapping")
         return int(grid.lines.to_list().index(told.header_row))
     headers, constant = told_headers(told), {column.name for column in told.constants}
@@ -95,9 +98,11 @@ def _above_letters(grid: Grid, table: Table, told: MappedSheet, best: int) -> in
     )
     if len(rows[row]) > wide and any(_is_value(name, rows[row][to], table) for name, to in lettered.items()):
         held = ", ".join(shown(cell[:60]) for cell in rows[row] if cell is not None)[:500]
-        message = (
-            f"The mapping names columns by letters, and line {grid.lines[row]} is the first that fills them: {held}. "
-            "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none."
+        message = Message(
+            "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
+            "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
+            line=grid.lines[row],
+            held=held,
         )
         raise refuse("invalid_mapping", message, "mapping")
     return row

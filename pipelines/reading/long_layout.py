@@ -15,6 +15,7 @@ from pipelines.reading.part_types import part_types
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unit_columns import is_shared, speaks_of
 from pipelines.reading.values import as_codes
+from schemas.messages import Message
 from schemas.words import code_of
 
 _MOVED: Final = {
@@ -188,7 +189,11 @@ def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tu
         differs = (given[name].is_not_null() & (given[name] != first[name])).fill_null(value=False)
         both = given.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
         for line, code, value, before in both.iter_rows():
-            message = f"An earlier line of this SKU gives {name} as “{before[:200]}”; give it once, or the same."
+            message = Message(
+                "An earlier line of this SKU gives {name} as “{before}”; give it once, or the same.",
+                name=name,
+                before=before[:200],
+            )
             faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
     return tuple(faults)
 

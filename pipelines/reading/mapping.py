@@ -12,12 +12,13 @@ from typing import Any, Final, Literal
 from pipelines.reading.fields import Column, Table
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.told_fields import Rewriting, constant, named_field, rewriting
+from schemas.messages import Message
 from schemas.normalise import shown
 
 LAYOUTS: Final = ("rows", "long", "wide", "materials")
 _OF_SHEET: Final = ("columns", "constants", "values", "sheet", "header_row")
 _KEYS: Final = (*_OF_SHEET, "decimal", "layout", "components")
-_COLUMNS: Final = "columns must be an object of field: header, column letter, array of headers, or null"
+_COLUMNS: Final = Message("columns must be an object of field: header, column letter, array of headers, or null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,13 @@ def check_mapping(mapping: Mapping[str, object] | None) -> Mapped:
     _known(mapping, _KEYS)
     decimal = mapping.get("decimal")
     if decimal not in (None, ",", "."):
-        raise _wrong('decimal must be "," or "."')
+        raise _wrong(Message('decimal must be "," or "."'))
     layout = mapping.get("layout")
     if layout is not None and layout not in LAYOUTS:
-        raise _wrong(f"layout must be one of: {', '.join(LAYOUTS)}")
+        raise _wrong(Message("layout must be one of: {layouts}", layouts=", ".join(LAYOUTS)))
     parts = mapping.get("components")
     if parts is not None and not isinstance(parts, Mapping):
-        raise _wrong("components must be an object with columns, constants, values, sheet or header_row")
+        raise _wrong(Message("components must be an object with columns, constants, values, sheet or header_row"))
     if parts is not None:
         _known(parts, _OF_SHEET)
     components = None if parts is None else MappedSheet(**_sheet(parts, "component"))
@@ -77,24 +78,24 @@ def check_mapping(mapping: Mapping[str, object] | None) -> Mapped:
 
 def _known(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
     if unknown := sorted(set(mapping) - set(keys)):
-        raise _wrong(f"{shown(unknown[0])} is none of its keys: {', '.join(keys)}")
+        raise _wrong(Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys)))
 
 
 def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """Return the members of `MappedSheet` for one sheet."""
     sheet, row = mapping.get("sheet"), mapping.get("header_row")
     if sheet is not None and not isinstance(sheet, str):
-        raise _wrong("sheet must be the name of a sheet")
+        raise _wrong(Message("sheet must be the name of a sheet"))
     if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
-        raise _wrong("header_row must be a line number, counted from 1, or 0 where there is no header")
+        raise _wrong(Message("header_row must be a line number, counted from 1, or 0 where there is no header"))
     columns, off = _columns(_object(mapping, "columns", _COLUMNS), table)
-    given = _object(mapping, "constants", "constants must be an object of field: value")
+    given = _object(mapping, "constants", Message("constants must be an object of field: value"))
     constants = tuple(constant(name, value, table, at) for at, (name, value) in enumerate(given.items()))
     _each_once(constants)
     of_columns = [named_field(name, table) for name in columns]
     if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
-        raise _wrong(f"{both.name} has a column and a constant; say one of them")
-    told = _object(mapping, "values", "values must be an object of field: {text in the file: value}")
+        raise _wrong(Message("{name} has a column and a constant; say one of them", name=both.name))
+    told = _object(mapping, "values", Message("values must be an object of field: {{text in the file: value}}"))
     values = tuple(rewriting(name, texts, table) for name, texts in told.items())
     return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
 
@@ -114,7 +115,7 @@ def _columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple
         else:
             columns[name] = tuple(map(str, headers))
     if needed := next((column.name for column in off if column.field.name == "sku_code"), None):
-        raise _wrong(f"{needed} cannot be switched off; each line needs it")
+        raise _wrong(Message("{name} cannot be switched off; each line needs it", name=needed))
     return columns, tuple(off)
 
 
@@ -123,11 +124,11 @@ def _each_once(columns: Iterable[Column]) -> None:
     seen: set[tuple[str, str]] = set()
     for column in columns:
         if (column.table, column.name) in seen:
-            raise _wrong(f"{column.name} is named twice; name it once")
+            raise _wrong(Message("{name} is named twice; name it once", name=column.name))
         seen.add((column.table, column.name))
 
 
-def _object(mapping: Mapping[str, object], key: str, must: str) -> Mapping[str, object]:
+def _object(mapping: Mapping[str, object], key: str, must: Message) -> Mapping[str, object]:
     given = mapping.get(key)
     if given is None:
         return {}
@@ -136,5 +137,5 @@ def _object(mapping: Mapping[str, object], key: str, must: str) -> Mapping[str, 
     return given
 
 
-def _wrong(what: str) -> ReadingRefused:
-    return refuse("invalid_mapping", f"The mapping is wrong: {what}.", "mapping")
+def _wrong(what: Message) -> ReadingRefused:
+    return refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=what), "mapping")

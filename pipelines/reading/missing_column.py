@@ -8,6 +8,7 @@ from pipelines.reading.fields import Table
 from pipelines.reading.grid import letter
 from pipelines.reading.refusal import ReadingRefused
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.normalise import shown
 
 _MOST_QUOTED = 20
@@ -24,11 +25,13 @@ class Place:
     cells: Sequence[str | None]
     used: Collection[int]
 
-    def said(self) -> str:
+    def said(self) -> str | Message:
         """Return the sheet as a part of the sentence; a text file has no sheet."""
         if self.sheet is None:
             return ""
-        return f" of the {'components ' if self.table == 'component' else ''}sheet {shown(self.sheet)}"
+        if self.table == "component":
+            return Message(" of the components sheet {title}", title=shown(self.sheet))
+        return Message(" of the sheet {title}", title=shown(self.sheet))
 
 
 def refusal(names: Sequence[str], place: Place, barcode: int | None) -> ReadingRefused:
@@ -43,22 +46,33 @@ def refusal(names: Sequence[str], place: Place, barcode: int | None) -> ReadingR
 
 def _issue(name: str, place: Place, likely: int | None) -> Issue:
     if not place.line:
-        message = f"A table without headers needs {name} by its letter: add it to the columns of the mapping."
+        message = Message(
+            "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name
+        )
         return Issue("invalid_mapping", message, "mapping")
     held = [(at, cell) for at, cell in enumerate(place.cells) if cell is not None]
     some = ", ".join(f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in held[:_MOST_QUOTED])
     some += ", …" if len(held) > _MOST_QUOTED else ""
     where, line = place.said(), place.line
     if likely is None:
-        message = (
-            f"No column{where} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
-            f"Add a column with the header {name}."
+        message = Message(
+            "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
+            "Add a column with the header {name}.",
+            sheet=where,
+            name=name,
+            line=line,
+            some=some,
         )
         return Issue("missing_column", message, name)
     columns = {"columns": {name: letter(likely)}}
     mapping = dumps(columns if place.table == "sku" else {"components": columns})
-    message = (
-        f"No column{where} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
-        f"Rename the right column to {name}, or name it: mapping={mapping}."
+    message = Message(
+        "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
+        "Rename the right column to {name}, or name it: mapping={mapping}.",
+        sheet=where,
+        name=name,
+        line=line,
+        some=some,
+        mapping=mapping,
     )
     return Issue("missing_column", message, name)

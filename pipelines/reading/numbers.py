@@ -12,6 +12,7 @@ from pipelines.reading.fields import Column
 from pipelines.reading.typed import Typed, each_distinct, faults_where, no_faults
 from pipelines.reading.units import unit_of
 from schemas.fields import Field
+from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 
 _SPACE = r"[\s'’]"
@@ -53,12 +54,17 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     """Read one number, in the field's unit. Raises `Unfit` with a sentence that quotes the cell."""
     text = cell.strip().replace("−", "-")
     if _DAY.fullmatch(text):
-        raise Unfit("invalid_number", f"{shown(cell)} is a date; give the cell a number format and write the number.")
+        raise Unfit(
+            "invalid_number",
+            Message("{cell} is a date; give the cell a number format and write the number.", cell=shown(cell)),
+        )
     if _is_range(text) and not _POWER.fullmatch(text):
-        raise Unfit("value_range", f"{shown(cell)} is a range; write one number, such as its mean.")
+        raise Unfit("value_range", Message("{cell} is a range; write one number, such as its mean.", cell=shown(cell)))
     found = _WITH_UNIT.fullmatch(text)
     if found is None:
-        raise Unfit("invalid_number", f"{shown(cell)} is no number; write digits only, such as 12.5.")
+        raise Unfit(
+            "invalid_number", Message("{cell} is no number; write digits only, such as 12.5.", cell=shown(cell))
+        )
     factor = column.factor
     if found["unit"]:
         unit = unit_of(found["unit"], column.field.unit)
@@ -100,7 +106,10 @@ def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
         whole, fraction = digits, ""
     whole = whole or "0"
     if not (whole.isdigit() or _GROUPS.fullmatch(whole)) or (last >= 0 and fraction and not fraction.isdigit()):
-        raise Unfit("invalid_number", f"The groups of digits in {shown(cell)} are not of three; write it without them.")
+        raise Unfit(
+            "invalid_number",
+            Message("The groups of digits in {cell} are not of three; write it without them.", cell=shown(cell)),
+        )
     plain = re.sub(r"\D", "", whole)
     return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")
 
@@ -113,8 +122,14 @@ def could_be_both(digits: str) -> bool:
 
 def _unconvertible(cell: str, unit: str | None) -> Unfit:
     if unit is None:
-        return Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted; write the number alone.")
-    return Unfit("unknown_unit", f"{shown(cell)} has a unit that cannot be converted; write the number in {unit}.")
+        return Unfit(
+            "unknown_unit",
+            Message("{cell} has a unit that cannot be converted; write the number alone.", cell=shown(cell)),
+        )
+    return Unfit(
+        "unknown_unit",
+        Message("{cell} has a unit that cannot be converted; write the number in {unit}.", cell=shown(cell), unit=unit),
+    )
 
 
 def _ambiguous(cell: str) -> Unfit:
@@ -122,8 +137,13 @@ def _ambiguous(cell: str) -> Unfit:
     whole = re.sub(r"[.,]", "", cell.strip())
     return Unfit(
         "ambiguous_number",
-        f"{shown(cell)} can be {fraction} or {whole}, and no other number in the file decides; "
-        'write more or fewer decimals, or say the decimal mark: mapping={"decimal": ","}.',
+        Message(
+            "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
+            'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.',
+            cell=shown(cell),
+            fraction=fraction,
+            whole=whole,
+        ),
     )
 
 
@@ -160,7 +180,9 @@ def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
     bad = []
     if field.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
-        bad.append((broken, "invalid_type", f"{field.name} is a whole number; write it without decimals."))
+        bad.append(
+            (broken, "invalid_type", Message("{name} is a whole number; write it without decimals.", name=field.name))
+        )
     low, high = field.minimum, field.maximum
     if field.kind == "integer":
         high = _LARGEST_INTEGER if high is None else high
@@ -168,9 +190,11 @@ def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
     if high is not None:
         outside = outside | (values > high)
     outside = (outside | values.is_infinite()).fill_null(value=False)
-    allowed = f"{field.name} is at least {low:g}{_in(field)}."
+    allowed = Message("{name} is at least {low}.", name=field.name, low=f"{low:g}{_in(field)}")
     if high is not None:
-        allowed = f"{field.name} is between {low:g} and {high:g}{_in(field)}."
+        allowed = Message(
+            "{name} is between {low} and {high}.", name=field.name, low=f"{low:g}", high=f"{high:g}{_in(field)}"
+        )
     bad.append((outside, "out_of_range", allowed))
     for where, code, message in bad:
         if where.any():

@@ -14,6 +14,7 @@ from pipelines.reading.fields import Column
 from pipelines.reading.grid import Grid, LineFault
 from pipelines.reading.header import Header
 from pipelines.reading.values import read_values
+from schemas.messages import Message
 
 _TEXTS = ("text", "markets")
 _KEYS = ("sku_code", "name", "component_type")
@@ -61,9 +62,11 @@ def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequ
 
 
 def _fault(cells: Sequence[str | None], line: int, held: int, width: int, header: Header) -> LineFault:
-    message = (
-        f"The line has {held} cells, the header {width}; put cells that hold the delimiter "
-        "in quotation marks, and keep a delimiter for each empty cell."
+    message = Message(
+        "The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
+        "in quotation marks, and keep a delimiter for each empty cell.",
+        width=held,
+        header_width=width,
     )
     key = next(column.position for column in header.columns if column.name == "sku_code")
     start = " | ".join(cell or "" for cell in cells)[:200]

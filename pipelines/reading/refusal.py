@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from schemas.issues import Issue
+from schemas.messages import Message
 
 
 class ReadingRefused(Exception):  # noqa: N818  (a verdict on a file, with its reasons; not a failure of ours)
@@ -18,6 +19,6 @@ class ReadingRefused(Exception):  # noqa: N818  (a verdict on a file, with its r
         return [replace(issue, field=issue.field or field) for issue in self.issues]
 
 
-def refuse(code: str, message: str, field: str | None = None) -> ReadingRefused:
+def refuse(code: str, message: Message, field: str | None = None) -> ReadingRefused:
     """Return a refusal for one reason, to be raised; `code` is one of `schemas.issues.ISSUE_CODES`."""
     return ReadingRefused([Issue(code=code, message=message, field=field)])

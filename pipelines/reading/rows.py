@@ -16,6 +16,7 @@ from pipelines.reading.grid import letter
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.volumes import volume_texts
+from schemas.messages import Message, beside, from_json, to_json
 
 ERRORS: Final = pl.Schema(
     {
@@ -27,6 +28,7 @@ ERRORS: Final = pl.Schema(
         "value": pl.String,
         "code": pl.String,
         "message": pl.String,
+        "template": pl.String,
     }
 )
 _LONGEST_VALUE: Final = 200
@@ -117,12 +119,16 @@ def _without_repeats(main: TypedSheet) -> TypedSheet:
     if not repeats.height:
         return main
     first = table.filter(pl.col("code").is_first_distinct()).select("code", first="line")
-    message = pl.format(
-        "The same sku_code stands in line {}, which counts; give each SKU one line, or another code.", "first"
-    )
     found = repeats.join(first, on="code", how="left", maintain_order="left").select(
-        "at", code=pl.lit("duplicate_sku_code"), message=message
+        "at", "first", code=pl.lit("duplicate_sku_code")
     )
+    messages = [
+        Message(
+            "The same sku_code stands in line {line}, which counts; give each SKU one line, or another code.", line=line
+        )
+        for line in found["first"]
+    ]
+    found = found.drop("first").with_columns(message=pl.Series(map(to_json, messages), dtype=pl.String))
     return main.with_faults("sku_code", found)
 
 
@@ -168,21 +174,24 @@ def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
     columns = {column.name: column for column in sheet.columns}
     lines, codes = table["line"], typed.values["sku_code"]
     reports: list[tuple[object, ...]] = []
-    for at, code, message, name in typed.faults.iter_rows():
+    for at, code, text, name in typed.faults.iter_rows():
+        message = from_json(text)
         column = columns.get(name)
         place = letter(column.position) if column and column.constant is None else None
         cell = table[name][at] if column else None
         shown_code = codes[at] if codes[at] is not None else _shown(table["sku_code"][at])
         order = column.position if column else len(columns)
-        reports.append((sheet.name, lines[at], shown_code, name, place, _shown(cell), code, message, order))
+        template = text if message.parameters else None
+        reports.append((sheet.name, lines[at], shown_code, name, place, _shown(cell), code, message, template, order))
     return reports
 
 
 def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
-    return [
-        (sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), fault.code, fault.message, -1)
-        for fault in sheet.faults
-    ]
+    reports: list[tuple[object, ...]] = []
+    for fault in sheet.faults:
+        said = (fault.code, fault.message, beside(fault.message))
+        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), *said, -1))
+    return reports
 
 
 def _shown(cell: str | None) -> str | None:

@@ -22,6 +22,7 @@ from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.rewritten import rewritten
 from pipelines.reading.skipped import listed, not_data
+from schemas.messages import Message
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -82,9 +83,11 @@ def read_sheet(
     told = mapped if table == "sku" else mapped.components or MappedSheet()
     header = header or find_header(grid, table, told)
     if len(header.columns) > _MOST_READ_COLUMNS:
-        message = (
-            f"The table has {len(header.columns)} columns that are fields, and at most {_MOST_READ_COLUMNS} are read; "
-            "send components in a sheet of their own, and volumes of fewer years."
+        message = Message(
+            "The table has {columns} columns that are fields, and at most {most} are read; "
+            "send components in a sheet of their own, and volumes of fewer years.",
+            columns=len(header.columns),
+            most=_MOST_READ_COLUMNS,
         )
         raise refuse("unreadable_file", message)
     body = without_ragged(grid.below(header.last_line), grid, header)
@@ -95,7 +98,10 @@ def read_sheet(
     held = ~reduce(or_, reasons.values())
     most = MOST_ROWS if table == "sku" else _MOST_PARTS
     if held.sum() + len(body.faults) > most:
-        raise refuse("too_many_rows", f"One import takes {most} data lines; this table has more. Send it in parts.")
+        raise refuse(
+            "too_many_rows",
+            Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most),
+        )
     cells = cells.with_columns(line=body.lines).filter(held)
     kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
     cells, kinds = rewritten(cells, kinds, header.columns, told)

@@ -11,6 +11,7 @@ from pipelines.reading.mapping import Mapped, MappedSheet
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.sheet import Sheet, read_sheet
 from pipelines.reading.workbook import SheetPart, Workbook
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import HiddenPlaces, UnreadSheet
 from schemas.words import code_of, fold
@@ -19,9 +20,9 @@ _MOST_LISTED: Final = 200
 _MOST_SEARCHED: Final = 50
 """Sheets that are searched for a header; a mapping can name any other."""
 
-HIDDEN = "the sheet is hidden"
-HEADLESS = "no line has the headers that are needed"
-NOT_NEEDED = "another sheet is read"
+HIDDEN = Message("the sheet is hidden")
+HEADLESS = Message("no line has the headers that are needed")
+NOT_NEEDED = Message("another sheet is read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,18 @@ def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetP
     if mapped.components is not None:
         graph = _named(book, mapped.components.sheet) if mapped.components.sheet is not None else graph
         if graph is None:
-            raise refuse("invalid_mapping", "The mapping speaks of components, but no sheet is named so.", "mapping")
+            raise refuse(
+                "invalid_mapping", Message("The mapping speaks of components, but no sheet is named so."), "mapping"
+            )
     if mapped.sheet is None:
         return [sheet for sheet in visible if sheet != graph], graph
     chosen = _named(book, mapped.sheet)
     if chosen == graph and mapped.components is not None:
-        raise refuse("invalid_mapping", f"The mapping reads SKUs and components from {shown(chosen.name)}.", "mapping")
+        raise refuse(
+            "invalid_mapping",
+            Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(chosen.name)),
+            "mapping",
+        )
     return [chosen], None if chosen == graph else graph
 
 
@@ -82,7 +89,11 @@ def _named(book: Workbook, name: str) -> SheetPart:
     found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
     if found is None:
         names = ", ".join(sheet.name for sheet in book.sheets)[:500]
-        raise refuse("invalid_mapping", f"The mapping's sheet {shown(name)} is none of: {names}.", "mapping")
+        raise refuse(
+            "invalid_mapping",
+            Message("The mapping's sheet {sheet} is none of: {names}.", sheet=shown(name), names=names),
+            "mapping",
+        )
     return found
 
 
@@ -104,7 +115,7 @@ def _first_with_header(
             refusals.append((max((len(field_names(row)) for row in rows), default=-1), widest, refusal))
             headless.append(sheet)
     if not refusals:
-        raise refuse("no_table", "The workbook has no visible sheet with SKUs; send one with a header row.")
+        raise refuse("no_table", Message("The workbook has no visible sheet with SKUs; send one with a header row."))
     raise max(refusals, key=lambda entry: entry[:2])[2]
 
 

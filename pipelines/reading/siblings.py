@@ -16,6 +16,7 @@ from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
 from pipelines.reading.levels import level_of
 from pipelines.reading.units import unit_of, unit_within
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import AskedColumn
 from schemas.words import code_of, fold
@@ -63,9 +64,12 @@ def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, r
 
 def published(at: int, header: str) -> AskedColumn:
     """Return a column beside materials as `source.asked` shows it."""
-    message = (
-        f"{shown(header)} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
-        f'is too small without it: name its material, mapping={{"columns": {{"{_COULD_BE[-1]}": "{letter(at)}"}}}}.'
+    message = Message(
+        "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
+        'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.',
+        header=shown(header),
+        name=_COULD_BE[-1],
+        place=letter(at),
     )
     return {"column": letter(at), "header": header, "could_be": list(_COULD_BE), "message": message}
 

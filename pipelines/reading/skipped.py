@@ -16,6 +16,7 @@ from pipelines.reading.columns import recognise
 from pipelines.reading.fields import Column
 from pipelines.reading.sums import sums
 from pipelines.reading.values import read_values
+from schemas.messages import Message
 from schemas.words import code_of, fold, words
 
 _HELP_ROWS = 5
@@ -40,12 +41,12 @@ _ACCENTED = {
 _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
 """A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
 
-NOTHING_READ = "no recognised column has a value"
-EXAMPLE = "an example, by its word"
-TOTAL = "a total, by its word"
-NOTE = "a note: nothing but a remark"
-HELP = "help for the columns, below the header"
-REPEATED = "the header once more"
+NOTHING_READ = Message("no recognised column has a value")
+EXAMPLE = Message("an example, by its word")
+TOTAL = Message("a total, by its word")
+NOTE = Message("a note: nothing but a remark")
+HELP = Message("help for the columns, below the header")
+REPEATED = Message("the header once more")
 
 
 def not_data(
@@ -83,7 +84,10 @@ def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, 
     ordered = sorted(found.items())
     if len(ordered) > _MOST_LISTED:
         more = len(ordered) - _MOST_LISTED - 1
-        ordered = [*ordered[:_MOST_LISTED], (ordered[_MOST_LISTED][0], f"and {more} more lines below that are no data")]
+        ordered = [
+            *ordered[:_MOST_LISTED],
+            (ordered[_MOST_LISTED][0], Message("and {count} more lines below that are no data", count=more)),
+        ]
     return tuple(ordered)
 
 

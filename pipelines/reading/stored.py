@@ -12,6 +12,7 @@ import polars as pl
 from pipelines.reading.fields import Column, fields_of, volume_field
 from pipelines.reading.grid import LineFault
 from pipelines.reading.sheet import Sheet
+from schemas.messages import from_json, to_json
 from schemas.report import ImportSource
 
 Content = tuple[ImportSource, Sheet, Sheet | None, int]
@@ -55,7 +56,7 @@ def _about(sheet: Sheet) -> dict[str, object]:
         "columns": columns,
         "ignored": sheet.ignored,
         "marks": sheet.marks,
-        "faults": [asdict(fault) for fault in sheet.faults],
+        "faults": [asdict(fault) | {"message": to_json(fault.message)} for fault in sheet.faults],
         "kinds": sheet.kinds is not None,
         "skipped": sheet.skipped,
     }
@@ -69,7 +70,7 @@ def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
         tuple((at, header) for at, header in about["ignored"]),
         next(frames),
         about["marks"],
-        tuple(LineFault(**fault) for fault in about["faults"]),
+        tuple(LineFault(**fault | {"message": from_json(fault["message"])}) for fault in about["faults"]),
         next(frames) if about["kinds"] else None,
         tuple((line, reason) for line, reason in about["skipped"]),
     )

@@ -20,6 +20,7 @@ from pipelines.reading.refusal import refuse
 from pipelines.reading.units import unit_of
 from pipelines.reading.values import LIST_SEPARATOR, read_values
 from schemas.fields import SKU_CODE
+from schemas.messages import Message, from_json
 from schemas.normalise import shown
 from schemas.words import fold
 
@@ -64,7 +65,9 @@ def named_field(name: str, table: Table) -> Column:
     column = field_column(name, table)
     if column is None:
         near = ", ".join(_nearest(name, table))
-        message = f"The mapping is wrong: there is no field {shown(name)}. The nearest are: {near}."
+        message = Message(
+            "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=shown(name), near=near
+        )
         raise refuse("invalid_mapping", message, "mapping")
     return column
 
@@ -73,10 +76,12 @@ def constant(name: str, value: object, table: Table, at: int) -> Column:
     """Return a column with the same cell in every line; its position is behind the table, as the `at`-th of those."""
     column = named_field(name, table)
     if column.field == SKU_CODE:
-        raise refuse("invalid_mapping", "The mapping is wrong: sku_code cannot be a constant.", "mapping.constants")
+        raise refuse(
+            "invalid_mapping", Message("The mapping is wrong: sku_code cannot be a constant."), "mapping.constants"
+        )
     text = _text_of(value)
     if text is None:
-        message = "A constant is a text, a number, true or false, or an array of texts."
+        message = Message("A constant is a text, a number, true or false, or an array of texts.")
         raise refuse("invalid_mapping", message, f"mapping.constants.{name}")
     _check(column, text, f"mapping.constants.{name}")
     return replace(column, position=MOST_COLUMNS + at, header="", exact=False, mapped=True, constant=text)
@@ -86,18 +91,24 @@ def rewriting(name: str, texts: object, table: Table) -> Rewriting:
     """Check the values that a mapping gives for the texts of a field's cells."""
     column, place = named_field(name, table), f"mapping.values.{name}"
     if not isinstance(texts, Mapping):
-        raise refuse("invalid_mapping", "The values of a field are an object of text in the file: value.", place)
+        raise refuse(
+            "invalid_mapping", Message("The values of a field are an object of text in the file: value."), place
+        )
     cells: dict[str, str | None] = {}
     for text, value in texts.items():
         if not text.strip():
-            message = "An empty cell has no text that could mean something; give a constant, or leave it out."
+            message = Message("An empty cell has no text that could mean something; give a constant, or leave it out.")
             raise refuse("invalid_mapping", message, place)
         cell = _text_of(value)
         if value is not None and cell is None:
-            message = "A value is a text, a number, true or false, an array of texts, or null for an empty cell."
+            message = Message(
+                "A value is a text, a number, true or false, an array of texts, or null for an empty cell."
+            )
             raise refuse("invalid_mapping", message, place)
         if cells.setdefault(fold(text), cell) != cell:
-            message = f"{shown(text)} is written in two ways that differ only in case, accents or spaces; keep one."
+            message = Message(
+                "{text} is written in two ways that differ only in case, accents or spaces; keep one.", text=shown(text)
+            )
             raise refuse("invalid_mapping", message, place)
         if cell is not None:
             _check(column, cell, place)
@@ -109,11 +120,11 @@ def _check(column: Column, text: str, place: str) -> None:
     if text in _CLEARS and column.field.nullable:
         return
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
-        message = f"{shown(text)} is no unit of mass; write g, kg, mg, t, oz or lb."
+        message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=shown(text))
         raise refuse("invalid_mapping", message, place)
     faults = read_values(pl.Series([text]), column, ".", None).faults
     if faults.height:
-        raise refuse("invalid_mapping", faults["message"][0], place)
+        raise refuse("invalid_mapping", from_json(faults["message"][0]), place)
 
 
 def _text_of(value: object) -> str | None:

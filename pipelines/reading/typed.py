@@ -1,5 +1,7 @@
 """Defines the result of reading a column, typed values and faults, and applies a function to distinct cells.
 
+In a frame of faults `message` is the text of `schemas.messages.to_json`.
+
 The functions themselves belong in `values.py` and `numbers.py`.
 """
 
@@ -9,6 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 from polars._typing import PolarsDataType
 
+from schemas.messages import Message, to_json
 from schemas.normalise import Unfit
 
 FAULTS = pl.Schema({"at": pl.UInt32, "code": pl.String, "message": pl.String})
@@ -27,10 +30,10 @@ def no_faults() -> pl.DataFrame:
     return pl.DataFrame(schema=FAULTS)
 
 
-def faults_where(where: pl.Series, code: str, message: str) -> pl.DataFrame:
+def faults_where(where: pl.Series, code: str, message: Message) -> pl.DataFrame:
     """Return one fault for each row where `where` is true."""
     at = where.fill_null(value=False).arg_true().cast(pl.UInt32)
-    return pl.DataFrame({"at": at}).with_columns(code=pl.lit(code), message=pl.lit(message))
+    return pl.DataFrame({"at": at}).with_columns(code=pl.lit(code), message=pl.lit(to_json(message)))
 
 
 def each_distinct(cells: pl.Series, read: Callable[[str], object], dtype: PolarsDataType) -> Typed:
@@ -43,7 +46,7 @@ def each_distinct(cells: pl.Series, read: Callable[[str], object], dtype: Polars
         try:
             value, code, message = read(cell), None, None
         except Unfit as unfit:
-            value, code, message = None, unfit.code, unfit.message
+            value, code, message = None, unfit.code, to_json(unfit.message)
         values.append(value)
         codes.append(code)
         messages.append(message)

@@ -25,6 +25,7 @@ from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.sheets_read import read_sheets
 from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
+from schemas.messages import Message
 from schemas.report import AskedColumn, FileFormat, ImportSource, SourceSheet
 from schemas.words import fold
 
@@ -94,7 +95,7 @@ def read_upload(
 
 def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
     if mapped.components is not None:
-        message = "The mapping speaks of a components sheet, but a text has no sheets; send a workbook."
+        message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
         raise refuse("invalid_mapping", message, "mapping")
     text = decode(data)
     told = told_headers(mapped)
@@ -122,7 +123,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped,
     """Return the upload of the tables found. Raises `no_rows` where there is no data line."""
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
-        raise refuse("no_rows", "The table has a header and no data line below it; nothing can be imported.")
+        raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
     main, questions = _without_doubtful(with_levels(main), parts, mapped)
     main, parts, layout = _laid_out(with_families(main), parts, mapped.layout)
     main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
@@ -165,16 +166,25 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
     """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     found = layout_of(main.columns)
     if told in ("wide", "materials") and told != found:
-        named = {"wide": "numbered groups of columns", "materials": "weight columns of materials"}[told]
-        raise refuse("invalid_mapping", f"The mapping's layout is {told}, but no {named} are recognised.", "mapping")
+        named = {"wide": Message("numbered groups of columns"), "materials": Message("weight columns of materials")}[
+            told
+        ]
+        raise refuse(
+            "invalid_mapping",
+            Message("The mapping's layout is {layout}, but no {columns} are recognised.", layout=told, columns=named),
+            "mapping",
+        )
     if parts is not None and told not in (None, "rows"):
-        message = f"The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out."
+        message = Message(
+            "The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out.", told=told
+        )
         raise refuse("invalid_mapping", message, "mapping")
     stray = next((column.name for column in main.columns if column.table == "component" and column.mapped), None)
     if parts is not None and stray is not None:
-        message = (
-            f"The mapping reads {stray} beside the SKUs, but the components stand in a sheet of their own. Say it "
-            "under components."
+        message = Message(
+            "The mapping reads {name} beside the SKUs, but the components stand in a sheet of their own. Say it "
+            "under components.",
+            name=stray,
         )
         raise refuse("invalid_mapping", message, "mapping")
     if parts is not None or told == "rows":

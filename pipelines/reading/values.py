@@ -22,6 +22,7 @@ from pipelines.reading.typed import Typed, each_distinct, faults_where, no_fault
 from schemas import normalise
 from schemas.fields import Field
 from schemas.formulas import COMPUTED
+from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
 from schemas.words import code_of
@@ -67,7 +68,7 @@ def cell_errors(cells: pl.Series) -> pl.DataFrame:
     if not marked.any():
         return no_faults()
     errors = cells.str.strip_chars().str.to_uppercase().is_in(_error_words()) & marked
-    message = "The cell holds a spreadsheet error; put the value itself there, or leave the cell empty."
+    message = Message("The cell holds a spreadsheet error; put the value itself there, or leave the cell empty.")
     return faults_where(errors, "cell_error", message)
 
 
@@ -136,21 +137,34 @@ def _gtin(cell: str) -> str:
         raise _digits_lost(cell)
     digits = re.sub(r"[\s-]|[.,]0+$", "", cell)
     if len(digits) == 11 and ean.is_valid(f"0{digits}"):
-        raise Unfit("invalid_gtin", f"{shown(cell)} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.")
+        raise Unfit(
+            "invalid_gtin",
+            Message(
+                "{value} has 11 digits; if a spreadsheet took a zero off, it is 0{digits}.",
+                value=shown(cell),
+                digits=digits,
+            ),
+        )
     return normalise.gtin(digits)
 
 
 def _digits_lost(cell: str) -> Unfit:
     return Unfit(
         "digits_lost",
-        f"A spreadsheet has rounded the number to {shown(cell)}; take it again from its source and store it as text.",
+        Message(
+            "A spreadsheet has rounded the number to {cell}; take it again from its source and store it as text.",
+            cell=shown(cell),
+        ),
     )
 
 
 def _truth(cell: str) -> bool:
     code = _said(cell, "truth")
     if code is None:
-        raise Unfit("invalid_type", f"{shown(cell)} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).")
+        raise Unfit(
+            "invalid_type",
+            Message("{cell} is neither yes nor no; write yes or no (oui/non, ja/nein, 1/0).", cell=shown(cell)),
+        )
     return code == "true"
 
 
@@ -160,9 +174,10 @@ def _code(cell: str, field: Field) -> str:
     if code is None and vocabulary == "component_type":
         code = type_of_part(cell)
     if code is None and vocabulary in _MATERIALS and _SEVERAL.search(cell):
-        several = (
-            f"{shown(cell)} names several materials; write the one that weighs most, or composite where they cannot be "
-            "taken apart, or give each a component."
+        several = Message(
+            "{value} names several materials; write the one that weighs most, or composite where they cannot be "
+            "taken apart, or give each a component.",
+            value=shown(cell),
         )
         raise Unfit("not_in_vocabulary", several)
     return normalise.code(code or cell.strip(), vocabulary)
@@ -196,7 +211,12 @@ def _market(name: str) -> str:
     code = code_of(name, "market") or _country(name) or normalise.market(name)
     country, _, rest = code.partition("-")
     if " " in name.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
-        two = f"{shown(name)} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both."
+        two = Message(
+            "{value} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both.",
+            value=shown(name),
+            country=country,
+            rest=rest,
+        )
         raise Unfit("unknown_market", two)
     return code
 
@@ -230,7 +250,9 @@ def _uuid(cell: str, field: Field) -> str:
     try:
         return str(uuid.UUID(cell.strip()))
     except ValueError:
-        message = f"{shown(cell)} is no id; {field.name} takes the UUID that the service gave."
+        message = Message(
+            "{cell} is no id; {name} takes the UUID that the service gave.", cell=shown(cell), name=field.name
+        )
         raise Unfit("invalid_format", message) from None
 
 

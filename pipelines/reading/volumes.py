@@ -12,6 +12,7 @@ from pipelines.reading.fields import Column
 from pipelines.reading.json_text import joined, members
 from pipelines.reading.typed import faults_where
 from pipelines.writing import volumes
+from schemas.messages import Message
 
 Faults = tuple[str, pl.DataFrame]
 """A column's name and faults of its cells."""
@@ -44,7 +45,9 @@ def volume_texts(
 
 
 def _unserved(column: Column, given: dict[str, pl.Series]) -> Faults:
-    sentence = f"The catalogue does not serve {column.market}; GET /jurisdictions lists what it serves."
+    sentence = Message(
+        "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=column.market
+    )
     return column.name, faults_where(given[column.name], "unknown_market", sentence)
 
 
@@ -70,7 +73,14 @@ def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], y
         met = given[first.name] & given[later.name]
         if first.year != later.year:
             met &= years == (first.year or later.year)
-        yield later.name, faults_where(met, "duplicate_row", f"{later.name} gives units that {first.name} gives too.")
+        yield (
+            later.name,
+            faults_where(
+                met,
+                "duplicate_row",
+                Message("{later} gives units that {first} gives too.", later=later.name, first=first.name),
+            ),
+        )
 
 
 def _in_order(texts: pl.Series) -> pl.Series:

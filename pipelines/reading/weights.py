@@ -13,6 +13,7 @@ from pipelines.reading.fields import Column
 from pipelines.reading.typed import faults_where
 from pipelines.reading.unit_columns import unit_of_header
 from pipelines.reading.units import unit_of
+from schemas.messages import Message
 
 _WHOLE = ("weight_g", "weight_grams")
 _OWN_UNIT = re.compile(r"(?:[.,\s'’]*+\d++)++\s*+(?:[eE][+-]?\d++\s*+)?+(?P<unit>[^\d\s.,'’].*)", re.DOTALL)
@@ -70,9 +71,11 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
     factor = units.replace_strict(distinct, of_cells, default=None, return_dtype=pl.Float64)
     told = _told(cells, weight, unit)
     without = ((grams != 0) & factor.is_null() & told.is_null()).fill_null(value=False)
-    message = "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
+    message = Message(
+        "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
+    )
     differs = (told.is_not_null() & factor.is_not_null() & (told != factor)).fill_null(value=False)
-    other = "The weight names one unit, and the unit column of its line another; make them the same."
+    other = Message("The weight names one unit, and the unit column of its line another; make them the same.")
     faults = pl.concat([faults_where(without, "unknown_unit", message), faults_where(differs, "unknown_unit", other)])
     return grams * factor.set(told.is_not_null(), 1.0).fill_null(1.0), faults
 

@@ -18,6 +18,7 @@ from pipelines.reading.refusal import ReadingRefused
 from pipelines.sandbox import channel
 from pipelines.sandbox.confine import confine, processor_seconds
 from pipelines.sandbox.tasks import TASKS, warm_up
+from schemas.messages import to_json
 from schemas.normalise import Unfit
 
 _MOST_ISSUES: Final = 100
@@ -53,9 +54,11 @@ def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds
         with processor_seconds(cpu_seconds):
             TASKS[order["task"]](source, answer, **order["arguments"])
     except ReadingRefused as refused:
-        return {"refused": [asdict(issue) for issue in refused.issues[:_MOST_ISSUES]]}
+        return {
+            "refused": [asdict(each) | {"message": to_json(each.message)} for each in refused.issues[:_MOST_ISSUES]]
+        }
     except Unfit as unfit:
-        return {"unfit": [unfit.code, unfit.message]}
+        return {"unfit": [unfit.code, to_json(unfit.message)]}
     except MemoryError:
         return {"stopped": "memory"}
     except BaseException as error:  # Polars' panics are no Exception

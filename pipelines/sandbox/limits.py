@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 
 from pipelines.reading.refusal import ReadingRefused
 from schemas.issues import Issue
+from schemas.messages import Message
 
 if TYPE_CHECKING:  # a reader process loads this module too, and needs only the type
     from warehouse.settings import Settings
@@ -18,9 +19,9 @@ Reason = Literal["processor", "time", "memory", "crash"]
 
 What = Literal["table", "document"]
 
-_REMEDIES: Final[dict[What, str]] = {
-    "table": "Save the table anew, values alone, as CSV or .xlsx, or send it in parts.",
-    "document": "Save the document anew, as PDF if you can, and send that.",
+_REMEDIES: Final[dict[What, Message]] = {
+    "table": Message("Save the table anew, values alone, as CSV or .xlsx, or send it in parts."),
+    "document": Message("Save the document anew, as PDF if you can, and send that."),
 }
 
 
@@ -47,14 +48,24 @@ class ReadingStopped(ReadingRefused):
         self.reason = reason
 
 
-def _sentence(reason: Reason, limits: Limits, remedy: str) -> str:
+def _sentence(reason: Reason, limits: Limits, remedy: Message) -> Message:
     seconds, wall, mib = f"{limits.cpu_seconds:g}", f"{limits.wall_seconds:g}", limits.memory_mib
     match reason:
         case "processor":
-            return f"Reading the file took more than {seconds} seconds of computing and was stopped. {remedy}"
+            return Message(
+                "Reading the file took more than {seconds} seconds of computing and was stopped. {remedy}",
+                seconds=seconds,
+                remedy=remedy,
+            )
         case "time":
-            return f"Reading the file took more than {wall} seconds and was stopped. {remedy}"
+            return Message(
+                "Reading the file took more than {wall} seconds and was stopped. {remedy}", wall=wall, remedy=remedy
+            )
         case "memory":
-            return f"Reading the file took more than {mib} MiB of memory and was stopped. {remedy}"
+            return Message(
+                "Reading the file took more than {mib} MiB of memory and was stopped. {remedy}", mib=mib, remedy=remedy
+            )
         case "crash":
-            return f"The program that reads files cannot go through this one to its end. {remedy}"
+            return Message(
+                "The program that reads files cannot go through this one to its end. {remedy}", remedy=remedy
+            )

@@ -13,6 +13,7 @@ from pipelines.reading import TypedRows, Upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import parcel
 from pipelines.sandbox.limits import What
+from schemas.messages import stored
 from schemas.technical_files import MEDIA_TYPES, MediaType
 
 T_co = TypeVar("T_co", covariant=True)
@@ -65,7 +66,13 @@ def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object
 
 def _packed_upload(file: BinaryIO) -> PackedUpload:
     about, [table] = parcel.read(file)
-    return PackedUpload(about["source"], about["rows"], about["codes"], table)
+    source, templates = about["source"], about["templates"]
+    for each, name in (
+        *((each, "message") for each in source["asked"]),
+        *((each, "reason") for each in source["skipped"]),
+    ):
+        each[name] = stored(each[name], templates)
+    return PackedUpload(source, about["rows"], about["codes"], table)
 
 
 def _typed_rows(file: BinaryIO) -> TypedRows:

@@ -22,6 +22,7 @@ from pipelines.sandbox import channel
 from pipelines.sandbox.limits import Limits, ReadingStopped, Reason
 from pipelines.sandbox.orders import Order, Source
 from schemas.issues import Issue
+from schemas.messages import from_json
 from schemas.normalise import Unfit
 
 T = TypeVar("T")
@@ -99,9 +100,9 @@ class Reader:
             said = self._asked(order, source, answer)
             match said:
                 case {"refused": issues}:
-                    raise ReadingRefused([Issue(**issue) for issue in issues])
+                    raise ReadingRefused([Issue(**each | {"message": from_json(each["message"])}) for each in issues])
                 case {"unfit": [code, message]}:
-                    raise Unfit(code, message)
+                    raise Unfit(code, from_json(message))
                 case {"stopped": "memory"}:
                     self._stop("memory", order)
                 case {"fault": kind, "at": place}:

@@ -12,6 +12,7 @@ from pipelines.reading import Upload, read_upload, type_rows
 from pipelines.reading.media.judge import judge
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import parcel
+from schemas.messages import templates
 from schemas.technical_files import MEDIA_TYPES
 
 _SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
@@ -30,7 +31,7 @@ def table(
     day = date.fromisoformat(today)
     upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
     packed = PackedUpload.of(upload)
-    about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes}
+    about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes, "templates": templates(packed.source)}
     parcel.write(answer, about, [packed.table])
 
 

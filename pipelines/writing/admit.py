@@ -11,6 +11,7 @@ import orjson
 from pipelines.writing.patch import Patch, RowIssue
 from schemas.bounds import MAX_COMPONENTS, TOO_MANY_COMPONENTS
 from schemas.issues import Issue
+from schemas.messages import Message
 from warehouse.skus.columns import Table
 
 _ONLY_A_GRAPH: Final = {"sku_code", "components"}
@@ -38,10 +39,12 @@ def admit(patch: Patch, merged: Table) -> list[RowIssue]:
 def _issue(patch: Patch, at: int, code: str) -> Issue:
     given = {name for name in patch.given.names if patch.given[name][at]}
     if given == _ONLY_A_GRAPH:
-        return Issue("unknown_reference", f"No SKU {code} is in the file or held; add its row.", "sku_code")
+        return Issue(
+            "unknown_reference", Message("No SKU {code} is in the file or held; add its row.", code=code), "sku_code"
+        )
     return nameless(code)
 
 
 def nameless(code: str) -> Issue:
     """What is wrong with a new SKU that has no name."""
-    return Issue("required", f"{code} is not held yet, and a new SKU needs a name.", "name")
+    return Issue("required", Message("{code} is not held yet, and a new SKU needs a name.", code=code), "name")

@@ -15,6 +15,7 @@ from compliance.ruleset import RuleSet
 from pipelines.writing import substances
 from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import Component, LibraryPart, Substances
 from schemas.vocabularies import SUBSTANCES
 
@@ -49,7 +50,7 @@ def complete(draft: str, library: Mapping[str, LibraryPart], rules: RuleSet) -> 
             issues.append(
                 Issue(
                     "required",
-                    "A component needs a material_family or a component_id that fills it.",
+                    Message("A component needs a material_family or a component_id that fills it."),
                     f"components[{number}].material_family",
                 )
             )

@@ -6,6 +6,7 @@ The counter is locked by who creates on a limited plan, so that two writers at o
 from collections.abc import Sequence
 from uuid import UUID
 
+from schemas.messages import Message
 from warehouse.companies import limits
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
@@ -18,7 +19,14 @@ class PlanLimitReached(Exception):  # noqa: N818  (the name of the published cod
 
     def __init__(self, limit: int, held: int, new: int) -> None:
         """`new` counts distinct codes that the company does not hold yet."""
-        super().__init__(f"The plan holds {limit} SKUs; {held} are held and this would add {new}.")
+        super().__init__(
+            Message(
+                "The plan holds {limit} SKUs; {held} are held and this would add {new}.",
+                limit=limit,
+                held=held,
+                new=new,
+            )
+        )
         self.limit, self.held, self.new = limit, held, new
 
 

@@ -19,7 +19,7 @@ from pipelines.writing import components, substances, volumes
 from pipelines.writing.patch import array_values
 from schemas.fields import SKU_FIELDS
 from schemas.grading import GradeTrace, PreviousGrade, SkuCompliance
-from schemas.sentences import ORIGINAL
+from schemas.messages import ORIGINAL
 from schemas.sku import Sku, SkuDetail
 from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.detail import StoredSku

@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from pipelines.writing.plans import PlanLimitReached
+from schemas.messages import Message
 from warehouse.companies import limits
 from warehouse.objects import Objects
 from warehouse.sessions import Connection
@@ -19,8 +20,14 @@ class StorageFull(PlanLimitReached):
     def __init__(self, limit: int, held: int, new: int) -> None:
         """Says what an operator can do."""
         super().__init__(limit, held, new)
-        sentence = f"The plan stores {limit} bytes of technical files and uploads; {held} are held and this would add"
-        self.args = (f"{sentence} {new}. Ask the operator for a larger plan.",)
+        message = Message(
+            "The plan stores {limit} bytes of technical files and uploads; {held} are held and this would add {new}. "
+            "Ask the operator for a larger plan.",
+            limit=limit,
+            held=held,
+            new=new,
+        )
+        self.args = (message,)
 
 
 def admit(

@@ -19,6 +19,7 @@ from pipelines.writing import present
 from pipelines.writing.patch import Patch, from_records
 from pipelines.writing.write import Prepared, write_patch
 from schemas.issues import Issue
+from schemas.messages import Figure, Message
 from schemas.sku import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from warehouse.audit.origin import Origin
@@ -82,7 +83,7 @@ def write_records(
     for row, result in results.items():
         before = first.setdefault(result.sku_code, row)
         if before != row:
-            sentence = f"Row {before} has the same sku_code; send each code once."
+            sentence = Message("Row {before} has the same sku_code; send each code once.", before=before)
             result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
     patch, faults = from_records([(row, records[row]) for row, result in results.items() if not result.errors], rules)
     outcomes = write_patch(
@@ -115,7 +116,7 @@ def _fill(
         held, earlier = present.record(row), present.version_before(row)
         result.warnings = [
             *_weight_warning(row),
-            *(Issue(str(w["code"]), str(w["message"]), str(w["field"])) for w in grading.warnings(held, rules)),
+            *grading.warnings(held, rules),
             *market_warnings(held["markets"], sent.get(row["row"])),
         ]
         if row["id"] is not None and row["outcome"] != "unchanged":
@@ -136,8 +137,10 @@ def _weight_warning(row: StoredSku) -> list[Issue]:
     total, parts = row["weight_grams"], row["components_weight_g"]
     if total is None or parts is None or abs(total - parts) <= _MISMATCH * total:
         return []
-    sentence = (
-        f"weight_grams is {total:g} g and the components weigh {parts:g} g together; they differ by more than 5 %."
+    sentence = Message(
+        "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",
+        total=Figure(f"{total:g}"),
+        parts=Figure(f"{parts:g}"),
     )
     return [Issue("weight_mismatch", sentence, "weight_grams")]
 
@@ -148,6 +151,6 @@ def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> 
         return []
     named = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
     return [
-        Issue("market_not_named", f"The SKU's markets do not name {code}.", "markets")
+        Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=code), "markets")
         for code in sorted(named - set(markets))
     ]

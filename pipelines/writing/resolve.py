@@ -14,6 +14,7 @@ from pipelines.writing.patch import Patch, RowIssue, array_literal, array_values
 from schemas import normalise
 from schemas.fields import SKU_FIELDS
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import LibraryPart
 from warehouse.catalogue import queries as catalogue
 from warehouse.library import queries as library
@@ -40,7 +41,12 @@ def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIss
         wanted[mention.table].add(mention.id)
     known = {table: library.referred_to(conn, table, ids) for table, ids in wanted.items()}
     issues = [
-        RowIssue(m.row, Issue("unknown_reference", f"{m.id} is not one of the company's {m.table}.", m.field))
+        RowIssue(
+            m.row,
+            Issue(
+                "unknown_reference", Message("{id} is not one of the company's {list}.", id=m.id, list=m.table), m.field
+            ),
+        )
         for m in mentions
         if m.id not in known[m.table]
     ]

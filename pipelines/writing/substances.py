@@ -12,6 +12,7 @@ import orjson
 from compliance.ruleset import RuleSet
 from compliance.substances import implied_status
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import SkuPatch, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES, Substance
 
@@ -86,7 +87,10 @@ def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Subs
             status = status or implied_status(substance, value, entry["unit"], entry.get("basis"), rules)
         if status is None:
             field = f"{substance}_status"
-            issues.append(Issue("required", f"A measured value of {substance} needs a {field} beside it.", field))
+            needed = Message(
+                "A measured value of {substance} needs a {status} beside it.", substance=substance, status=field
+            )
+            issues.append(Issue("required", needed, field))
         else:
             entry["status"] = str(status)
         sent[substance] = entry
@@ -107,9 +111,12 @@ def _complete(
     implied = implied_status(substance, value, kept.get("unit"), kept.get("basis"), rules)
     if implied is None or kept.get("status") == implied:
         return kept, None
-    sentence = (
-        f"The measured value {value} means {implied}, but the status says {kept.get('status')}; "
-        "send the status that the value implies, or leave the value out."
+    sentence = Message(
+        "The measured value {value} means {implied}, but the status says {status}; "
+        "send the status that the value implies, or leave the value out.",
+        value=kept["value"],
+        implied=implied,
+        status=kept.get("status"),
     )
     return kept, Issue("substance_status_contradicts_value", sentence, f"substances.{substance}.status")
 
@@ -136,7 +143,11 @@ def _agree(entry: SubstanceEntry | None, implied: SubstanceEntry | None, substan
 
 
 def _conflict(substance: str, legacy: str) -> Issue:
-    sentence = f"{legacy} and substances.{substance} declare different things; send only substances.{substance}."
+    sentence = Message(
+        "{legacy} and substances.{substance} declare different things; send only substances.{substance}.",
+        legacy=legacy,
+        substance=substance,
+    )
     return Issue("conflicting_declaration", sentence, f"substances.{substance}")
 
 

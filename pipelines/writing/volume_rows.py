@@ -14,6 +14,7 @@ from pipelines.writing import volumes
 from pipelines.writing.patch import Patch, array_values
 from pipelines.writing.write import write_patch
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.models import Invalid
 from schemas.normalise import shown
 from schemas.sku import VolumeRow
@@ -71,15 +72,24 @@ def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRo
     for index, row in enumerate(rows):
         market = volumes.market(row["market"], served)
         if market is None:
-            sentence = f"The catalogue does not serve {shown(row['market'])}; GET /jurisdictions lists what it serves."
+            sentence = Message(
+                "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.",
+                market=shown(row["market"]),
+            )
             issues.append(Issue("unknown_market", sentence, "market", index))
             continue
         if row["half"] and market != "GB":
-            sentence = f"Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}."
+            sentence = Message(
+                "Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market
+            )
             issues.append(Issue("out_of_range", sentence, "half", index))
         before = first.setdefault(volumes.key(market, row["year"], row["half"]), index)
         if before != index:
-            sentence = f"Row {before} is of the same market, year and half as row {index}; send one of them."
+            sentence = Message(
+                "Row {before} is of the same market, year and half as row {row}; send one of them.",
+                before=before,
+                row=index,
+            )
             issues += [Issue("duplicate_row", sentence, None, at) for at in (before, index)]
         settled.append({**row, "market": market})
     if issues:
@@ -90,7 +100,7 @@ def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRo
 def _unnamed(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:
     """Rows for a market that the SKU does not name: said, never refused; not where it names none (decisions §11)."""
     return [
-        Issue("market_not_named", f"The SKU's markets do not name {row['market']}.", "market", index)
+        Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=row["market"]), "market", index)
         for index, row in enumerate(rows)
         if markets and row["units_placed"] is not None and row["market"] not in markets
     ]

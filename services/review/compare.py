@@ -14,6 +14,7 @@ from pipelines.writing import plans, present
 from pipelines.writing.records import RowResult, write_records
 from schemas.grading import AnnexVFlag
 from schemas.issues import Issue
+from schemas.messages import Message, beside, from_json
 from schemas.sku import SkuDetail
 from services.review import proposed
 from services.review.proposed import Conflict
@@ -36,7 +37,7 @@ _NOT_COMPARED: Final = frozenset(
     }
 )
 """Derived, or shown by themselves."""
-REFUSED: Final = "The record that this would leave is refused."
+REFUSED: Final = Message("The record that this would leave is refused.")
 _NOBODY: Final = Origin("system", None, None, correlation_id="dry run")
 
 
@@ -56,6 +57,17 @@ class Graded(NamedTuple):
     reason: str | None
     flags: list[AnnexVFlag]
     provisional: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is kept of it: the reason's template and parameters beside its English."""
+        return self._asdict() | {"template": beside(self.reason or "")}
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Self:
+        """The grade that `as_dict` gave; one from before it had a template keeps its reason in English."""
+        given = dict(kept)
+        template = given.pop("template", None)
+        return cls(**given | ({"reason": from_json(template)} if template else {}))
 
 
 class Held(NamedTuple):
@@ -87,13 +99,13 @@ class Comparison:
         return {
             "changes": [change._asdict() for change in self.changes],
             "parts": self.parts,
-            **{name: graded and graded._asdict() for name, graded in (("before", self.before), ("after", self.after))},
+            **{name: graded and graded.as_dict() for name, graded in (("before", self.before), ("after", self.after))},
         }
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Self:  # JSON that was stored
         """Return the comparison that `as_dict` gave, without version and warnings."""
-        before, after = (kept[name] and Graded(**kept[name]) for name in ("before", "after"))
+        before, after = (kept[name] and Graded.of(kept[name]) for name in ("before", "after"))
         return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
 
 

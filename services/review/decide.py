@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pipelines.writing import plans
 from pipelines.writing.records import write_records
+from schemas.messages import Message
 from services.review import files, issuing, proposed
 from services.review.compare import Comparison, between, compare, held_of, refused_by
 from services.review.entries import entry
@@ -24,9 +25,9 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 
 _DECIDED: Final = {
-    "replaced": "A newer answer has taken the place of this one. Decide on the newer one.",
-    "accepted": "This entry was accepted already.",
-    "rejected": "This entry was rejected already.",
+    "replaced": Message("A newer answer has taken the place of this one. Decide on the newer one."),
+    "accepted": Message("This entry was accepted already."),
+    "rejected": Message("This entry was rejected already."),
 }
 
 

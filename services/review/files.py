@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from schemas.messages import Message
 from services import technical_files
 from warehouse.audit.origin import Origin
 from warehouse.review import files
@@ -39,7 +40,9 @@ def attach(
     `TooManyFiles`.
     """
     if request_id is not None and files.count_of_request(conn, request_id) >= MOST_FILES:
-        raise TooManyFiles(f"A request takes at most {MOST_FILES} documents; answer with those that are there.")
+        raise TooManyFiles(
+            Message("A request takes at most {most} documents; answer with those that are there.", most=MOST_FILES)
+        )
     files.add(conn, company_id, file, request_id=request_id, entry_id=entry_id, at=now)
 
 

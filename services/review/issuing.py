@@ -14,6 +14,7 @@ from uuid_utils import uuid7
 from schemas import issuing_form
 from schemas.issues import Issue
 from schemas.issuing_form import Issuing
+from schemas.messages import Message
 from services import drafts
 from services.drafts.content import Lang
 from services.review.proposed import Conflict
@@ -44,7 +45,7 @@ def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Ruleset
     if "draft" in entry.payload:
         return drafts.Draft.of(entry.payload["draft"])
     if entry.sku_id is None:
-        raise Conflict("This draft has no content and names no item. Reject it, and prepare one for the item.")
+        raise Conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
     return drafts.draft(
         conn,
         entry.sku_id,

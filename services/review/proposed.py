@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import Component, SkuPatch, Substances, SupplierAnswer
 from warehouse.review.entries import Entry
 from warehouse.sessions import Connection
@@ -44,7 +45,9 @@ def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -
     held = graphs.locked(conn, entry.sku_id)
     assert held is not None, "a SKU is never removed"
     if seen_version not in (None, held.version):
-        raise Conflict("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
+        raise Conflict(
+            Message("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
+        )
     if entry.kind == "sku_update":
         changes: SkuPatch = entry.payload["changes"]
         return {**changes, "sku_code": held.sku_code}
@@ -54,7 +57,11 @@ def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -
 def _new(conn: Connection, changes: SkuPatch) -> SkuPatch:
     """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
     if skus.id_of(conn, changes["sku_code"]) is not None:
-        raise Conflict(f"A SKU {changes['sku_code']} exists by now. Reject this, and propose a change of that SKU.")
+        raise Conflict(
+            Message(
+                "A SKU {code} exists by now. Reject this, and propose a change of that SKU.", code=changes["sku_code"]
+            )
+        )
     return changes
 
 
@@ -66,8 +73,11 @@ def answered(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> l
     by_id = {answer["component_id"]: answer for answer in answers}
     if gone := by_id.keys() - {line["id"] for line in lines}:
         raise Conflict(
-            f"{len(gone)} of the components that the supplier answered for are no longer part of the SKU. "
-            "Reject the answer and ask again for the components that it has now."
+            Message(
+                "{count} of the components that the supplier answered for are no longer part of the SKU. "
+                "Reject the answer and ask again for the components that it has now.",
+                count=len(gone),
+            )
         )
     return [_line(line, by_id.get(line["id"], _NO_ANSWER)) for line in lines]
 

@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 
 from api.languages import preferred
+from schemas.labels import LANGUAGES
 
 BAD = {"sku_code": "L-1", "name": None}
 SAID = {
@@ -147,3 +148,22 @@ def test_a_file_is_refused_in_the_callers_language(caller):
     )
     assert [issue["code"] for issue in answer.json()["details"]] == ["missing_column", "missing_column"]
     assert "La ligne 1 ressemble le plus à l'en-tête et contient : A “a”, B “b”." in answer.text.replace("\\", "")
+
+
+FEED = b"product_id,name,length_cm,width_cm,height_cm,weight_kg\nP1,Chair,40,40,90,3.5\n"
+
+
+def test_a_question_about_a_column_is_in_the_callers_language_at_once_and_when_polled(caller):
+    file = {"content": FEED, "params": {"filename": "f.csv"}}
+    answers = {
+        lang: caller.request("POST", "/imports", **file, headers={"Accept-Language": lang}) for lang in LANGUAGES
+    }
+    for lang, answer in answers.items():
+        asked = answer.json()["source"]["asked"]
+        polled = caller.http.get(answer.json()["poll_url"], headers={"X-API-Key": caller.key, "Accept-Language": lang})
+        assert polled.json()["source"]["asked"] == asked
+        assert set(asked[0]) == {"column", "header", "could_be", "message"}
+    said = [answer.json()["source"]["asked"][0]["message"] for answer in answers.values()]
+    assert "“weight_kg” may be the product's or its packaging's" in said[0]
+    assert "kann zum Produkt oder zu seiner Verpackung gehören" in said[2]
+    assert len({message for message in said if '{"columns": {"weight_grams": "F"}}' in message}) == 3

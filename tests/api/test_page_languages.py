@@ -13,9 +13,10 @@ from api.pages import texts
 from api.pages.render import STYLE
 from compliance import ruleset
 from compliance.tables import RULES, rows
-from schemas import labels, sentences
+from schemas import labels
 from schemas.fields import COMPONENT, SKU
 from schemas.labels import header, word
+from schemas.messages import catalogue
 from schemas.vocabularies import VOCABULARIES
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
@@ -103,7 +104,10 @@ def raw_codes(lang):
     """Codes that are no words of the language: nowhere in what we say in it, and not the word that stands for them."""
     of_drafts = [row for name in ("annex_viii.csv", "words.csv") for row in rows(RULES / "drafts" / name)]
     questions = [{lang: getattr(question, lang)} for question in ruleset.load().questions.values()]
-    tables = (*texts.rows(), *sentences.rows(), *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
+    messages = [
+        {lang: str(entry.id if lang == "en" else entry.string)} for entry in catalogue("de" if lang == "en" else lang)
+    ]
+    tables = (*texts.rows(), *messages, *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
     spoken = set(re.findall(r"[\w-]+", " ".join(row[lang] for row in tables)))
     named = (
         {code for vocabulary in SHOWN for code in VOCABULARIES[vocabulary]} | {*SKU, *COMPONENT} | formats_and_streams()

@@ -7,8 +7,8 @@ import pytest
 
 from api.pages import texts
 from api.pages.render import _TEMPLATES, NAVIGATION
-from schemas import sentences
 from schemas.labels import LANGUAGES
+from schemas.messages import catalogue
 from tests.api.people import Browser, added
 
 SAYING = re.compile(r'say\("([^"]+)"')
@@ -77,7 +77,7 @@ CLAUSES = re.compile(
 
 
 def test_german_clauses_have_their_comma():
-    spoken = [row["de"] for row in (*texts.rows(), *sentences.rows())]
+    spoken = [*(row["de"] for row in texts.rows()), *(str(entry.string) for entry in catalogue("de"))]
     assert not [text for text in spoken if CLAUSES.search(text)]
     assert CLAUSES.search("Erlauben Sie nur eine Anwendung die Sie selbst gestartet haben.")
     assert CLAUSES.search("Sehen Sie hier nach wenn Werte fehlen.")

@@ -15,7 +15,7 @@ from compliance.ruleset import load, versions
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
 from schemas.labels import LANGUAGES
-from schemas.sentences import told
+from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 
 DOCUMENT = assembled().openapi()
@@ -133,14 +133,14 @@ def test_the_page_of_errors_is_whole_in_every_language(lang):
     assert Page(text).ids == READ["errors"].ids
     assert f'<html lang="{lang}">' in text
     for code in (*ERROR_CODES.values(), *ISSUE_CODES.values()):
-        assert str(_inline(told(code.remedy, lang))) in text
+        assert str(_inline(translate(code.remedy, lang))) in text
 
 
 def test_every_word_of_the_templates_is_told():
     said = {text for file in files("api.reference").joinpath("templates").iterdir()
             for text in re.findall(r'say\("([^"]+)"\)', file.read_text("utf-8"))}  # fmt: skip
     same = {"Pages"}
-    assert [text for text in said - same for lang in ("fr", "de") if told(text, lang) == text] == []
+    assert [text for text in said - same for lang in ("fr", "de") if translate(text, lang) == text] == []
 
 
 def test_the_language_is_the_one_asked_for_by_name_else_by_the_header(http):

@@ -107,15 +107,15 @@ def test_a_record_of_which_nothing_is_known_is_not_assessed():
 def test_an_unknown_material_text_is_warned_of_with_the_three_nearest():
     record = {**BOTTLE, "components": [{**BOTTLE["components"][0], "polymer_or_grade": "polyethylenne"}]}
     [warning] = warnings(record, RULES)
-    assert (warning["code"], warning["field"]) == ("polymer_unresolved", "components[0].polymer_or_grade")
-    assert "polyethylene" in warning["message"]
-    assert warning["message"].count("“") == 3
+    assert (warning.code, warning.field) == ("polymer_unresolved", "components[0].polymer_or_grade")
+    assert "polyethylene" in warning.message
+    assert warning.message.count("“") == 3
 
 
 def test_a_family_that_the_text_contradicts_is_warned_of_and_the_text_decides():
     record = {"material": "plastic", "material_subtype": "tinplate", "weight_grams": 90.0, "packaging_format": "can"}
     [warning] = warnings(record, RULES)
-    assert (warning["code"], warning["field"]) == ("material_conflict", "material_subtype")
+    assert (warning.code, warning.field) == ("material_conflict", "material_subtype")
     assert explain(record, RULES)["stream"] == "steel"
 
 

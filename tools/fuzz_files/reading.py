@@ -13,8 +13,8 @@ from typing import Final
 from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
 from pipelines.reading.media import judge
 from schemas.labels import LANGUAGES
+from schemas.messages import translate
 from schemas.normalise import Unfit
-from schemas.sentences import told
 from tools.fuzz_files.mutated import corpus, mutated
 
 MOST_SECONDS: Final = 2.0
@@ -42,7 +42,7 @@ def read(name: str, data: bytes) -> str:
                 return "rows with a mapping"
         for issue in refused.issues:
             for lang in LANGUAGES:
-                told(issue.message, lang).encode()
+                translate(issue.message, lang).encode()
         return refused.issues[0].code
     return "rows"
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -48,7 +49,8 @@ WHERE id = %s AND claim = %s
 """
 
 _END: Final = """
-UPDATE imports SET status = %s, failure = %s, finished_at = %s, claim = NULL
+UPDATE imports SET status = %s, failure = %s, finished_at = %s, claim = NULL,
+    templates = (coalesce(templates::jsonb, '{}') || %s::jsonb)::json
 WHERE id = %s AND claim = %s
 RETURNING created, updated, unchanged, rejected
 """
@@ -133,11 +135,20 @@ def advance(
 
 
 def end(
-    conn: Connection, claim: Claim, status: str, *, failure: Mapping[str, object] | None, at: datetime
+    conn: Connection,
+    claim: Claim,
+    status: str,
+    *,
+    failure: Mapping[str, object] | None,
+    at: datetime,
+    templates: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, int]:
-    """End the claimed import in the caller's transaction; return its counts of rows by outcome. Raises `ClaimLost`."""
+    """End the claimed import in the caller's transaction; return its counts of rows by outcome. Raises `ClaimLost`.
+
+    `templates` are those of the failure's message.
+    """
     reason = None if failure is None else Json(dict(failure))
-    cursor = conn.execute(_END, (status, reason, at, claim.import_id, claim.token))
+    cursor = conn.execute(_END, (status, reason, at, Json(dict(templates)), claim.import_id, claim.token))
     prove(cursor)
     return dict(zip(("created", "updated", "unchanged", "rejected"), cursor.fetchone() or (), strict=True))
 

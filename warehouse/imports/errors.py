@@ -24,6 +24,7 @@ COLUMNS: Final = (
     "value",
     "code",
     "message",
+    "template",
 )
 """The columns of a report row that the caller gives in each row; import and company are given once."""
 

@@ -16,13 +16,20 @@ from warehouse.sessions import Pool
 _COUNTS: Final = ("created", "updated", "unchanged", "rejected")
 _INSTANTS: Final = ("created_at", "started_at", "finished_at")
 _FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
+_TEMPLATES: Final = """,
+(coalesce(templates::jsonb, '{{}}') || coalesce((
+    SELECT jsonb_object_agg(message, template) FROM (SELECT message, template {page}) AS error
+    WHERE template IS NOT NULL), '{{}}'))::text AS templates"""
 
 
-def polled(limit: int, offset: int) -> str:
+def polled(limit: int, offset: int, *, with_templates: bool = False) -> str:
     """Build the query of one poll, for the parameter `import_id`; no row where the company has no such import.
 
-    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report.
+    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report. `with_templates`, for
+    another language than English, adds the column `templates`: what is stored beside its messages, by their English.
     """
+    page = f"""FROM import_errors WHERE import_id = %(import_id)s
+        ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}"""
     return f"""
 SELECT json_build_object(
     'id', id, 'status', status, 'dry_run', dry_run, 'filename', filename,
@@ -31,19 +38,26 @@ SELECT json_build_object(
     'counts', json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}),
     'source', source, 'failure', failure,
     'errors', coalesce((SELECT json_agg(error) FROM (
-        SELECT {_FAULT} FROM import_errors WHERE import_id = %(import_id)s
-        ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}) AS error), '[]'::json),
+        SELECT {_FAULT} {page}) AS error), '[]'::json),
     'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
         'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
-)::text AS answer
+)::text AS answer{_TEMPLATES.format(page=page) if with_templates else ""}
 FROM imports WHERE id = %(import_id)s"""
 
 
-def status(pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int) -> ImportReport | None:
-    """Return the answer to a poll, as values; None where the company has no such import."""
+def status(
+    pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int, with_templates: bool = False
+) -> ImportReport | None:
+    """Return the answer to a poll, as values; None where the company has no such import.
+
+    `with_templates` adds `templates` to it.
+    """
+    query = polled(limit, offset, with_templates=with_templates)
     with pool.company(company_id) as conn:
-        row = conn.execute(polled(limit, offset), {"import_id": import_id}).fetchone()
+        row = conn.execute(query, {"import_id": import_id}).fetchone()
     if row is None:
         return None
     found: ImportReport = orjson.loads(row[0])
+    if with_templates:
+        found["templates"] = orjson.loads(row[1])
     return found

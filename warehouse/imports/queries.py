@@ -21,7 +21,7 @@ _REASONS: Final = """
 SELECT code, field, count(*) AS faults, min(message) AS message
 FROM import_errors WHERE import_id = %s GROUP BY code, field ORDER BY faults DESC, code, field"""
 _FAULTS: Final = """
-SELECT sheet, line, sku_code, field, "column", value, code, message
+SELECT sheet, line, sku_code, field, "column", value, code, message, template
 FROM import_errors WHERE import_id = %s AND code = %s AND field IS NOT DISTINCT FROM %s
 ORDER BY sheet_position, line, number LIMIT %s OFFSET %s"""
 
@@ -38,6 +38,7 @@ _INSERTED: Final = (
     "table_key",
     "default_year",
     "source",
+    "templates",
     "rows_total",
     "key_id",
     "key_name",

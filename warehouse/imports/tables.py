@@ -26,6 +26,7 @@ imports = Table(
     Column("unchanged", Integer, nullable=False, server_default="0"),
     Column("rejected", Integer, nullable=False, server_default="0"),
     Column("failure", JSON, comment="Issue"),
+    Column("templates", JSON, comment="template and parameters of messages in source and failure, by their English"),
     Column("claim", Uuid, comment="of the run that may write the next chunk"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("run_id", Text, comment="the Dagster run that holds or held the claim"),
@@ -60,6 +61,7 @@ import_errors = Table(
     Column("value", Text),
     Column("code", Text, nullable=False),
     Column("message", Text, nullable=False),
+    Column("template", Text, comment="the message's template and parameters; null where the text is the template"),
     PrimaryKeyConstraint("import_id", "sheet_position", "line", "number"),
 )
 

@@ -12,8 +12,8 @@ from pipelines.imports.corrections.cells import Cell, Sheet, of_text, of_workboo
 from pipelines.imports.corrections.headers import certain
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.workbook import Workbook
+from schemas.messages import ORIGINAL, Message, translate
 from schemas.report import ImportRowError, ImportSource, SourceColumn
-from schemas.sentences import ORIGINAL, told
 
 ADDED: Final = ("error_line", "error_column", "error_reason")
 """Headers of the columns behind the caller's own. They match no field, so that an import ignores them."""
@@ -136,8 +136,13 @@ class _Rejected:
         if faults is None:
             code = self._codes[line]
             blamed = [at for at in self._faults if self._codes.get(at) == code]
-            with_it = f"Line {min(blamed)} says what is wrong with this SKU." if blamed else "See the other sheet."
-            sentence = f"Nothing is wrong here, but the SKU is rejected as a whole. {with_it}"
-            return str(line), "", told(sentence, self._lang)
+            sentence = Message("Nothing is wrong here, but the SKU is rejected as a whole. See the other sheet.")
+            if blamed:
+                sentence = Message(
+                    "Nothing is wrong here, but the SKU is rejected as a whole. Line {line} says what is wrong with "
+                    "this SKU.",
+                    line=min(blamed),
+                )
+            return str(line), "", translate(sentence, self._lang)
         letters = dict.fromkeys(fault["column"] for fault in faults if fault["column"])
         return str(line), ", ".join(letters), " ".join(dict.fromkeys(fault["message"] for fault in faults))

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 import puremagic
 
 from pipelines.reading.media import ole, ooxml
+from schemas.messages import Message
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES, TAKEN, MediaType
 
@@ -30,12 +31,17 @@ def judge(file: BinaryIO, declared: MediaType | None) -> MediaType:
     else:
         found = _of_signature(head)
     if found is None:
-        raise Unfit("unsupported_media_type", f"The file's bytes are none of the kinds that are taken: {TAKEN}.")
+        raise Unfit(
+            "unsupported_media_type",
+            Message("The file's bytes are none of the kinds that are taken: {taken}.", taken=TAKEN),
+        )
     if declared not in {None, found}:
         assert declared is not None
-        sentence = (
-            f"The file is declared as {declared.media_type}, but its bytes are {found.media_type}; "
-            "declare what it is, or send it as application/octet-stream."
+        sentence = Message(
+            "The file is declared as {declared}, but its bytes are {found}; "
+            "declare what it is, or send it as application/octet-stream.",
+            declared=declared.media_type,
+            found=found.media_type,
         )
         raise Unfit("unsupported_media_type", sentence)
     return found

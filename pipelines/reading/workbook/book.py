@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.reading.office import local
 from pipelines.reading.workbook.package import Package, unreadable
+from schemas.messages import Message
 
 _BOOK = "xl/workbook.xml"
 _HIDDEN = ("hidden", "veryHidden")
@@ -57,14 +58,14 @@ def read_book(package: Package) -> Book:
 
 def _book_path(package: Package) -> str:
     if "xl/workbook.bin" in package:
-        raise unreadable("it is a binary workbook (.xlsb)")
+        raise unreadable(Message("it is a binary workbook (.xlsb)"))
     if _BOOK in package:
         return _BOOK
     if "_rels/.rels" in package:
         for kind, target in _relations(package, "").values():
             if kind == "officeDocument" and target in package and target.startswith("xl"):
                 return target
-    raise unreadable("the archive holds no Excel workbook")
+    raise unreadable(Message("the archive holds no Excel workbook"))
 
 
 def _relations(package: Package, path: str) -> dict[str, tuple[str, str]]:

@@ -17,6 +17,7 @@ from pipelines.reading.workbook.hidden import Hidden
 from pipelines.reading.workbook.markup import has_declarations, is_plain, unescape
 from pipelines.reading.workbook.package import Package, unreadable
 from pipelines.reading.workbook.parsed import parsed_cells
+from schemas.messages import Message
 
 CELLS = pl.Schema(
     {"row": pl.Int32, "column": pl.Int32, "type": pl.String, "style": pl.Int32, "formula": pl.String, "text": pl.String}
@@ -91,7 +92,7 @@ def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
             return
         whole, end, rest = (rest + piece).rpartition(b"</row>")
         if len(rest) > _LONGEST_ROW:
-            raise unreadable("one of its rows is larger than a row can be")
+            raise unreadable(Message("one of its rows is larger than a row can be"))
         if end:
             yield whole + end
     if any(sign in rest for sign in (b"<row", b":row", b"<c ")):
@@ -148,4 +149,7 @@ def _positions(letters: pl.Series) -> pl.Series:
 
 def _check_size(frames: list[pl.DataFrame], most: int = MOST_CELLS) -> None:
     if sum(frame.height for frame in frames) > most:
-        raise refuse("too_many_rows", f"A sheet holds more than {most} cells; send the table alone, or in parts.")
+        raise refuse(
+            "too_many_rows",
+            Message("A sheet holds more than {most} cells; send the table alone, or in parts.", most=most),
+        )

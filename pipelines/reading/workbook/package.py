@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from pipelines.reading.office import ZIP_ERRORS, DocumentTypeError, NoXmlError, open_zip, parse
 from pipelines.reading.refusal import ReadingRefused, refuse
+from schemas.messages import Message
 
 MOST_BYTES = 300 * 1024 * 1024
 """Inflated size of all parts read. A workbook of 10 MiB with 50 000 rows of 25 columns has 60 MiB."""
@@ -29,9 +30,9 @@ class Package:
             self._zip = open_zip(io.BytesIO(data))
             infos = self._zip.infolist()
         except ZIP_ERRORS:
-            raise unreadable("it is cut off or damaged") from None
+            raise unreadable(Message("it is cut off or damaged")) from None
         if any(info.flag_bits & _ENCRYPTED_FLAG for info in infos):
-            raise refuse("encrypted_file", "The workbook is protected by a password; save it without one.")
+            raise refuse("encrypted_file", Message("The workbook is protected by a password; save it without one."))
         if len(infos) > _MOST_PARTS or sum(info.file_size for info in infos) > MOST_BYTES:
             raise _too_large()
         self._names = {info.filename.lower().lstrip("/"): info.filename for info in infos}
@@ -43,7 +44,7 @@ class Package:
     def pieces(self, path: str) -> Iterator[bytes]:
         """Yield a part's bytes in pieces. Raises `ReadingRefused` where it is damaged or too large."""
         if path not in self:
-            raise unreadable(f"its part {path} is missing")
+            raise unreadable(Message("its part {path} is missing", path=path))
         size = _FIRST_PIECE
         try:
             with self._zip.open(self._names[path.lower()]) as part:
@@ -54,7 +55,7 @@ class Package:
                     yield piece
                     size = _PIECE
         except ZIP_ERRORS:
-            raise unreadable("it is cut off or damaged") from None
+            raise unreadable(Message("it is cut off or damaged")) from None
 
     def elements(
         self, path: str, start: Callable[[str, dict[str, str]], None], end: Callable[[str], None] | None = None
@@ -63,30 +64,35 @@ class Package:
         try:
             parse(self._bounded(path), start, end)
         except NoXmlError as error:
-            raise no_xml(f"its part {path}", error) from None
+            raise no_xml(Message("its part {path} is no XML", path=path), error) from None
 
     def _bounded(self, path: str) -> Iterator[bytes]:
         size = 0
         for piece in self.pieces(path):
             size += len(piece)
             if size > _LARGEST_LIST:
-                raise unreadable(f"its part {path} is larger than that of any workbook")
+                raise unreadable(Message("its part {path} is larger than that of any workbook", path=path))
             yield piece
 
 
-def unreadable(why: str) -> ReadingRefused:
+def unreadable(why: Message) -> ReadingRefused:
     """Return the refusal of a workbook that cannot be read."""
     return refuse(
-        "unreadable_file", f"The workbook cannot be read: {why}. Open it in Excel and save it as .xlsx again."
+        "unreadable_file",
+        Message("The workbook cannot be read: {why}. Open it in Excel and save it as .xlsx again.", why=why),
     )
 
 
-def no_xml(part: str, why: NoXmlError) -> ReadingRefused:
-    """Return the refusal of a workbook with a part that is no XML, or no XML that is read here."""
+def no_xml(part: Message, why: NoXmlError) -> ReadingRefused:
+    """Return the refusal of a workbook in which a part is no XML, as `part` says, or no XML that is read here."""
     if isinstance(why, DocumentTypeError):
-        return unreadable("one of its parts declares a document type, which no workbook needs")
-    return unreadable(f"{part} is no XML")
+        return unreadable(Message("one of its parts declares a document type, which no workbook needs"))
+    return unreadable(part)
 
 
 def _too_large() -> ReadingRefused:
-    return unreadable(f"unpacked it is larger than {MOST_BYTES // 1024 // 1024} MiB; send the table alone, or in parts")
+    return unreadable(
+        Message(
+            "unpacked it is larger than {most} MiB; send the table alone, or in parts", most=MOST_BYTES // 1024 // 1024
+        )
+    )

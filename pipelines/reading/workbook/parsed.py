@@ -9,6 +9,7 @@ from pipelines.reading.office import NoXmlError, local, parse
 from pipelines.reading.workbook.hidden import Hidden
 from pipelines.reading.workbook.markup import undo_escapes
 from pipelines.reading.workbook.package import no_xml
+from schemas.messages import Message
 
 _ROW_DIGITS, _COLUMN_LETTERS, _STYLE_DIGITS = 7, 3, 6
 """More than any spreadsheet has; the patterns read as many."""
@@ -107,5 +108,5 @@ def parsed_cells(
     try:
         parse(pieces, cells.start, cells.end, cells.characters, until=enough)
     except NoXmlError as error:
-        raise no_xml("one of its sheets", error) from None
+        raise no_xml(Message("one of its sheets is no XML"), error) from None
     return pl.DataFrame(cells.found, schema=schema, orient="row")

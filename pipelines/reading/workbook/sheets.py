@@ -16,6 +16,7 @@ from pipelines.reading.workbook.hidden import Hidden
 from pipelines.reading.workbook.package import Package, unreadable
 from pipelines.reading.workbook.strings import read_strings
 from pipelines.reading.workbook.styles import GENERAL, Format, read_formats, shown, with_unit
+from schemas.messages import Message
 
 _NUMERIC = ("number", "integer", "ppm")
 
@@ -108,7 +109,7 @@ class Workbook:
     def _shared(self, numbers: pl.Series) -> pl.Series:
         at = numbers.cast(pl.UInt32, strict=False)
         if at.null_count() > numbers.null_count() or (at >= len(self._strings)).any():
-            raise unreadable("a cell refers to a text that is not there")
+            raise unreadable(Message("a cell refers to a text that is not there"))
         return self._strings.gather(at)
 
     def _numbers(self, raw: pl.Series, styles: pl.Series, *, numeric: bool) -> pl.Series:

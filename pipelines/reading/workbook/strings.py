@@ -10,6 +10,7 @@ import polars as pl
 from pipelines.reading.office import NoXmlError, local, parse
 from pipelines.reading.workbook.markup import is_plain, undo_escapes, unescape
 from pipelines.reading.workbook.package import Package, no_xml, unreadable
+from schemas.messages import Message
 
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_TEXTS = 1_500_000
@@ -39,10 +40,10 @@ def _bounded(pieces: Iterator[bytes]) -> bytes:
     for piece in pieces:
         held.append(piece)
         if sum(map(len, held)) > _MOST_BYTES:
-            raise unreadable(f"its table of texts is larger than {_MOST_BYTES // 1024 // 1024} MiB")
+            raise unreadable(Message("its table of texts is larger than {most} MiB", most=_MOST_BYTES // 1024 // 1024))
     data = b"".join(held)
     if data.count(b"<si") > _MOST_TEXTS:
-        raise unreadable(f"its table of texts has more than {_MOST_TEXTS} entries")
+        raise unreadable(Message("its table of texts has more than {most} entries", most=_MOST_TEXTS))
     return data
 
 
@@ -74,5 +75,5 @@ def _parsed(data: bytes) -> pl.Series:
     try:
         parse([data], start, end, characters)
     except NoXmlError as error:
-        raise no_xml("its table of texts", error) from None
+        raise no_xml(Message("its table of texts is no XML"), error) from None
     return pl.Series(texts, dtype=pl.String)

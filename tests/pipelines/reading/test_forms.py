@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.reading import ReadingRefused
-from schemas.sentences import told
+from schemas.messages import translate
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 
 BLOCKS: Table = [
@@ -37,7 +37,7 @@ def test_a_form_is_refused_with_what_was_recognised(form: Table, recognised: str
     for data in (workbook({"4711": form}), workbook({"4711": form, "4712": form}), delimited(form, ";")):
         code, message = refusal(data)
         assert (code, recognised in message) == ("missing_column", True)
-        assert told(message, "de").startswith("Dies ist ein Formular eines Produkts")
+        assert translate(message, "de").startswith("Dies ist ein Formular eines Produkts")
 
 
 def test_the_packaging_levels_of_a_form_are_named_and_no_weight_of_one_is_read_for_another() -> None:

@@ -14,7 +14,7 @@ from pipelines.reading.columns import recognise
 from pipelines.reading.composed import spare
 from pipelines.reading.fields import PART_HELPERS, Table, fields_of
 from pipelines.reading.mapping import check_mapping
-from schemas.sentences import told
+from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import fold
 from tests.pipelines.reading.writing import Table as Rows
@@ -293,8 +293,8 @@ def test_a_wrong_mapping_is_refused_with_what_would_be_right(mapping: Mapping, r
     assert code == "invalid_mapping"
     assert str(field).startswith("mapping")
     assert right in message
-    assert told(message, "fr") != message
-    assert told(message, "de") != message
+    assert translate(message, "fr") != message
+    assert translate(message, "de") != message
 
 
 def test_every_name_that_source_publishes_can_be_mapped_again() -> None:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pipelines.reading import ReadingRefused
-from schemas.sentences import told
+from schemas.messages import translate
 from tests.pipelines.reading.writing import delimited, read, values, workbook
 
 ROWS = [["A-1", "Bottle", "12.5"], ["A-2", "Cap of metal", "2"], ["A-3", "Lid", "3"]]
@@ -33,7 +33,7 @@ def test_columns_named_by_letters_swallow_no_row_of_data(write, rows) -> None:
     ((code, field, message),) = refusals(write(rows), LETTERS)
     assert (code, field) == ("invalid_mapping", "mapping")
     assert "header_row" in message
-    assert told(message, "fr") != message
+    assert translate(message, "fr") != message
     found = values(write(rows), {**LETTERS, "header_row": 0})
     assert [row["sku_code"] for row in found] == [row[0] for row in rows]
 
@@ -66,7 +66,7 @@ def test_a_refusal_suggests_columns_that_are_there_and_taking_it_helps(table) ->
     columns: dict[str, str] = {}
     for _, _, message in refusals(book):
         assert "the sheet “Liste”" in message
-        assert told(message, "de") != message
+        assert translate(message, "de") != message
         found = re.search(r"mapping=(\{.*\})\.$", message)
         assert found is not None
         columns |= json.loads(found[1])["columns"]

@@ -21,8 +21,8 @@ from pipelines.sandbox.orders import Order, judging, reading, typing
 from pipelines.sandbox.pool import Readers
 from pipelines.sandbox.process import Reader, ReaderFault
 from schemas.labels import LANGUAGES
+from schemas.messages import ORIGINAL, translate
 from schemas.normalise import Unfit
-from schemas.sentences import ORIGINAL, told
 from tests.pipelines.sandbox.files import SMALL, large_document, large_table, large_volumes
 from tests.processes import lives
 from tests.waiting import wait_until
@@ -95,7 +95,7 @@ def test_a_reading_is_stopped_and_the_next_one_is_done_by_another_process(limite
     [issue] = stopped.value.issues
     assert issue.code == "unreadable_file"
     assert "anew" in issue.message
-    assert all(told(issue.message, lang) != issue.message for lang in LANGUAGES if lang != ORIGINAL)
+    assert all(translate(issue.message, lang) != issue.message for lang in LANGUAGES if lang != ORIGINAL)
     if order().task == "kind":
         assert readers.read("a", "company", judging(b"%PDF-1.7\n", None)).extension == ".pdf"
     elif reason != "time":  # on a busy machine even the small one may take longer than that

@@ -1,12 +1,14 @@
 """The review queue: filed once, compared without writing, decided once, written by the one write path, audited."""
 
 import hashlib
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
+from schemas.messages import translate
 from services import review
 from services.audit import verify
 from warehouse.review import entries
@@ -40,6 +42,17 @@ def test_a_proposal_is_compared_written_and_audited(queue):
         ("sku.updated", before["id"], "user", "Ada Marsh", f"sku_proposal {entry.id} accepted: Seen at the plant"),
         ("sku_proposal.accepted", str(entry.id), "user", "Ada Marsh", "Seen at the plant"),
     ]
+
+
+def test_the_reason_of_a_grade_is_kept_with_its_template(queue):
+    comparison = queue.compared(proposal(queue))
+    kept = json.loads(json.dumps(comparison.as_dict()))
+    assert review.Comparison.of(kept).after == comparison.after
+    assert translate(review.Comparison.of(kept).after.reason, "de").startswith(
+        "Nicht recyclingfähig wegen der Gestaltung"
+    )
+    del kept["after"]["template"]
+    assert translate(review.Comparison.of(kept).after.reason, "de") == comparison.after.reason
 
 
 def test_a_rejection_applies_nothing(queue):

@@ -1,0 +1,170 @@
+"""Messages to callers: English texts that know their template and parameters, so that they can be read in any language.
+
+The code that finds a fault makes a `Message` of a template and its parameters; the text itself is the English one.
+`translate` looks the template up in the catalogue `locales/*/LC_MESSAGES/messages.po` (gettext) and fills in the same
+parameters. A parameter that is a phrase of the service is a `Message` too; what a caller sent is never translated.
+Which language an answer has is chosen in `api.languages`; short labels are in `labels.py`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, Self
+
+import orjson
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
+
+from schemas.labels import LANGUAGES
+
+ORIGINAL: Final = LANGUAGES[0]
+"""The language of the templates."""
+_LOCALES: Final = Path(__file__).parent / "locales"
+_TEMPLATE: Final = "$template"
+_FIGURE: Final = "$figure"
+_BEGINNING: Final = f'{{"{_TEMPLATE}"'
+_PLAIN: Final = re.compile(r"(?:[^{}]|\{\{|\}\}|\{\w+\})*")
+
+
+class Figure(str):
+    """A parameter that is a number of the service, written with a point; each language has its decimal mark."""
+
+    __slots__ = ()
+
+
+class Message(str):
+    """An English text with the template and the parameters that it was made of."""
+
+    __slots__ = ("parameters", "template")
+    template: str
+    parameters: Mapping[str, object]
+
+    def __new__(cls, template: str, /, **parameters: object) -> Self:
+        """`template` is a constant text with gaps as for `str.format`, each filled by the parameter of its name."""
+        message = super().__new__(cls, template.format_map(parameters))
+        message.template, message.parameters = template, parameters
+        return message
+
+    def __str__(self) -> str:
+        """Return the message itself: `str` of an exception stays a message."""
+        return self
+
+    def with_texts(self, change: Callable[[str], str]) -> Self:
+        """Return the message with each text among its parameters changed."""
+        return type(self)(self.template, **{name: _changed(value, change) for name, value in self.parameters.items()})
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+        """Copy and pickle by template and parameters."""
+        return (self.template,), dict(self.parameters)
+
+
+def message_of(text: str) -> Message:
+    """Return a text as the message that it is, or one without gaps; what the catalogue lacks stays English."""
+    return text if isinstance(text, Message) else Message(text.replace("{", "{{").replace("}", "}}"))
+
+
+def translate(text: str, lang: str) -> str:
+    """Return a message in a language of `LANGUAGES`; a plain text is translated where it is a whole template.
+
+    What the catalogue lacks stays English, such as a report that was stored with its text alone.
+    """
+    if lang == ORIGINAL:
+        return text
+    message = message_of(text)
+    found = _templates(lang).get(message.template)
+    if found is None:
+        return text
+    return found.format_map({name: _filled(value, lang) for name, value in message.parameters.items()})
+
+
+def _changed(value: object, change: Callable[[str], str]) -> object:
+    if isinstance(value, Message):
+        return value.with_texts(change)
+    return change(value) if isinstance(value, str) and not isinstance(value, Figure) else value
+
+
+def _filled(value: object, lang: str) -> object:
+    match value:
+        case Message():
+            return translate(value, lang)
+        case Figure():
+            return value.replace(".", ",")
+    return value
+
+
+@cache
+def _templates(lang: str) -> Mapping[str, str]:
+    """Return the translations of a language by their templates."""
+    return {entry.id: str(entry.string) for entry in catalogue(lang) if entry.id and isinstance(entry.id, str)}
+
+
+def catalogue(lang: str) -> Catalog:
+    """Return the catalogue of a language as it is in its file."""
+    with (_LOCALES / lang / "LC_MESSAGES" / "messages.po").open("rb") as file:
+        return read_po(file, locale=lang)
+
+
+def to_json(message: Message) -> str:
+    """Return a message as its template and parameters, in a text that `from_json` reads back."""
+    return orjson.dumps(_plain(message)).decode()
+
+
+@lru_cache(maxsize=4096)
+def from_json(text: str) -> Message:
+    """Return the message that `to_json` was given; a text alone, from before there were templates, is a constant."""
+    if not text.startswith(_BEGINNING):
+        return message_of(text)
+    message: Message = _message(orjson.loads(text))
+    return message
+
+
+def beside(message: str) -> str | None:
+    """Return what is stored beside a message's English text: None where the text is the whole template."""
+    return to_json(message) if isinstance(message, Message) and message.parameters else None
+
+
+def templates(value: Any) -> dict[str, str]:
+    """Return what is stored beside plain values: for each message with parameters its `to_json`, by its English."""
+    match value:
+        case Message():
+            return {value: to_json(value)} if value.parameters else {}
+        case Mapping():
+            return _merged(value.values())
+        case list() | tuple():
+            return _merged(value)
+    return {}
+
+
+def stored(english: str, by_english: Mapping[str, str]) -> str:
+    """Return the message of an English text, where `templates` stored one beside it."""
+    return from_json(by_english[english]) if english in by_english else english
+
+
+def _merged(values: Iterable[Any]) -> dict[str, str]:
+    return {english: text for value in values for english, text in templates(value).items()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Message):
+        return {_TEMPLATE: value.template, **{name: _plain(held) for name, held in value.parameters.items()}}
+    if isinstance(value, Figure):
+        return {_FIGURE: value}
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _message(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if _FIGURE in value:
+        return Figure(value[_FIGURE])
+    template = str(value.pop(_TEMPLATE))
+    if not _has_plain_gaps(template):
+        return message_of(template)
+    return Message(template, **{name: _message(held) for name, held in value.items()})
+
+
+@lru_cache(maxsize=1024)
+def _has_plain_gaps(template: str) -> bool:
+    """Return whether gaps are names alone: a template that was read may not reach into its parameters."""
+    return _PLAIN.fullmatch(template) is not None
