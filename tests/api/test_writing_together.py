@@ -19,7 +19,7 @@ from api import skus, together
 from api.together import Together
 from services.audit import verify
 from tests.api.conftest import Caller
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until, within_a_minute
 from warehouse.access.keys import issue, new_key, revoke
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -131,8 +131,13 @@ def test_each_has_a_link_of_its_own_in_the_ledger(caller: Caller, pool: Pool, as
 
 
 def test_each_counts_once_and_the_last_places_go_round_once(
-    caller: Caller, pool: Pool, database: Database, asked: list[int]
+    join: Callable[..., Caller], pool: Pool, database: Database, asked: list[int]
 ) -> None:
+    within_a_minute(lambda: last_places_go_round_once(join(), pool, database, asked))
+
+
+def last_places_go_round_once(caller: Caller, pool: Pool, database: Database, asked: list[int]) -> None:
+    asked.clear()
     for _ in range(120 - 2 - 5):
         assert caller.get("/skus").status_code == 200
     answers = at_once(caller, pool, sent(*({"sku_code": f"C-{n}", "name": "Counted"} for n in range(8))))

@@ -112,4 +112,9 @@ def test_the_jurisdiction_list_without_a_credential_spends_nobodys_allowance(cal
     anonymous = caller.with_headers()
     assert set(fire([anonymous], 3)) == {401}
     assert {anonymous.get("/jurisdictions").status_code for _ in range(125)} == {200}
+    within_a_minute(lambda: has_120_left(caller.server.keyed(caller.company)))
+
+
+def has_120_left(caller):
+    assert {caller.with_headers().get("/jurisdictions").status_code for _ in range(5)} == {200}
     assert fire([caller], 121).count(200) == 120
