@@ -132,6 +132,7 @@ def test_a_key_is_any_text_of_1_to_255_characters(caller):
         assert codes(caller.post("/skus", {"sku_code": "K", "name": "K"}, headers={"Idempotency-Key": key}))
 
 
+@pytest.mark.processes
 @pytest.mark.promise("IDM-04", "LIM-04")
 def test_after_24_hours_from_the_first_answer_the_key_is_free(caller, place, tomorrow):
     headers, body = {"Idempotency-Key": "daily"}, {"sku_code": "A", "name": "A"}

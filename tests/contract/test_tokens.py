@@ -122,6 +122,7 @@ def test_the_key_counts_where_both_are_sent(caller, other):
     assert caller.with_headers(Authorization=f"bearer {token}").get("/skus").status_code == 200
 
 
+@pytest.mark.processes
 @pytest.mark.promise("TOK-14", "TOK-10", "CNV-09")
 def test_bad_tokens_are_told_the_same_and_a_revoked_key_ends_its_tokens(caller, service, before_the_law):
     bearing = caller.bearing()
@@ -139,6 +140,7 @@ def test_bad_tokens_are_told_the_same_and_a_revoked_key_ends_its_tokens(caller, 
         assert told(answer) == told(seen[0])
 
 
+@pytest.mark.processes
 @pytest.mark.promise("TOK-10", "TOK-16")
 def test_a_token_lives_over_a_restart_and_no_longer_than_900_seconds(caller, place):
     """The instant itself is decided on a stopped clock (tests/api/test_tokens.py); starting a process takes a while."""
