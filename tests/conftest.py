@@ -43,16 +43,21 @@ PROCESSES = (
     "journeys/",
     "guards/test_readme.py",
     "api/test_docs.py",
+    "api/test_import_command.py",
     "api/test_read_apart.py",
     "api/test_start.py",
     "connector/test_conformance.py",
     "connector/test_real_clients.py",
+    "pipelines/reading/test_bounds.py",
     "warehouse/test_backup.py",
     "warehouse/test_embedded.py",
     "warehouse/test_leftovers.py",
     "warehouse/test_supervisor.py",
 )
-"""What starts the service's processes, kills them or drives a browser: the second ring, `make test-all` alone."""
+"""What starts the service's processes, kills them or drives a browser: the second ring, `make test-all` alone.
+
+A single test of that kind in another file has the mark itself.
+"""
 
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
@@ -67,11 +72,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the second ring."""
+    """Mark the tests of the second ring, and keep those of the contract with one worker and its one deployment."""
     here = Path(__file__).parent
     for item in items:
-        if item.path.relative_to(here).as_posix().startswith(PROCESSES):
+        place = item.path.relative_to(here).as_posix()
+        if place.startswith(PROCESSES):
             item.add_marker(pytest.mark.processes)
+        if place.startswith("contract/"):
+            item.add_marker(pytest.mark.xdist_group("contract"))
 
 
 def _remove(root: Path) -> None:

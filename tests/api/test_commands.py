@@ -1,16 +1,16 @@
-"""`pcds` as an operator types it: real processes on a data directory where no service runs."""
+"""`pcds` as an operator types it, on a data directory where no service runs."""
 
 import json
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from api import demo
+from api import cli, demo
 from compliance import catalogue
+from tests.commands import called, started
 from warehouse.access import keys
 from warehouse.embedded import running
 from warehouse.migrate import migrate
@@ -24,8 +24,7 @@ class Pcds:
         self.data_dir = data_dir
 
     def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-m", "api.cli", *map(str, arguments), "--data-dir", str(self.data_dir)]
-        return subprocess.run(program, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+        return called(*arguments, "--data-dir", self.data_dir)
 
     def json(self, *arguments: object) -> dict:
         done = self.run(*arguments, "--json")
@@ -53,6 +52,16 @@ def pcds(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture(scope="module")
 def company(pcds):
     return pcds.json("company", "add", "--name", "Acme", "--plan", "starter")["id"]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("command", cli._COMMANDS)
+def test_each_command_starts_in_a_process_of_its_own(command):
+    done = started(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Usage: python -m api.cli {command}" in done.stdout
+    assert (done := started(command, "--no-such-option")).returncode == 2
+    assert done.stdout == ""
 
 
 def test_a_company_is_added_moved_and_listed(pcds):

@@ -3,8 +3,6 @@
 import csv
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +15,7 @@ from compliance.declarations.document import UNCOUNTED_COLUMNS
 from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import columns
 from pipelines.declarations.parcel import Asked
+from tests.commands import called
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
@@ -55,8 +54,7 @@ class Operator:
         self.key = self.json("key", "issue", "--company", self.company)["api_key"]
 
     def run(self, *arguments):
-        program = [sys.executable, "-m", "api.cli", *map(str, arguments), "--data-dir", str(self.data_dir)]
-        return subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
+        return called(*arguments, "--data-dir", self.data_dir)
 
     def json(self, *arguments):
         done = self.run(*arguments, "--json")

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +10,11 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.people import BASE, Browser, Person, hidden
+from tests.commands import called
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
 
-ROOT = Path(__file__).parents[2]
 PASSWORD = "grün und lang genug"
 
 
@@ -24,8 +23,7 @@ class Pcds:
         self.data_dir = data_dir
 
     def run(self, *arguments: object, said: str = "") -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-m", "api.cli", *map(str, arguments), "--data-dir", str(self.data_dir)]
-        return subprocess.run(program, input=said, capture_output=True, text=True, check=False, cwd=ROOT)
+        return called(*arguments, "--data-dir", self.data_dir, said=said)
 
     def json(self, *arguments: object, said: str = "") -> dict:
         done = self.run(*arguments, "--json", said=said)

@@ -13,7 +13,7 @@ import psycopg
 
 from services.audit import verify
 from tests.api.conftest import Caller
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, within_a_minute
 from warehouse.access.keys import issue, new_key
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -48,7 +48,11 @@ def test_each_has_a_link_of_its_own_in_the_ledger(caller: Caller, pool: Pool) ->
     assert links == [(number, 1) for number in range(1, 7)]
 
 
-def test_each_counts_once_and_the_last_places_go_round_once(caller: Caller, database: Database) -> None:
+def test_each_counts_once_and_the_last_places_go_round_once(join: Callable[..., Caller], database: Database) -> None:
+    within_a_minute(lambda: last_places_go_round_once(join(), database))
+
+
+def last_places_go_round_once(caller: Caller, database: Database) -> None:
     for _ in range(120 - 5):
         assert caller.get("/skus").status_code == 200
     answers = at_once(caller, sent(*({"sku_code": f"C-{n}", "name": "Counted"} for n in range(8))))

@@ -150,6 +150,7 @@ def test_the_chain_is_proved_by_the_command(busy, place):
     assert proof == {"entries": len(entries(busy)), "ok": True, "first_bad": None}
 
 
+@pytest.mark.processes
 @pytest.mark.promise("AUD-04", "AUD-10", "TIM-01")
 def test_a_year_later_addresses_are_gone_and_what_was_done_stays(apart):
     """The same deployment thirteen months on: what has fallen due is done without a hand."""

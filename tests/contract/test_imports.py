@@ -268,6 +268,7 @@ def test_rejected_rows_stop_no_other_and_a_second_code_is_rejected(caller):
     assert (again["created"], again["unchanged"]) == (0, 20)
 
 
+@pytest.mark.processes
 @pytest.mark.promise("IMP-03", "IMP-22", "IMP-01")
 def test_a_worker_that_dies_loses_nothing_and_a_poll_takes_its_import_up_again(service):
     rows = 15_000

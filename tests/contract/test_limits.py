@@ -44,6 +44,7 @@ def shares_120_with_its_tokens(caller):
     assert (statuses.count(200), statuses.count(429)) == (120, 6)
 
 
+@pytest.mark.processes
 @pytest.mark.promise("LIM-01")
 def test_refused_requests_do_not_prolong_the_wait(caller, place):
     with place.shifted(PCDS_TEST_CLOCK_OFFSET=61).serving() as later:
@@ -55,6 +56,7 @@ def may_ask_again(caller, later):
     assert fire([caller.at(later)], 121).count(200) == 120
 
 
+@pytest.mark.processes
 @pytest.mark.promise("LIM-05")
 def test_a_window_raises_one_key_between_two_instants(caller, place):
     with place.shifted(PCDS_TEST_CLOCK_OFFSET=600).serving() as later:
@@ -90,6 +92,7 @@ def had_a_window(caller, place):
     assert fire([caller], 122).count(200) == 120
 
 
+@pytest.mark.processes
 @pytest.mark.promise("LIM-06")
 def test_a_forwarded_address_counts_only_behind_a_trusted_proxy(caller, place):
     with place.shifted(PCDS_TRUSTED_PROXIES="192.0.2.0/24").serving() as server:
@@ -112,4 +115,9 @@ def test_the_jurisdiction_list_without_a_credential_spends_nobodys_allowance(cal
     anonymous = caller.with_headers()
     assert set(fire([anonymous], 3)) == {401}
     assert {anonymous.get("/jurisdictions").status_code for _ in range(125)} == {200}
+    within_a_minute(lambda: has_120_left(caller.server.keyed(caller.company)))
+
+
+def has_120_left(caller):
+    assert {caller.with_headers().get("/jurisdictions").status_code for _ in range(5)} == {200}
     assert fire([caller], 121).count(200) == 120

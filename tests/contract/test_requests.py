@@ -102,6 +102,7 @@ def test_the_document_names_the_codes_of_the_contract_with_their_statuses(shop):
     )
 
 
+@pytest.mark.processes
 @pytest.mark.promise("ERR-10", "CNV-05")
 def test_a_fault_shows_nothing_of_itself_and_is_found_in_the_log(place, database, shop):
     """A deployment whose database has none of our tables: every question to it is a fault."""

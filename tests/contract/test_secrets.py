@@ -55,6 +55,7 @@ def misuse(caller, secret: str) -> list:
     ]  # fmt: skip
 
 
+@pytest.mark.processes
 @pytest.mark.promise("KEY-05", "ERR-10")
 def test_no_secret_is_kept_or_told(talkative, apart_database, apart):
     caller, revoked = talkative.joined(per_minute=6000), talkative.joined()
@@ -109,6 +110,7 @@ def rows_with(database, secrets: set[str]) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.processes
 @pytest.mark.promise("KEY-03", "TOK-08", "TOK-14")
 def test_unknown_and_revoked_cost_the_same_statements_and_get_the_same_answer(place, database, service):
     """ "In the same time" is the same road: as many statements, of a deployment that sends them over a counted one."""

@@ -133,6 +133,7 @@ def test_a_format_keeps_the_callers_word_and_gives_the_known_key_beside_it(shop)
     assert (unknown["packaging_format"], unknown["packaging_format_key"]) == ("Zzyzx", None)
 
 
+@pytest.mark.processes
 @pytest.mark.promise("LSI-07", "DLI-01", "DLI-02", "DLI-04")
 def test_doc_status_follows_the_declarations(caller, tomorrow):
     today = caller.made()["created_at"][:10]

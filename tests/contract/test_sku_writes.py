@@ -226,6 +226,7 @@ def test_in_a_batch_and_an_import_only_the_pfas_row_is_rejected(shop):
     assert (report["counts"]["updated"], report["counts"]["rejected"]) == (1, 1)
 
 
+@pytest.mark.processes
 @pytest.mark.promise("WRT-14", "WRT-15")
 def test_what_was_written_before_the_law_is_readable_and_no_longer_writable(caller, before_the_law):
     early = caller.at(before_the_law)

@@ -9,6 +9,7 @@ import pytest
 from tests.contract.outside import V1, good, refused
 from tests.contract.shapes import faults
 from tests.contract.test_keys import told
+from tests.waiting import within_a_minute
 
 TOKEN = f"{V1}/oauth/token"
 
@@ -121,6 +122,7 @@ def test_the_key_counts_where_both_are_sent(caller, other):
     assert caller.with_headers(Authorization=f"bearer {token}").get("/skus").status_code == 200
 
 
+@pytest.mark.processes
 @pytest.mark.promise("TOK-14", "TOK-10", "CNV-09")
 def test_bad_tokens_are_told_the_same_and_a_revoked_key_ends_its_tokens(caller, service, before_the_law):
     bearing = caller.bearing()
@@ -138,17 +140,22 @@ def test_bad_tokens_are_told_the_same_and_a_revoked_key_ends_its_tokens(caller, 
         assert told(answer) == told(seen[0])
 
 
+@pytest.mark.processes
 @pytest.mark.promise("TOK-10", "TOK-16")
-def test_a_token_lives_900_seconds_and_over_a_restart(caller, place):
+def test_a_token_lives_over_a_restart_and_no_longer_than_900_seconds(caller, place):
+    """The instant itself is decided on a stopped clock (tests/api/test_tokens.py); starting a process takes a while."""
     bearing = caller.bearing()
-    for seconds, status in ((890, 200), (901, 401)):
+    for seconds, status in ((900 - 300, 200), (900, 401)):
         with place.shifted(PCDS_TEST_CLOCK_OFFSET=seconds).serving() as later:
             assert bearing.at(later).get("/skus").status_code == status
 
 
 @pytest.mark.promise("TOK-09", "LIM-03", "CNV-10")
 def test_thirty_token_requests_a_minute_per_client_and_per_address(service):
-    caller, neighbour = service.joined(), service.joined()
+    within_a_minute(lambda: has_30_tokens(service.joined(), service.joined()))
+
+
+def has_30_tokens(caller, neighbour):
     statuses = [caller.token().status_code for _ in range(31)]
     assert statuses == [200] * 30 + [429]
     assert caller.get("/skus").status_code == 200, "the key's own allowance is another"
