@@ -151,7 +151,12 @@ class ImportRowError(TypedDict):
     value: str | None
     code: str
     message: str
-    template: NotRequired[str | None]  # read for pages, never published
+
+
+class StoredRowError(ImportRowError):
+    """One fault with the template of its message, which makes it translatable; older reports have none."""
+
+    template: str | None
 
 
 class ImportFailure(TypedDict):
@@ -188,7 +193,12 @@ class ImportReport(TypedDict):
     failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination
-    templates: NotRequired[dict[str, str]]  # read for pages, never published
+
+
+class PolledReport(ImportReport, total=False):
+    """A report with the templates of its messages by their English text, where they were asked for."""
+
+    templates: dict[str, str]
 
 
 class ImportPreview(TypedDict):

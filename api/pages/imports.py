@@ -63,10 +63,11 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
         reasons = queries.reasons(conn, import_id)
         chosen = _chosen(request, reasons)
         if chosen is not None:
-            found["errors"] = queries.faults(
+            faults = queries.faults(
                 conn, import_id, code=chosen.code, field=chosen.field, limit=PAGE_SIZE, offset=offset
             )
-            templates |= {fault["message"]: fault["template"] for fault in found["errors"] if fault["template"]}
+            templates |= {fault["message"]: fault["template"] for fault in faults if fault["template"]}
+            found["errors"] = [*faults]
     return page(
         request,
         "import.html",

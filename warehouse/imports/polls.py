@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from schemas.report import ImportReport
+from schemas.report import PolledReport
 from warehouse.pages import instant
 from warehouse.sessions import Pool
 
@@ -47,7 +47,7 @@ FROM imports WHERE id = %(import_id)s"""
 
 def status(
     pool: Pool, company_id: UUID, import_id: UUID, *, limit: int, offset: int, with_templates: bool = False
-) -> ImportReport | None:
+) -> PolledReport | None:
     """Return the answer to a poll, as values; None where the company has no such import.
 
     `with_templates` adds `templates` to it.
@@ -57,7 +57,7 @@ def status(
         row = conn.execute(query, {"import_id": import_id}).fetchone()
     if row is None:
         return None
-    found: ImportReport = orjson.loads(row[0])
+    found: PolledReport = orjson.loads(row[0])
     if with_templates:
         found["templates"] = orjson.loads(row[1])
     return found

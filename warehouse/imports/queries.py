@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
 
-from schemas.report import ImportRowError
+from schemas.report import StoredRowError
 from warehouse.sessions import Connection
 
 _NEWEST: Final = """
@@ -120,8 +120,8 @@ def reasons(connection: Connection, import_id: UUID) -> list[Reason]:
 
 def faults(
     connection: Connection, import_id: UUID, *, code: str, field: str | None, limit: int, offset: int
-) -> list[ImportRowError]:
+) -> list[StoredRowError]:
     """Return a page of the faults of one reason, in the order of the file."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_FAULTS, [import_id, code, field, limit, offset]).fetchall()
-    return cast(list[ImportRowError], found)
+    return cast(list[StoredRowError], found)
