@@ -79,5 +79,8 @@ class Typed:
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """Return the value of these parts."""
+        """Return the value of these parts. Faults from before migration 0025 have no templates."""
+        faults = tables["errors"]
+        if "template" not in faults.columns:
+            tables = {**tables, "errors": faults.with_columns(template=pl.lit(None, pl.String))}
         return cls(UUID(about["import_id"]), TypedRows(rejected=about["rejected"], **tables))
