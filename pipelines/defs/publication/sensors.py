@@ -22,7 +22,7 @@ from warehouse.snapshots.follow import Published, Stale
 
 SETTLES: Final = timedelta(seconds=8)
 """How long a write waits for further writes: a publication beside the next import would slow that import."""
-IMPORTING_WAITS: Final = timedelta(seconds=15)
+IMPORTING_WAITS: Final = timedelta(seconds=20)
 """The longest that writes wait while files are imported: more writes come, and imports need the machine."""
 NEXT_FILE: Final = timedelta(seconds=4)
 """How soon after an import another one counts as following it: its file is being uploaded meanwhile."""
