@@ -30,13 +30,13 @@ _MOST_RUNS: Final = 2_000
 _PARTITION: Final = "dagster/partition"
 WHOLE: Final = ""
 """Stands for the partition of a job that has none."""
-_UNFINISHED: Final = [
-    dg.DagsterRunStatus.NOT_STARTED,
+UNDER_WAY: Final = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+"""Statuses of a run that was launched or queued, and has not ended."""
 _FAILED: Final = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
 
@@ -86,7 +86,7 @@ def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) ->
     """Return the wanted partitions for which a run may be requested now, each with its number of failures."""
     if not wanted:
         return {}
-    busy = unfinished(instance, job_name)
+    busy = _unfinished(instance, job_name)
     free = [partition for partition in wanted if partition not in busy]
     failed = _failures(instance, job_name, free)
     return {
@@ -101,12 +101,14 @@ def again(failures: int) -> str:
     return f"/again-{failures}" if failures else ""
 
 
-def unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
+def _unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
     """Return the partitions with an unfinished run of the job; one that was never queued does not count."""
     lost_before = Clock().now() - _LOST_AFTER
     return {
         record.dagster_run.tags.get(_PARTITION, WHOLE)
-        for record in instance.get_run_records(dg.RunsFilter(job_name=job_name, statuses=_UNFINISHED))
+        for record in instance.get_run_records(
+            dg.RunsFilter(job_name=job_name, statuses=[dg.DagsterRunStatus.NOT_STARTED, *UNDER_WAY])
+        )
         if record.dagster_run.status != dg.DagsterRunStatus.NOT_STARTED or record.create_timestamp > lost_before
     }
 

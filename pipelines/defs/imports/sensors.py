@@ -23,12 +23,6 @@ _ASKED_FOR: Final = timedelta(seconds=4)
 """How long after a file was accepted the request of its run is left to the API."""
 _LOST_AFTER: Final = timedelta(seconds=20)
 """A run recorded for this long, but neither launched nor queued, was lost by the webserver; monitoring ends it."""
-_UNFINISHED: Final = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 
 
 @asking.sensor(
@@ -53,7 +47,7 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
 def _is_worked_on(record: dg.RunRecord) -> bool:
     if record.dagster_run.status == dg.DagsterRunStatus.NOT_STARTED:
         return Clock().now() - record.create_timestamp < _LOST_AFTER
-    return record.dagster_run.status in _UNFINISHED
+    return record.dagster_run.status in asking.UNDER_WAY
 
 
 def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport) -> dg.RunRequest | None:

@@ -76,7 +76,8 @@ def lost_portfolios(
 def _are_importing(instance: dg.DagsterInstance) -> bool:
     """Return whether an import of any company is under way or has just ended."""
     just_ended = dg.RunsFilter(job_name=import_file.name, updated_after=Clock().now() - NEXT_FILE)
-    return bool(instance.get_run_records(just_ended, limit=1)) or bool(asking.unfinished(instance, import_file.name))
+    under_way = dg.RunsFilter(job_name=import_file.name, statuses=asking.UNDER_WAY)
+    return any(instance.get_run_records(wanted, limit=1) for wanted in (just_ended, under_way))
 
 
 def _published(instance: dg.DagsterInstance, wanted: Mapping[str, Wanted]) -> dg.SensorResult:
