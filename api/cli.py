@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Final, NoReturn
 
-import psycopg
 import typer
 
 from api.commands.shared import Refusal
 from schemas.texts import control_in
 from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
+from warehouse.surroundings import sentence_of
 
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "serve": ("service", "serve"),
@@ -84,28 +84,10 @@ def in_plain_words(program: Callable[[], None]) -> None:
     except (Refusal, SettingsError, ServerError) as refusal:
         _refuse(str(refusal))
     except Exception as error:
-        sentence = _of_surroundings(error)
+        sentence = sentence_of(error)
         if sentence is None:  # a fault of this program: its traceback is needed
             raise
         _refuse(sentence)
-
-
-def _of_surroundings(error: BaseException) -> str | None:
-    """Return what is wrong with the machine around the command, in one sentence; None where the command is at fault."""
-    told = getattr(error, "orig", None) or error  # SQLAlchemy wraps the database's error
-    if isinstance(told, OSError) and told.filename is not None:
-        return f"{told.filename} cannot be used: {told.strerror}. Make it usable, or name another place."
-    if isinstance(told, psycopg.OperationalError):
-        return f"The database cannot be reached: {_first_line(told)}"
-    if isinstance(told, psycopg.Error):
-        return f"The database refuses: {_first_line(told)}. Check DATABASE_URL and the rights of its role."
-    return None
-
-
-def _first_line(error: psycopg.Error) -> str:
-    """Return the database's message, without the statement and the position that may follow."""
-    said = error.diag.message_primary or " ".join(str(error).split())
-    return said.rstrip(".")
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -72,7 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the second ring, and keep those of the contract with one worker and its one deployment."""
+    """Mark the tests of the second ring. What shares a service stays with one worker, so that it starts once.
+
+    Those are the contract's tests together, and a file of journeys, whose tests may also build on each other.
+    """
     here = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(here).as_posix()
@@ -80,6 +83,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.processes)
         if place.startswith("contract/"):
             item.add_marker(pytest.mark.xdist_group("contract"))
+        elif place.startswith(PROCESSES):
+            item.add_marker(pytest.mark.xdist_group(place))
 
 
 def _remove(root: Path) -> None:

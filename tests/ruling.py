@@ -21,11 +21,18 @@ BOTTLE = {
 }  # fmt: skip
 """B by the release's rules, as GLASS is A; LINES and FEATURE are about this one alone."""
 GLASS = {
-    "packaging_format": "bottle", "packaging_level": "sales", "components": [
-        {"component_type": "body", "material_family": "glass", "polymer_or_grade": "GL71", "weight_g": 300,
-         "colour": "transparent"},
+    "packaging_format": "bottle",
+    "packaging_level": "sales",
+    "components": [
+        {
+            "component_type": "body",
+            "material_family": "glass",
+            "polymer_or_grade": "GL71",
+            "weight_g": 300,
+            "colour": "transparent",
+        },
     ],
-}  # fmt: skip
+}
 LINES: Change = {("scoring.csv", "grade_B"): {"value": "94.5"}, ("scoring.csv", "grade_C"): {"value": "70"}}
 """What was B with 94 points and less is C."""
 FEATURE: Change = {("dfr_rules.csv", "PET_BOTTLE-004"): {"feature": "clear, in other words"}}

@@ -43,8 +43,22 @@ def operators(release: str, directory: Path) -> Iterator[Database]:
     control = [binaries / "pg_ctl", "-s", "-w", "-D", home / "data"]
     (home / "password").write_text(_PASSWORD, encoding="ascii")
     account.own(home / "password")
-    _done(account, [binaries / "initdb", "-D", home / "data", "-U", "operator", f"--pwfile={home / 'password'}",
-                    "--auth=scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"])  # fmt: skip
+    _done(
+        account,
+        [
+            binaries / "initdb",
+            "-D",
+            home / "data",
+            "-U",
+            "operator",
+            f"--pwfile={home / 'password'}",
+            "--auth=scram-sha-256",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+        ],
+    )
     _done(account, [*control, "-l", home / "log", "-o", _OPTIONS.format(port=port), "start"])
     try:
         url = f"postgresql://operator:{_PASSWORD}@127.0.0.1:{port}/postgres"

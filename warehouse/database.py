@@ -39,7 +39,10 @@ class Database:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the database of these settings. Raises `SettingsError` where a role's password cannot be derived."""
+        """Return the database of these settings.
+
+        Raises `SettingsError` where a role's password cannot be derived, or where the owner is one of the other roles.
+        """
         if settings.database_url is None:
             owner, mark = Address.read(settings.data_dir).url(), ""
         else:
@@ -47,6 +50,10 @@ class Database:
             mark = _mark(owner)
         app = _given(settings.app_database_url) or _derived(owner, APP + mark)
         dagster = _given(settings.dagster_database_url) or _derived(owner, DAGSTER + mark)
+        if _role(owner) in {_role(app), _role(dagster)} - {""}:  # it would change its own password and owns no table
+            raise SettingsError(
+                f"DATABASE_URL names {_role(owner)}, a role that owns no tables; name the role that owns the database."
+            )
         return cls(owner, app, urlunsplit(urlsplit(dagster)._replace(scheme="postgresql+psycopg2")))
 
     def named(self, name: str) -> Self:
@@ -86,6 +93,10 @@ class Address:
         return f"postgresql://{OWNER}:{self.secret}@/postgres?host={quote(self.host, safe='')}&port={self.port}"
 
 
+def _role(url: str) -> str:
+    return unquote(urlsplit(url).username or "")
+
+
 def _given(url: SecretStr | None) -> str | None:
     return None if url is None else url.get_secret_value()
 
@@ -99,8 +110,7 @@ def _mark(owner: str) -> str:
 
 def follows(url: str, owner: str) -> bool:
     """Return whether the URL's password is derived from the owner's, so that the service may set it."""
-    role, password = urlsplit(url).username or "", urlsplit(url).password or ""
-    wanted = _password(owner, unquote(role))
+    password, wanted = urlsplit(url).password or "", _password(owner, _role(url))
     return bool(urlsplit(owner).password) and hmac.compare_digest(password.encode(), wanted.encode())
 
 

@@ -20,6 +20,7 @@ from pipelines.engine.runs import asked, catalogue, regrade, rollup, snapshot
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
+from warehouse.surroundings import sentence_of
 
 RUNS: Final[dict[str, ModuleType]] = {
     "catalogue-refresh": catalogue,
@@ -35,6 +36,17 @@ def main() -> int:
     settings = Settings.load()
     logs.configure(settings)
     _say_once()
+    try:
+        return _run(arguments, settings)
+    except Exception as error:
+        sentence = sentence_of(error)
+        if sentence is None:  # a fault of this program: its traceback is needed
+            raise
+        print(sentence, file=sys.stderr)
+        return 1
+
+
+def _run(arguments: argparse.Namespace, settings: Settings) -> int:
     # The supervisor calls it before its services start.
     alone = getattr(arguments, "if_needed", False)
     with opened(settings) as resources, nullcontext() if alone else asked.by_the_service(settings):

@@ -14,8 +14,14 @@ from warehouse.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
 CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2}
-BOTTLE = {"sku_code": "BOTTLE-1", "name": "Bottle", "packaging_format": "bottle", "food_contact": True,
-          "markets": ["FR"], "components": [BODY, CAP]}  # fmt: skip
+BOTTLE = {
+    "sku_code": "BOTTLE-1",
+    "name": "Bottle",
+    "packaging_format": "bottle",
+    "food_contact": True,
+    "markets": ["FR"],
+    "components": [BODY, CAP],
+}
 OPERATOR = Origin("operator", "root", "operator", "c-1")
 
 
@@ -46,9 +52,14 @@ def ask(caller: Any, pool: Pool, *, lines: list[int] | None = None, **fields: An
     held = [UUID(line["id"]) for line in sku["components"]]
     with pool.company(caller.company) as conn:
         request, token = supplier_requests.create(
-            conn, caller.company, sku_code=sku["sku_code"], component_ids=[held[n] for n in lines or ()],
-            supplier_name="Préformes du Rhône", origin=OPERATOR, now=datetime.now(UTC),
-        )  # fmt: skip
+            conn,
+            caller.company,
+            sku_code=sku["sku_code"],
+            component_ids=[held[n] for n in lines or ()],
+            supplier_name="Préformes du Rhône",
+            origin=OPERATOR,
+            now=datetime.now(UTC),
+        )
     components = [str(each) for each in request.component_ids]
     address = f"10.{randrange(256)}.{randrange(256)}.{randrange(256)}"
     return Asked(caller.http, caller.company, sku["id"], request.id, token, components, address)

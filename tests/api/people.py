@@ -31,9 +31,13 @@ def added(pool: Pool, company: UUID) -> Person:
     person = Person(uuid4(), company, f"{uuid4()}@brand.example")
     with pool.company(company) as connection:
         users.add(
-            connection, company, person.id, email=person.email, password_hash=passwords.hashed(PASSWORD),
+            connection,
+            company,
+            person.id,
+            email=person.email,
+            password_hash=passwords.hashed(PASSWORD),
             at=datetime.now(UTC),
-        )  # fmt: skip
+        )
     return person
 
 

@@ -27,9 +27,7 @@ def service_behind(caller: Any) -> Service:
 def counted(caller: Any) -> None:
     """The company's portfolio as it is now, in a snapshot."""
     service = service_behind(caller)
-    snapshots.publish(
-        service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets
-    )  # fmt: skip
+    snapshots.publish(service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets)
 
 
 def weighed(caller: Any) -> None:

@@ -27,10 +27,17 @@ def entries(caller, **query):
 def test_an_entry_says_who_did_what_before_and_after_and_with_which_request(caller):
     made = caller.made(name="Bottle", weight_grams=12.5)
     written = caller.put(
-        f"/skus/{made['id']}", {"sku_code": made["sku_code"], "name": "Flask", "markets": ["FR"], "components": [BODY],
-                                "pfas_intentional": False, "weight_grams": None},
+        f"/skus/{made['id']}",
+        {
+            "sku_code": made["sku_code"],
+            "name": "Flask",
+            "markets": ["FR"],
+            "components": [BODY],
+            "pfas_intentional": False,
+            "weight_grams": None,
+        },
         headers={"X-Correlation-Id": "order-7", "User-Agent": "erp/1"},
-    )  # fmt: skip
+    )
     assert written.status_code == 200
     updated, created = entries(caller)
     assert [entry["action"] for entry in (updated, created)] == ["sku.updated", "sku.created"]
@@ -172,8 +179,16 @@ def test_an_entry_of_a_record_that_is_no_sku_shows_what_was_entered(caller, pool
     origin = Origin("operator", "ops", "operator", "c-1", reason="ticket 12")
     record = str(uuid4())
     with pool.company(caller.company) as conn:
-        ledger.enter(conn, caller.company, "company.updated", record, origin=origin, now=clock.now(),
-                     before={"plan": "growth"}, after={"plan": "enterprise"})  # fmt: skip
+        ledger.enter(
+            conn,
+            caller.company,
+            "company.updated",
+            record,
+            origin=origin,
+            now=clock.now(),
+            before={"plan": "growth"},
+            after={"plan": "enterprise"},
+        )
     [entry] = entries(caller)
     assert (entry["before"], entry["after"]) == ({"plan": "growth"}, {"plan": "enterprise"})
     assert (entry["reason"], entry["ip"], entry["resource_id"]) == ("ticket 12", None, record)

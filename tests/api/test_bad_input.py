@@ -123,14 +123,19 @@ def test_faults_beyond_a_hundred_are_counted_in_a_body_and_in_each_row_of_a_batc
 def test_a_control_character_is_refused_by_every_door(caller):
     refusals = [
         caller.post("/skus", {"sku_code": "A\x07", "name": "n"}),
-        caller.post("/skus", {"sku_code": "A", "name": "n", "substances": {
-            "pfas": {"status": "absent", "evidence": "\x9b31m"}}}),
+        caller.post(
+            "/skus", {"sku_code": "A", "name": "n", "substances": {"pfas": {"status": "absent", "evidence": "\x9b31m"}}}
+        ),
         caller.get("/skus", params={"sku_code": "A\x1b"}),
         caller.get("/audit-log", params={"actor": "\x1b"}),
         caller.request("POST", "/imports", params={"filename": "a\x1b.csv"}, content=b"sku_code;name\nA;n\n"),
-        caller.request("POST", "/imports", files={"file": ("a.csv", b"sku_code;name\nA;n\n")},
-                       data={"mapping_name": "m\x1b", "mapping": "{}"}),
-    ]  # fmt: skip
+        caller.request(
+            "POST",
+            "/imports",
+            files={"file": ("a.csv", b"sku_code;name\nA;n\n")},
+            data={"mapping_name": "m\x1b", "mapping": "{}"},
+        ),
+    ]
     assert [answer.status_code for answer in refusals] == [400] * len(refusals)
     codes = {answer.json()["details"][0]["code"] for answer in refusals}
     assert codes == {"invalid_format", "invalid_mapping"}

@@ -9,9 +9,12 @@ from tests.api.portfolios import counted
 from tests.api.test_portfolio_pages import words
 
 BOX = {
-    "name": "Take-away box", "packaging_format": "box", "packaging_level": "sales", "use_contexts": ["takeaway"],
+    "name": "Take-away box",
+    "packaging_format": "box",
+    "packaging_level": "sales",
+    "use_contexts": ["takeaway"],
     "markets": ["FR"],
-}  # fmt: skip
+}
 EPS = "Food container of expanded polystyrene"
 XPS = "Food container of extruded polystyrene"
 EATEN = "for immediate consumption from the receptacle without further preparation"
@@ -47,9 +50,11 @@ def test_a_ban_of_2021_is_in_force_on_every_page_and_in_every_answer(caller, poo
 
 @pytest.mark.parametrize(
     ("lang", "said"),
-    [("fr", "Récipient pour aliments en polystyrène expansé, en vigueur depuis le 2021-07-03"),
-     ("de", "Lebensmittelbehälter aus expandiertem Polystyrol, in Kraft seit 2021-07-03")],
-)  # fmt: skip
+    [
+        ("fr", "Récipient pour aliments en polystyrène expansé, en vigueur depuis le 2021-07-03"),
+        ("de", "Lebensmittelbehälter aus expandiertem Polystyrol, in Kraft seit 2021-07-03"),
+    ],
+)
 def test_a_ban_is_told_in_the_language_that_is_asked_for(caller, pool, lang, said):
     sku = boxed(caller, "EPS")
     assert reasons(caller, sku, **{"Accept-Language": lang})["SUPD-B7"].startswith(f"{said}, ")

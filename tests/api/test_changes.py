@@ -23,8 +23,15 @@ def listed(caller, **params):
 
 def covered(pool, caller, sku, at, **days):
     """One more valid declaration of a SKU, as the operator's command adds it."""
-    values = {"sku_id": UUID(sku["id"]), "reference": "R", "supplier_name": None, "status": "valid",
-              "issued_on": None, "expires_on": None, **days}  # fmt: skip
+    values = {
+        "sku_id": UUID(sku["id"]),
+        "reference": "R",
+        "supplier_name": None,
+        "status": "valid",
+        "issued_on": None,
+        "expires_on": None,
+        **days,
+    }
     doc_id = uuid4()
     with pool.company(caller.company) as conn:
         docs.add(conn, caller.company, doc_id, values=values, at=at)
@@ -60,11 +67,18 @@ def test_a_write_whose_process_died_before_it_said_so_is_told_until_somebody_see
     doc_id, sku = uuid4(), caller.made(sku_code="S")
     as_of = listed(caller)[1]
     with pool.company(caller.company) as conn:  # commits, and says nothing
-        values = {"sku_id": UUID(sku["id"]), "reference": "R", "supplier_name": None, "status": "valid",
-                  "issued_on": None, "expires_on": None}  # fmt: skip
+        values = {
+            "sku_id": UUID(sku["id"]),
+            "reference": "R",
+            "supplier_name": None,
+            "status": "valid",
+            "issued_on": None,
+            "expires_on": None,
+        }
         docs.add(conn, caller.company, doc_id, values=values, at=datetime.now(UTC))
-        ledger.enter(conn, caller.company, "doc.created", doc_id, origin=PERSON, now=datetime.now(UTC), before=None,
-                     after={})  # fmt: skip
+        ledger.enter(
+            conn, caller.company, "doc.created", doc_id, origin=PERSON, now=datetime.now(UTC), before=None, after={}
+        )
     for since in (as_of, datetime.now(UTC).isoformat()):
         assert listed(caller, updated_since=since)[0] == ["S"]
     pool.stamp()
@@ -76,8 +90,16 @@ def test_what_is_stamped_later_has_the_later_stamp_though_the_clock_was_set_back
     caller.made(sku_code="BEFORE")
     as_of = listed(caller)[1]
     with pool.company(caller.company) as conn:
-        ledger.enter(conn, caller.company, "company.updated", caller.company, origin=PERSON, now=datetime.now(UTC),
-                     before=None, after={})  # fmt: skip
+        ledger.enter(
+            conn,
+            caller.company,
+            "company.updated",
+            caller.company,
+            origin=PERSON,
+            now=datetime.now(UTC),
+            before=None,
+            after={},
+        )
     with pool.company(caller.company) as conn:
         conn.execute(STAMP, (timedelta(days=-1),))
         stamps = conn.execute("SELECT visible_at FROM audit_transactions ORDER BY number DESC LIMIT 2").fetchall()
@@ -107,10 +129,13 @@ def test_a_declaration_added_updates_its_sku(caller, pool):
     assert detail["updated_at"] == again["data"]["updated_at"] == item["updated_at"]
 
 
-@pytest.mark.parametrize(("days", "status"), [
-    ({"expires_on": date(2026, 11, 21)}, "expired"),
-    ({"issued_on": date(2026, 11, 22)}, "valid"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("days", "status"),
+    [
+        ({"expires_on": date(2026, 11, 21)}, "expired"),
+        ({"issued_on": date(2026, 11, 22)}, "valid"),
+    ],
+)
 def test_a_day_that_ends_or_begins_a_declaration_is_an_update_at_its_midnight(stopped, pool, clock, days, status):
     covered(pool, stopped, stopped.made(sku_code="COVERED"), clock.now(), **days)
     before, as_of = stopped.get("/skus").json()["data"][0], listed(stopped)[1]

@@ -104,13 +104,16 @@ def test_a_window_is_opened_replaced_closed_and_audited(pcds, company):
     with psycopg.connect(_database(pcds).owner_url) as owner:
         entered = owner.execute(
             "SELECT action, before, after FROM audit_entries WHERE resource_id = %s AND action LIKE 'window.%%' "
-            "ORDER BY id", [client],
-        ).fetchall()  # fmt: skip
+            "ORDER BY id",
+            [client],
+        ).fetchall()
     shown = [{name: value for name, value in each.items() if name != "client_id"} for each in (opened, moved, now)]
     assert entered == [
-        ("window.opened", None, shown[0]), ("window.opened", shown[0], shown[1]), ("window.opened", *shown[1:]),
+        ("window.opened", None, shown[0]),
+        ("window.opened", shown[0], shown[1]),
+        ("window.opened", *shown[1:]),
         ("window.closed", {"until": None}, {"until": closed["until"]}),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_window_to_come_that_is_closed_never_begins(pcds, company):
@@ -121,21 +124,34 @@ def test_a_window_to_come_that_is_closed_never_begins(pcds, company):
 
 def test_records_are_added_with_every_field_and_audited(pcds, company):
     brand = pcds.json("brand", "add", "--company", company, "--name", "B", "--owner-name", "O")
-    site = pcds.json("site", "add", "--company", company, "--name", "S", "--roles", "manufacturing,packing",
-                     "--country", "fr", "--city", "Lyon")  # fmt: skip
+    site = pcds.json(
+        "site",
+        "add",
+        "--company",
+        company,
+        "--name",
+        "S",
+        "--roles",
+        "manufacturing,packing",
+        "--country",
+        "fr",
+        "--city",
+        "Lyon",
+    )
     supplier = pcds.json("supplier", "add", "--company", company, "--name", "P", "--email", "p@example.org")
     cap = ("--code", "C", "--name", "Cap", "--component-type", "cap", "--material-family", "plastic")
     part = pcds.json(
         "component", "add", "--company", company, *cap, "--weight-g", "1.9", "--supplier-id", supplier["id"]
-    )  # fmt: skip
+    )
     assert list(brand) == ["id", "name", "owner_name", "created_at", "updated_at"]
     assert (site["roles"], site["country"]) == (["manufacturing", "packing"], "FR")
     assert (part["weight_g"], part["supplier_id"], part["colour"]) == (1.9, supplier["id"], None)
     with psycopg.connect(_database(pcds).owner_url) as owner:
         entered = owner.execute(
             "SELECT action, resource_id, actor_type FROM audit_entries JOIN audit_transactions ON transaction_id = "
-            "audit_transactions.id WHERE audit_entries.company_id = %s", [company]
-        ).fetchall()  # fmt: skip
+            "audit_transactions.id WHERE audit_entries.company_id = %s",
+            [company],
+        ).fetchall()
     for action, record in (("brand", brand), ("site", site), ("supplier", supplier), ("library_component", part)):
         assert (f"{action}.created", record["id"], "operator") in entered
 
@@ -155,8 +171,11 @@ def test_a_ledger_is_verified_and_tells_what_was_tampered_with(pcds):
 def test_a_portfolio_is_exported_as_a_workbook_and_half_a_file_never_stands_there(pcds, company, tmp_path):
     target = tmp_path / "portfolio.xlsx"
     assert pcds.json("export", "--company", company, target) == {
-        "file": str(target), "skus": 0, "components": 0, "volumes": 0,
-    }  # fmt: skip
+        "file": str(target),
+        "skus": 0,
+        "components": 0,
+        "volumes": 0,
+    }
     assert target.read_bytes().startswith(b"PK")
     assert [path.name for path in tmp_path.iterdir()] == ["portfolio.xlsx"]
     target.write_text("kept")

@@ -96,9 +96,19 @@ def test_a_rollup_says_what_changed_and_then_nothing(operator):
     [again] = operator.json("rollup")["companies"]
     assert (first["company_id"], first["rows_written"]) == (operator.company, len(first["figures"]))
     assert again == {**first, "rows_written": 0}
-    assert {"market": "DE", "year": 2025, "half": 0, "category_code": "glass", "tonnes": 200.0,
-            "units": 1_000_000, "in_scope_tonnes": 0.0, "undecided_tonnes": 200.0, "out_of_scope_tonnes": 0.0,
-            "scope_key": "de_system", "confidence": "official_page"} in first["figures"]  # fmt: skip
+    assert {
+        "market": "DE",
+        "year": 2025,
+        "half": 0,
+        "category_code": "glass",
+        "tonnes": 200.0,
+        "units": 1_000_000,
+        "in_scope_tonnes": 0.0,
+        "undecided_tonnes": 200.0,
+        "out_of_scope_tonnes": 0.0,
+        "scope_key": "de_system",
+        "confidence": "official_page",
+    } in first["figures"]
     assert {figure["half"] for figure in first["figures"] if figure["market"] == "GB"} == {2}
 
 
@@ -107,9 +117,19 @@ def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
     told = operator.declare("--market", "de", "--format", "json", out)
     said = json.loads(out.read_text())
     assert list(said) == [
-        "company_id", "market", "year", "half", "as_of", "ruleset_version", "snapshot", "tonnes", "total_tonnes",
-        "uncounted", "scope_missing", "obligations",
-    ]  # fmt: skip
+        "company_id",
+        "market",
+        "year",
+        "half",
+        "as_of",
+        "ruleset_version",
+        "snapshot",
+        "tonnes",
+        "total_tonnes",
+        "uncounted",
+        "scope_missing",
+        "obligations",
+    ]
     assert (said["company_id"], said["market"], said["year"], said["half"]) == (operator.company, "DE", 2025, 0)
     assert (operator.data_dir / said["snapshot"]).is_dir()
     assert said["tonnes"] == [
@@ -125,46 +145,78 @@ def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
     ]  # fmt: skip
     assert said["scope_missing"] == [
         {"sku_code": "COLA", "units": 500_000, "category_codes": ["plastics"], "fields": ["reuse_deposit_system"]},
-        {"sku_code": "JAR", "units": 1_000_000, "category_codes": ["ferrous_metals", "glass"],
-         "fields": ["use_contexts"]},
-    ]  # fmt: skip
+        {
+            "sku_code": "JAR",
+            "units": 1_000_000,
+            "category_codes": ["ferrous_metals", "glass"],
+            "fields": ["use_contexts"],
+        },
+    ]
     assert said["total_tonnes"] == told["total_tonnes"] == 220.7528
     assert said["uncounted"] == [
         {"sku_code": "=BOX", "units": 7, "reason": "weight_missing", "fields": ["components[1].weight_g"]}
     ]
     glass = next(each for each in said["obligations"] if each["material"] == "glass")
     assert {name: glass[name] for name in ("obligation", "operator", "threshold_tonnes", "tonnes", "verdict")} == {
-        "obligation": "completeness_declaration", "operator": "lt", "threshold_tonnes": 80, "tonnes": 0,
+        "obligation": "completeness_declaration",
+        "operator": "lt",
+        "threshold_tonnes": 80,
+        "tonnes": 0,
         "verdict": "undecidable",
-    }  # fmt: skip
+    }
     assert list(glass) == [
-        "obligation", "material", "operator", "threshold_tonnes", "tonnes", "tonnes_upper", "verdict", "reason",
-        "fields", "group", "group_verdict", "source_url", "confidence", "scope_key", "scope_confidence",
-    ]  # fmt: skip
+        "obligation",
+        "material",
+        "operator",
+        "threshold_tonnes",
+        "tonnes",
+        "tonnes_upper",
+        "verdict",
+        "reason",
+        "fields",
+        "group",
+        "group_verdict",
+        "source_url",
+        "confidence",
+        "scope_key",
+        "scope_confidence",
+    ]
 
 
 def test_a_csv_has_its_gaps_and_its_origin_beside_it(operator, tmp_path):
     told = operator.declare("--market", "DE", "--format", "csv", tmp_path / "de.csv")
     with (tmp_path / "de.csv").open(newline="") as file:
         assert next(csv.DictReader(file)) == {
-            "category_code": "ferrous_metals", "category_name": "Eisenmetalle", "basis": "own",
-            "tonnes": "8.250000", "units": "1000000", "skus": "1", "in_scope_tonnes": "0.000000",
-            "undecided_tonnes": "8.250000", "out_of_scope_tonnes": "0.000000", "scope_key": "de_system",
+            "category_code": "ferrous_metals",
+            "category_name": "Eisenmetalle",
+            "basis": "own",
+            "tonnes": "8.250000",
+            "units": "1000000",
+            "skus": "1",
+            "in_scope_tonnes": "0.000000",
+            "undecided_tonnes": "8.250000",
+            "out_of_scope_tonnes": "0.000000",
+            "scope_key": "de_system",
             "confidence": "official_page",
-        }  # fmt: skip
+        }
     assert (tmp_path / "de.uncounted.csv").read_text().splitlines() == [
-        "sku_code,units,reason,fields", "'=BOX,7,weight_missing,components[1].weight_g",
-    ]  # fmt: skip
+        "sku_code,units,reason,fields",
+        "'=BOX,7,weight_missing,components[1].weight_g",
+    ]
     source = json.loads((tmp_path / "de.source.json").read_text())
     assert source["sha256"] == hashlib.sha256((tmp_path / "de.csv").read_bytes()).hexdigest()
     assert {source[name] for name in ("snapshot", "ruleset_version")} == {told["snapshot"], told["ruleset_version"]}
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "de.csv", "de.scope_missing.csv", "de.source.json", "de.uncounted.csv",
-    ]  # fmt: skip
+        "de.csv",
+        "de.scope_missing.csv",
+        "de.source.json",
+        "de.uncounted.csv",
+    ]
     assert (tmp_path / "de.scope_missing.csv").read_text().splitlines() == [
-        "sku_code,units,category_codes,fields", "COLA,500000,plastics,reuse_deposit_system",
+        "sku_code,units,category_codes,fields",
+        "COLA,500000,plastics,reuse_deposit_system",
         "JAR,1000000,ferrous_metals; glass,use_contexts",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_figure_is_explained_down_to_its_skus_and_their_lines(operator, tmp_path):
@@ -192,9 +244,13 @@ def test_a_row_of_the_uk_file_is_explained_by_what_the_file_counts(operator, tmp
             [found[code]] = csv.DictReader(file)
     row = found["GL"]
     assert list(row)[:6] == [
-        "packaging_type", "packaging_class", "packaging_material", "packaging_material_subtype", "ram_rag_rating",
+        "packaging_type",
+        "packaging_class",
+        "packaging_material",
+        "packaging_material_subtype",
+        "ram_rag_rating",
         "sku_code",
-    ]  # fmt: skip
+    ]
     assert list(row.values())[:7] == ["HH", "P1", "GL", "", "G", "JAR", "10001"]
     assert (row["tonnes"], row["version"], row["earlier_versions"]) == ("2.000200", "2", "1 single write")
     assert [*found["PC"].values()][:6] == ["NH", "P4", "PC", "", "", "'=BOX"]

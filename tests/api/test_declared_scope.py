@@ -56,8 +56,9 @@ def test_every_worked_example_is_declared_as_it_says(caller):
 
 def test_a_market_shows_what_is_counted_what_is_missing_and_how_sure_each_row_is(caller, pool):
     body = {"component_type": "body", "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 14}
-    can = caller.made(sku_code="CAN", packaging_level="sales", packaging_format="can", use_contexts=["beverage"],
-                      components=[body])  # fmt: skip
+    can = caller.made(
+        sku_code="CAN", packaging_level="sales", packaging_format="can", use_contexts=["beverage"], components=[body]
+    )
     caller.put(f"/skus/{can['id']}/volumes", [{"market": "DE", "year": 2025, "units_placed": 2_500_000}])
     browser = Browser(caller.http, caller.address)
     browser.sign_in(added(pool, caller.company))

@@ -35,8 +35,14 @@ def pcds(caller, database, tmp_path):
 
     def run(*arguments):
         program = [sys.executable, "-m", "api.cli", "doc", "add", "--company", str(caller.company), *arguments]
-        return subprocess.run([*program, "--json"], capture_output=True, text=True, check=False,
-                              cwd=Path(__file__).parents[2], env={**os.environ, **places})  # fmt: skip
+        return subprocess.run(
+            [*program, "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, **places},
+        )
 
     return run
 
@@ -54,10 +60,16 @@ def test_every_field_is_there(caller, add):
     add(caller, sku_id=sku["id"], reference="DOC-1", supplier_name="Cap works", status="valid", **dates)
     [doc] = _list(caller)["data"]
     assert doc == {
-        "id": doc["id"], "sku_id": sku["id"], "reference": "DOC-1", "supplier_name": "Cap works", "status": "valid",
-        "issued_on": "2026-01-01", "expires_on": "2199-12-31", "created_at": "2026-11-21T09:30:00Z",
+        "id": doc["id"],
+        "sku_id": sku["id"],
+        "reference": "DOC-1",
+        "supplier_name": "Cap works",
+        "status": "valid",
+        "issued_on": "2026-01-01",
+        "expires_on": "2199-12-31",
+        "created_at": "2026-11-21T09:30:00Z",
         "updated_at": "2026-11-21T09:30:00Z",
-    }  # fmt: skip
+    }
 
 
 def test_the_list_is_newest_first_paged_and_the_callers_own(caller, join, add):
@@ -90,8 +102,9 @@ def test_the_last_day_itself_is_valid(company, pool, clock):
     with pool.company(company) as conn:
         for days, status in ((-1, "expired"), (0, "valid"), (1, "valid")):
             day = clock.today() + timedelta(days=days)
-            added = docs.add(conn, company, uuid4(), values={**values, "status": "valid", "expires_on": day},
-                             at=clock.now())  # fmt: skip
+            added = docs.add(
+                conn, company, uuid4(), values={**values, "status": "valid", "expires_on": day}, at=clock.now()
+            )
             assert added["status"] == status
 
 
@@ -118,8 +131,20 @@ def test_the_skus_coverage_follows_its_docs(caller, add):
 
 def test_an_operator_adds_a_doc_of_a_sku(caller, database, pcds):
     sku = caller.made(sku_code="B-1")
-    done = pcds("--sku", " B-1 ", "--reference", "DOC-1", "--status", "valid", "--issued-on", "2026-01-01",
-                "--expires-on", "2199-12-31", "--supplier-name", "Cap works")  # fmt: skip
+    done = pcds(
+        "--sku",
+        " B-1 ",
+        "--reference",
+        "DOC-1",
+        "--status",
+        "valid",
+        "--issued-on",
+        "2026-01-01",
+        "--expires-on",
+        "2199-12-31",
+        "--supplier-name",
+        "Cap works",
+    )
     assert done.returncode == 0, done.stderr
     doc = json.loads(done.stdout)
     assert _list(caller)["data"] == [doc]
@@ -132,8 +157,9 @@ def test_an_operator_adds_a_doc_of_a_sku(caller, database, pcds):
             [caller.company, doc["id"]],
         ).fetchall()
     assert actor == "operator"
-    assert after == {name: doc[name] for name in (
-        "sku_id", "reference", "supplier_name", "status", "issued_on", "expires_on")}  # fmt: skip
+    assert after == {
+        name: doc[name] for name in ("sku_id", "reference", "supplier_name", "status", "issued_on", "expires_on")
+    }
 
 
 @pytest.mark.parametrize(

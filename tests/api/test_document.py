@@ -60,10 +60,24 @@ def test_nothing_that_may_be_left_out_has_a_default_of_null():
 
 def test_every_error_code_of_the_contract_is_enumerated():
     assert set(DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"]) >= {
-        "missing_api_key", "invalid_api_key", "rate_limited", "invalid_token", "insufficient_scope", "invalid_request",
-        "invalid_client", "unsupported_grant_type", "invalid_scope", "invalid_grant", "not_found", "invalid_body",
-        "payload_too_large", "idempotency_key_reuse", "plan_limit_reached", "not_implemented", "internal_error",
-    }  # fmt: skip
+        "missing_api_key",
+        "invalid_api_key",
+        "rate_limited",
+        "invalid_token",
+        "insufficient_scope",
+        "invalid_request",
+        "invalid_client",
+        "unsupported_grant_type",
+        "invalid_scope",
+        "invalid_grant",
+        "not_found",
+        "invalid_body",
+        "payload_too_large",
+        "idempotency_key_reuse",
+        "plan_limit_reached",
+        "not_implemented",
+        "internal_error",
+    }
 
 
 def test_operation_ids_are_unique():
@@ -74,9 +88,14 @@ def test_operation_ids_are_unique():
 def test_only_public_operations_need_no_key():
     public = {path for (_, path), operation in OPERATIONS.items() if "x-scope" not in operation}
     assert public == {
-        "/api/v1/oauth/token", "/api/v1/jurisdictions", "/api/v1/openapi.json",
-        "/api/v1/schemas/supplier-data-response", "/api/supplier-data/{token}", "/healthz", "/readyz",
-    }  # fmt: skip
+        "/api/v1/oauth/token",
+        "/api/v1/jurisdictions",
+        "/api/v1/openapi.json",
+        "/api/v1/schemas/supplier-data-response",
+        "/api/supplier-data/{token}",
+        "/healthz",
+        "/readyz",
+    }
 
 
 def test_bodies_are_the_models_of_the_field_tables():
@@ -126,8 +145,11 @@ def test_every_error_code_and_issue_code_is_published_with_what_to_do():
 
 def test_every_field_says_what_it_means_and_no_meaning_is_left_over():
     schemas = DOCUMENT["components"]["schemas"]
-    fields = {(name, field): about for name, schema in schemas.items()
-              for field, about in schema.get("properties", {}).items()}  # fmt: skip
+    fields = {
+        (name, field): about
+        for name, schema in schemas.items()
+        for field, about in schema.get("properties", {}).items()
+    }
     assert [key for key, about in fields.items() if not about.get("description")] == []
     names = {field for _, field in fields}
     assert {(name, field) for name, field in table() if (name, field) not in fields and name != "*"} == set()

@@ -13,10 +13,15 @@ from schemas.technical_files import MAX_FILE_BYTES, MEDIA_TYPES
 from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, office
 
 SAMPLES = {
-    "application/pdf": PDF, "image/png": PNG, "image/jpeg": JPEG, "image/webp": WEBP,
-    "application/msword": DOC, "application/vnd.ms-excel": XLS,
-    MEDIA_TYPES[5].media_type: DOCX, MEDIA_TYPES[7].media_type: XLSX,
-}  # fmt: skip
+    "application/pdf": PDF,
+    "image/png": PNG,
+    "image/jpeg": JPEG,
+    "image/webp": WEBP,
+    "application/msword": DOC,
+    "application/vnd.ms-excel": XLS,
+    MEDIA_TYPES[5].media_type: DOCX,
+    MEDIA_TYPES[7].media_type: XLSX,
+}
 
 
 @pytest.fixture
@@ -34,9 +39,12 @@ def stored(caller):
 def upload(caller, sku, data=PDF, *, name="report.pdf", media="application/pdf", query="", headers=None, **fields):
     sent = {"type": "test_report", **fields}
     return caller.request(
-        "POST", f"/skus/{sku}/files{query}", files={"file": (name, data, media)},
-        data={name: value for name, value in sent.items() if value is not None}, headers=headers or {},
-    )  # fmt: skip
+        "POST",
+        f"/skus/{sku}/files{query}",
+        files={"file": (name, data, media)},
+        data={name: value for name, value in sent.items() if value is not None},
+        headers=headers or {},
+    )
 
 
 def issue(answer, status=400):
@@ -52,10 +60,17 @@ def test_an_upload_is_stored_listed_and_audited(caller, sku, stored, pool):
     TechnicalFileUploadResponse.model_validate_json(answer.content, extra="forbid")
     file = answer.json()["data"]
     assert file == file | {
-        "sku_id": sku, "type": "test_report", "filename": "Prüfung 7.pdf", "media_type": "application/pdf",
-        "size_bytes": len(PDF), "sha256": hashlib.sha256(PDF).hexdigest(), "reference": "LAB-7",
-        "issuer": "Institut für Prüfung", "issued_on": "2026-01-31", "expires_on": None,
-    }  # fmt: skip
+        "sku_id": sku,
+        "type": "test_report",
+        "filename": "Prüfung 7.pdf",
+        "media_type": "application/pdf",
+        "size_bytes": len(PDF),
+        "sha256": hashlib.sha256(PDF).hexdigest(),
+        "reference": "LAB-7",
+        "issuer": "Institut für Prüfung",
+        "issued_on": "2026-01-31",
+        "expires_on": None,
+    }
     assert stored() == [f"{caller.company}/files/{file['id']}"]
     assert caller.http.app.state.service.objects.get(stored()[0]) == PDF
     newest = upload(caller, sku, PNG, name="photo.png", media="image/png", type="packaging_photo").json()["data"]
@@ -127,7 +142,9 @@ def test_faults_name_their_field_and_leave_no_bytes(caller, sku, stored, fields,
 def test_a_body_without_its_form_is_refused(caller, sku, stored):
     path = f"/skus/{sku}/files"
     assert issue(caller.request("POST", path, data={"type": "test_report"}, files={"kind": ("a", PDF)})) == (
-        "kind", "unknown_field")  # fmt: skip
+        "kind",
+        "unknown_field",
+    )
     nothing = caller.request("POST", path, files={"type": (None, "test_report")})
     assert issue(nothing) == ("file", "required")
     assert issue(caller.request("POST", path, content=PDF)) == (None, "invalid_format")

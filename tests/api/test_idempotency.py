@@ -97,8 +97,9 @@ def test_an_import_is_replayed_with_its_id_whatever_the_boundary(caller, pool):
     def multipart(boundary: str, content: bytes = CSV, mapping: str = ""):
         files = {"file": ("a.csv", content)}
         kind = {"Idempotency-Key": "k-1", "Content-Type": f"multipart/form-data; boundary={boundary}"}
-        return caller.request("POST", "/imports", files=files, data={"mapping": mapping} if mapping else {},
-                              headers=kind)  # fmt: skip
+        return caller.request(
+            "POST", "/imports", files=files, data={"mapping": mapping} if mapping else {}, headers=kind
+        )
 
     first, again = multipart("one"), multipart("other")
     assert first.status_code == 202

@@ -107,8 +107,12 @@ def test_a_file_with_faults_is_corrected_and_sent_back(importer, tmp_path):
     assert said == told
     assert "5 SKUs: 1 created, 0 updated, 0 unchanged, 4 rejected." in told
     assert f'send them back: pcds import {out} --mapping \'{{"decimal":","}}\'\n' in told
-    for reason in ("value_range: 1 row, line 4", "pfas_food_contact_prohibited: 1 row, line 5",
-                   "unknown_market: 1 row, line 6", "required: 1 row, line 7"):  # fmt: skip
+    for reason in (
+        "value_range: 1 row, line 4",
+        "pfas_food_contact_prohibited: 1 row, line 5",
+        "unknown_market: 1 row, line 6",
+        "required: 1 row, line 7",
+    ):
         assert f"\n{reason}\n    " in told
     rows = out.read_bytes().decode("cp1252").split("\r\n")
     assert rows[0] == "Export 2026;;;;;;"
@@ -118,8 +122,9 @@ def test_a_file_with_faults_is_corrected_and_sent_back(importer, tmp_path):
     wrong_to_right = {"84 - 86": "85", "above_limit": "absent", "Atlantis": "DE", ";Sans code": "R-4;Sans code"}
     text = out.read_bytes().decode("cp1252")
     for wrong, right in wrong_to_right.items():
-        text = text.replace(f"\r\n{wrong}" if wrong[0] == ";" else f";{wrong};",
-                            f"\r\n{right}" if wrong[0] == ";" else f";{right};", 1)  # fmt: skip
+        text = text.replace(
+            f"\r\n{wrong}" if wrong[0] == ";" else f";{wrong};", f"\r\n{right}" if wrong[0] == ";" else f";{right};", 1
+        )
     out.write_bytes(text.encode("cp1252"))
     assert importer.counts(out, "--mapping", '{"decimal": ","}') == _outcomes(created=4)
     assert importer.counts(out, "--mapping", '{"decimal": ","}') == _outcomes(unchanged=4)

@@ -3,11 +3,13 @@
 from api.commands.summary import summary
 
 ASKED = {
-    "column": "D", "header": "weight_kg", "could_be": ["weight_grams"],
+    "column": "D",
+    "header": "weight_kg",
+    "could_be": ["weight_grams"],
     "message": "“weight_kg” may be the product's or its packaging's, and nothing in the table says which; it is not "
     'read. If it is the packaging\'s, say so: mapping={"columns": {"weight_grams": "D"}}, or name the packaging in its '
     "header.",
-}  # fmt: skip
+}
 COUNTS = {"total": 1, "created": 1, "updated": 0, "unchanged": 0, "rejected": 0}
 
 

@@ -20,37 +20,72 @@ from tests.connector.oauth.authorising import Application, at_home
 from tests.services.making import PDF
 
 OF_A_RECORD = {
-    "GET /review/{id}", "POST /review/{id}", "GET /review/{id}/draft", "GET /review/{id}/draft.pdf",
-    "GET /review/{id}/files/{file_id}", "GET /items/{id}", "GET /imports/{id}",
+    "GET /review/{id}",
+    "POST /review/{id}",
+    "GET /review/{id}/draft",
+    "GET /review/{id}/draft.pdf",
+    "GET /review/{id}/files/{file_id}",
+    "GET /items/{id}",
+    "GET /imports/{id}",
     "GET /declarations/{id}.pdf",
     "POST /connections/{connection_id}/revoke",
-}  # fmt: skip
+}
 """Routes whose path names a record of a company."""
 LISTS = {
-    "GET /review", "GET /items", "GET /imports", "GET /portfolio", "GET /connections", "GET /supplier-requests",
+    "GET /review",
+    "GET /items",
+    "GET /imports",
+    "GET /portfolio",
+    "GET /connections",
+    "GET /supplier-requests",
     "GET /markets/{code}",
-}  # fmt: skip
+}
 """Pages that show what a company has; of a market, of any."""
 BY_TOKEN = {
-    "POST /api/supplier-data/{token}", "GET /supplier-data/{token}", "POST /supplier-data/{token}",
-    "GET /supplier-data/{token}/thanks", "POST /supplier-data/{token}/files",
-}  # fmt: skip
+    "POST /api/supplier-data/{token}",
+    "GET /supplier-data/{token}",
+    "POST /supplier-data/{token}",
+    "GET /supplier-data/{token}/thanks",
+    "POST /supplier-data/{token}/files",
+}
 """Routes of a supplier, whose token is the whole authentication: of its one request."""
 FORMS = {"POST /supplier-requests"}
 """Routes that name a record in their form."""
 OF_NOBODY = {
-    "GET /", "GET /healthz", "GET /readyz", "GET /reference", "GET /reference/{page}", "GET /reference/template.xlsx",
-    "GET /pages/style.css", "GET /sign-in", "POST /sign-in", "POST /sign-out", "GET /oauth/authorize",
-    "POST /oauth/authorize", "POST /oauth/register", "POST /oauth/token", "POST /oauth/revoke",
-    "GET /password", "POST /password", "GET /password/{token}", "POST /password/{token}",  # of one's own account alone
-}  # fmt: skip
+    "GET /",
+    "GET /healthz",
+    "GET /readyz",
+    "GET /reference",
+    "GET /reference/{page}",
+    "GET /reference/template.xlsx",
+    "GET /pages/style.css",
+    "GET /sign-in",
+    "POST /sign-in",
+    "POST /sign-out",
+    "GET /oauth/authorize",
+    "POST /oauth/authorize",
+    "POST /oauth/register",
+    "POST /oauth/token",
+    "POST /oauth/revoke",
+    "GET /password",
+    "POST /password",
+    "GET /password/{token}",
+    "POST /password/{token}",  # of one's own account alone
+}
 """Routes that name no record of a company; those below /.well-known/, and preflights, neither."""
 OF_STAFF = {
-    "GET /staff", "GET /staff/runs", "GET /staff/sign-in", "POST /staff/sign-in", "POST /staff/sign-out",
+    "GET /staff",
+    "GET /staff/runs",
+    "GET /staff/sign-in",
+    "POST /staff/sign-in",
+    "POST /staff/sign-out",
     "FOLLOW /dagster/graphql",
-    *(f"{method} {path}" for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
-      for path in ("/dagster", "/dagster/{path:path}")),
-}  # fmt: skip
+    *(
+        f"{method} {path}"
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        for path in ("/dagster", "/dagster/{path:path}")
+    ),
+}
 """Routes of the operator's staff, closed to companies' people: tests/journeys/test_dagster_door."""
 
 
@@ -118,8 +153,13 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
     connection = re.search(r"/connections/([0-9a-f-]{36})/revoke", owner.browser.get("/connections").text)[1]
     drafted = draft["structuredContent"]["entry_id"]
     issued = issue(owner.browser, drafted)
-    ids = {"review": answer, "items": asked.sku_id, "imports": imported, "connections": connection,
-           "declarations": issued}  # fmt: skip
+    ids = {
+        "review": answer,
+        "items": asked.sku_id,
+        "imports": imported,
+        "connections": connection,
+        "declarations": issued,
+    }
     form = hidden(stranger.browser.get("/connections").text)
     assert "csrf" in form
     for route in OF_A_RECORD:
@@ -149,10 +189,12 @@ def test_no_tool_tells_or_takes_what_is_another_companys(sides, caller):
     document = {"type": "test_report", "filename": "a.pdf", "content_base64": "JVBERi0xLjQK"}
     records = {"id": asked.sku_id, "sku_code": "BOTTLE-1", "import_id": imported}
     needed = {
-        "propose_sku_update": {"changes": {"name": "Mine"}}, "check_market_readiness": {"market": "FR"},
+        "propose_sku_update": {"changes": {"name": "Mine"}},
+        "check_market_readiness": {"market": "FR"},
         "submit_supplier_document": {"document": document},
-        "check_regulation_statement": {"statement": "BOTTLE-1"}, "check_pricing_statement": {"statement": "BOTTLE-1"},
-    }  # fmt: skip
+        "check_regulation_statement": {"statement": "BOTTLE-1"},
+        "check_pricing_statement": {"statement": "BOTTLE-1"},
+    }
     tools = stranger.assistant.call(stranger.token).json()["result"]["tools"]
     for tool in tools:
         name, arguments = tool["name"], tool["inputSchema"]["properties"]

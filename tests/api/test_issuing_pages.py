@@ -14,9 +14,14 @@ from tests.api.test_portfolio_pages import words
 from tests.api.test_review_pages import filed
 
 SCRIPT = "<script>alert('x')</script>"
-SIGNED = {"point.manufacturer": f"Quai 1\nLyon {SCRIPT}", "point.standards": "EN 13430:2004",
-          "on_behalf_of": "Marken GmbH", "signatory": "Ada Marsh", "function": "Leiterin Qualität",
-          "place": "Köln"}  # fmt: skip
+SIGNED = {
+    "point.manufacturer": f"Quai 1\nLyon {SCRIPT}",
+    "point.standards": "EN 13430:2004",
+    "on_behalf_of": "Marken GmbH",
+    "signatory": "Ada Marsh",
+    "function": "Leiterin Qualität",
+    "place": "Köln",
+}
 
 
 @pytest.fixture

@@ -66,16 +66,18 @@ def test_rows_of_a_batch_and_warnings_do_too(caller):
 
 
 BOTTLE = {
-    "packaging_format": "bottle", "packaging_level": "sales",
+    "packaging_format": "bottle",
+    "packaging_level": "sales",
     "components": [
         {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20},
         {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 2},
     ],
-}  # fmt: skip
+}
 COLOUR = {
-    "en": "What colour is the pack?", "fr": "De quelle couleur est l’emballage ?",
+    "en": "What colour is the pack?",
+    "fr": "De quelle couleur est l’emballage ?",
     "de": "Welche Farbe hat die Verpackung?",
-}  # fmt: skip
+}
 
 
 def trace_of(answer):

@@ -10,11 +10,15 @@ from warehouse.library import queries as library
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 KINDS = {
-    "library_component": ("/components", "code", LibraryComponentListResponse, {
-        "name": "Cap", "component_type": "cap", "material_family": "plastic"}),
+    "library_component": (
+        "/components",
+        "code",
+        LibraryComponentListResponse,
+        {"name": "Cap", "component_type": "cap", "material_family": "plastic"},
+    ),
     "site": ("/sites", "name", SiteListResponse, {"roles": ["manufacturing", "packing"]}),
     "brand": ("/brands", "name", BrandListResponse, {}),
-}  # fmt: skip
+}
 KIND = pytest.mark.parametrize("resource", KINDS)
 
 
@@ -61,9 +65,17 @@ def test_a_list_is_the_callers_own(caller, join, add, resource):
 
 def test_every_field_is_there_with_its_json_type(caller, add):
     supplier = add(caller, "supplier", name="Cap works")["id"]
-    part = {"code": "CAP-28", "name": "28 mm cap", "component_type": "cap", "material_family": "plastic",
-            "polymer_or_grade": "HDPE", "weight_g": 1.9, "supplier_id": supplier, "colour": "natural",
-            "recycled_content_percent": 30.0}  # fmt: skip
+    part = {
+        "code": "CAP-28",
+        "name": "28 mm cap",
+        "component_type": "cap",
+        "material_family": "plastic",
+        "polymer_or_grade": "HDPE",
+        "weight_g": 1.9,
+        "supplier_id": supplier,
+        "colour": "natural",
+        "recycled_content_percent": 30.0,
+    }
     add(caller, "library_component", **part)
     add(caller, "library_component", **part | {"code": "X", "weight_g": None, "colour": None, "supplier_id": None})
     add(caller, "site", name="Lyon", roles=["packing"], country="FR", city="Lyon")
@@ -81,8 +93,9 @@ def test_every_field_is_there_with_its_json_type(caller, add):
 def test_lists_resolve_what_skus_refer_to(caller, add):
     brand, site = add(caller, "brand", name="B")["id"], add(caller, "site", name="S", roles=["packing"])["id"]
     cap = add(caller, "library_component", code="C", name="C", component_type="cap", material_family="plastic")["id"]
-    sku = caller.made(brand_id=str(brand), packing_site_id=str(site),
-                      components=[{"component_type": "cap", "component_id": str(cap)}])  # fmt: skip
+    sku = caller.made(
+        brand_id=str(brand), packing_site_id=str(site), components=[{"component_type": "cap", "component_id": str(cap)}]
+    )
     assert sku["brand_id"] in {item["id"] for item in caller.get("/brands").json()["data"]}
     assert sku["packing_site_id"] in {item["id"] for item in caller.get("/sites").json()["data"]}
     assert sku["components"][0]["component_id"] in {item["id"] for item in caller.get("/components").json()["data"]}

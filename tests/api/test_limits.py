@@ -59,9 +59,13 @@ def test_every_kind_of_request_counts_and_a_refused_one_does_not(stopped, clock,
     ]
     assert [answer.status_code for answer in kinds] == [201, 400, 404, 404, 400, 200, 400, 200, 403, 400]
     for answer in (
-        stopped.get("/skus"), bearing(stopped, held), stopped.post("/skus", {}), stopped.get("/skus/no-uuid"),
-        stopped.get("/jurisdictions"), stopped.get("/skus?limit=many"),
-    ):  # fmt: skip
+        stopped.get("/skus"),
+        bearing(stopped, held),
+        stopped.post("/skus", {}),
+        stopped.get("/skus/no-uuid"),
+        stopped.get("/jurisdictions"),
+        stopped.get("/skus?limit=many"),
+    ):
         assert (refused(answer), answer.headers["retry-after"]) == ((429, "rate_limited"), "60")
     clock.advance(60 * SECOND)
     spent(stopped, 1)

@@ -57,8 +57,12 @@ def test_a_fault_of_ours_is_a_page_with_its_number_and_nothing_else(caller, pool
 def test_every_page_that_refuses_has_its_number(caller, pool, visitor):
     answers = [visitor.get("/supplier-data/unknown"), visitor.post("/sign-in", {"email": "x"})]
     visitor.sign_in(added(pool, caller.company))
-    answers += [visitor.get("/items?grade=D"), visitor.get("/items/x"), visitor.post("/supplier-requests", {}),
-                visitor.get("/connections/x/revoke", headers=PEOPLE)]  # fmt: skip
+    answers += [
+        visitor.get("/items?grade=D"),
+        visitor.get("/items/x"),
+        visitor.post("/supplier-requests", {}),
+        visitor.get("/connections/x/revoke", headers=PEOPLE),
+    ]
     assert [answer.status_code for answer in answers] == [404, 403, 400, 404, 403, 405]
     for answer in answers:
         assert f"<code>{answer.headers['x-correlation-id']}</code>" in answer.text
@@ -67,8 +71,14 @@ def test_every_page_that_refuses_has_its_number(caller, pool, visitor):
 
 @pytest.mark.parametrize(
     ("accept", "html", "json"),
-    [("", 0, 0), ("*/*", 1, 1), ("text/html", 1, 0), ("text/*;q=0.5, application/json;q=0.3", 0.5, 0.3),
-     ("text/html;level=1;q=0.4,*/*;q=0.1", 0.4, 0.1), ("TEXT/HTML; q=x", 0, 0)],
-)  # fmt: skip
+    [
+        ("", 0, 0),
+        ("*/*", 1, 1),
+        ("text/html", 1, 0),
+        ("text/*;q=0.5, application/json;q=0.3", 0.5, 0.3),
+        ("text/html;level=1;q=0.4,*/*;q=0.1", 0.4, 0.1),
+        ("TEXT/HTML; q=x", 0, 0),
+    ],
+)
 def test_what_an_accept_wants(accept, html, json):
     assert (weight_of(accept, "text/html"), weight_of(accept, "application/json")) == (html, json)

@@ -55,8 +55,14 @@ def rich(caller, pool):
 
 def test_every_link_and_form_of_every_page_keeps_the_language(rich):
     browser, asked = rich
-    waiting = ["/portfolio?lang=de", f"/supplier-data/{asked.token}?lang=de", "/supplier-requests?sku=BOTTLE-1&lang=de",
-               "/review?state=decided&lang=de", "/items?q=b&lang=de", "/no-such-page?lang=de"]  # fmt: skip
+    waiting = [
+        "/portfolio?lang=de",
+        f"/supplier-data/{asked.token}?lang=de",
+        "/supplier-requests?sku=BOTTLE-1&lang=de",
+        "/review?state=decided&lang=de",
+        "/items?q=b&lang=de",
+        "/no-such-page?lang=de",
+    ]
     seen = set(waiting)
     while waiting:
         address = waiting.pop()
@@ -161,8 +167,14 @@ def test_no_page_shows_a_code_for_a_word_or_a_decimal_point(caller, pool, lang):
         {"sku_code": "X-1", "name": "Xy", "packaging_level": "transport", "weight_grams": 27.25},
     )
     pfas = {"status": "below_limit", "value": 1.5, "unit": "ppb", "basis": "sum"}
-    changes = {"packaging_level": "grouped", "packaging_format": "tray", "weight_grams": 30.5, "material": "glass",
-               "use_contexts": ["beverage"], "substances": {"pfas": pfas}}  # fmt: skip
+    changes = {
+        "packaging_level": "grouped",
+        "packaging_format": "tray",
+        "weight_grams": 30.5,
+        "material": "glass",
+        "use_contexts": ["beverage"],
+        "substances": {"pfas": pfas},
+    }
     filed(pool, caller.company, "sku_update", {"changes": changes}, asked.sku_id)
     draft = drafted(pool, caller.company, asked.sku_id, lang)
     placed = [{"market": market, "year": 2025, "units_placed": 1_500_000} for market in ("FR", "DE", "AT", "IT")]

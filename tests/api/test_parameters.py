@@ -32,8 +32,10 @@ def test_every_list_refuses_a_limit_that_is_no_integer_with_one_issue(caller: Ca
 def test_of_a_repeated_number_the_last_counts_and_any_size_is_clamped(caller: Caller) -> None:
     assert caller.get("/skus?limit=x&limit=3").json()["pagination"]["limit"] == 3
     assert caller.get(f"/skus?limit={'9' * 999}&offset=-{'9' * 999}").json()["pagination"] == {
-        "limit": 200, "offset": 0, "total": 0,
-    }  # fmt: skip
+        "limit": 200,
+        "offset": 0,
+        "total": 0,
+    }
 
 
 @pytest.mark.parametrize(("query", "message"), [("yes", NO_TRUTH), ("", NO_TRUTH), ("1&dry_run=0", TWICE)])

@@ -39,9 +39,16 @@ def chosen(browser, path, new=NEW, again=NEW, **more):
 
 @pytest.mark.parametrize(
     ("password", "fault"),
-    [("123456789", "length"), ("x" * 1_001, "length"), ("1234567890", "common"), ("QwertyUiop", "common"),
-     ("password123", "common"), ("four words of mine", None), ("ü" * 10, None)],
-)  # fmt: skip
+    [
+        ("123456789", "length"),
+        ("x" * 1_001, "length"),
+        ("1234567890", "common"),
+        ("QwertyUiop", "common"),
+        ("password123", "common"),
+        ("four words of mine", None),
+        ("ü" * 10, None),
+    ],
+)
 def test_short_long_and_common_ones_are_refused(password, fault):
     assert passwords.fault(password) == fault
 
@@ -107,7 +114,8 @@ def test_an_address_that_was_ended_can_return(stopped, person, pool, clock):
     new = replace(person, id=uuid4(), password=NEW)
     with pool.company(person.company) as connection:
         users.disable(connection, person.id, clock.now())
-        users.add(connection, person.company, new.id, email=new.email, password_hash=passwords.hashed(NEW),
-                  at=clock.now())  # fmt: skip
+        users.add(
+            connection, person.company, new.id, email=new.email, password_hash=passwords.hashed(NEW), at=clock.now()
+        )
     assert Browser(stopped.http, "198.51.100.8").sign_in(person).status_code == 403
     assert landed(Browser(stopped.http, "198.51.100.9").sign_in(new)) == (303, HOME)

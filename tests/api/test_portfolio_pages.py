@@ -33,8 +33,14 @@ def browser(caller, pool):
 
 def doc(pool, caller, sku_id, *, ends, status="valid"):
     now = datetime.now(UTC)
-    values = {"sku_id": sku_id, "reference": f"DOC-{ends}", "supplier_name": None, "status": status, "issued_on": None,
-              "expires_on": now.date() + timedelta(days=ends)}  # fmt: skip
+    values = {
+        "sku_id": sku_id,
+        "reference": f"DOC-{ends}",
+        "supplier_name": None,
+        "status": status,
+        "issued_on": None,
+        "expires_on": now.date() + timedelta(days=ends),
+    }
     with pool.company(caller.company) as conn:
         docs.add(conn, caller.company, uuid4(), values=values, at=now)
 
@@ -145,11 +151,17 @@ def test_a_long_list_turns_pages_and_keeps_the_search(caller, browser):
 
 def test_an_item_is_told_with_its_grade_its_gaps_and_what_became_of_it(caller, browser, pool):
     made = caller.made(
-        sku_code="BOTTLE", name="Bottle", packaging_format="bottle", food_contact=True, markets=["FR"],
-        components=[BODY | {"colour": "carbon_black"}, {"component_type": "cap", "material_family": "plastic",
-                    "polymer_or_grade": "HDPE", "weight_g": 2.5}],
+        sku_code="BOTTLE",
+        name="Bottle",
+        packaging_format="bottle",
+        food_contact=True,
+        markets=["FR"],
+        components=[
+            BODY | {"colour": "carbon_black"},
+            {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2.5},
+        ],
         substances={"pfas": {"status": "below_limit", "value": 10, "unit": "ppb", "evidence": "Report 7"}},
-    )  # fmt: skip
+    )
     caller.put(f"/skus/{made['id']}", {"sku_code": "BOTTLE", "name": "Bottle 50 cl"})
     caller.put(f"/skus/{made['id']}/volumes", [{"market": "FR", "year": 2026, "units_placed": 1500}])
     doc(pool, caller, made["id"], ends=-1)
@@ -188,9 +200,13 @@ def test_an_item_is_told_with_its_grade_its_gaps_and_what_became_of_it(caller, b
 
 def test_an_item_says_what_could_change_its_grade_and_which_texts_and_uses_are_not_known(caller, browser):
     made = caller.made(
-        sku_code="JAR", name="Jar", packaging_format="tray", packaging_level="sales", markets=["FR"],
+        sku_code="JAR",
+        name="Jar",
+        packaging_format="tray",
+        packaging_level="sales",
+        markets=["FR"],
         components=[BODY, BODY | {"component_type": "label", "polymer_or_grade": "polyethylenne", "weight_g": 1}],
-    )  # fmt: skip
+    )
     bottle = caller.made(sku_code="BOTTLE", name="Bottle", packaging_format="bottle", components=[BODY])
     for lang, colour, became, unread in (
         ("en", "1. body: Color: What colour is the pack?", "Could become: B, Not recyclable.", "was not understood"),
@@ -283,14 +299,24 @@ def test_the_pages_are_for_who_is_signed_in(caller):
 
 def test_stored_script_is_shown_as_text(caller, browser, pool):
     made = caller.made(
-        sku_code=SCRIPT, name=SCRIPT, description=SCRIPT, material_subtype=SCRIPT, packaging_format=SCRIPT,
+        sku_code=SCRIPT,
+        name=SCRIPT,
+        description=SCRIPT,
+        material_subtype=SCRIPT,
+        packaging_format=SCRIPT,
         components=[BODY | {"polymer_or_grade": SCRIPT}],
         substances={"pfas": {"status": "absent", "evidence": SCRIPT}},
-    )  # fmt: skip
+    )
     caller.put(f"/skus/{made['id']}", {"sku_code": SCRIPT, "name": f"{SCRIPT} 2"})
     now = datetime.now(UTC)
-    values = {"sku_id": made["id"], "reference": SCRIPT, "supplier_name": SCRIPT, "status": "valid", "issued_on": None,
-              "expires_on": now.date()}  # fmt: skip
+    values = {
+        "sku_id": made["id"],
+        "reference": SCRIPT,
+        "supplier_name": SCRIPT,
+        "status": "valid",
+        "issued_on": None,
+        "expires_on": now.date(),
+    }
     with pool.company(caller.company) as conn:
         docs.add(conn, caller.company, uuid4(), values=values, at=now)
     bare = SCRIPT.replace('"', "")

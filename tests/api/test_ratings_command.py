@@ -58,13 +58,21 @@ def test_ratings_are_proposed_checked_by_a_person_and_only_then_declared(operato
     out, uk = tmp_path / "ram.csv", tmp_path / "uk.csv"
     told = operator.json("declaration", "ratings", out, "--company", operator.company, "--year", 2025)
     assert {name: told[name] for name in ("market", "scheme", "version", "rated", "unrated")} == {
-        "market": "GB", "scheme": "uk_ram", "version": "1.1", "rated": 6, "unrated": 1,
-    }  # fmt: skip
+        "market": "GB",
+        "scheme": "uk_ram",
+        "version": "1.1",
+        "rated": 6,
+        "unrated": 1,
+    }
     proposed = {(row["sku_code"], row["component_type"]): row["rating"] for row in table(out)}
     assert proposed == {
-        ("'=POT", "body"): "G", ("JAR", "body"): "G", ("JAR", "closure"): "G", ("PILLS", "body"): "G-M",
-        ("TRAY", "body"): "R", ("TRAY", "label"): "R",
-    }  # fmt: skip
+        ("'=POT", "body"): "G",
+        ("JAR", "body"): "G",
+        ("JAR", "closure"): "G",
+        ("PILLS", "body"): "G-M",
+        ("TRAY", "body"): "R",
+        ("TRAY", "label"): "R",
+    }
     tray = next(row for row in table(out) if row["sku_code"] == "TRAY")
     assert (tray["why"], tray["rules"], tray["confidence"]) == ("carbon black", "RAM-RIGID-006", "secondary")
     [cap] = [row for row in table(tmp_path / "ram.open.csv") if row["component_type"] == "cap"]
@@ -81,9 +89,15 @@ def test_ratings_are_proposed_checked_by_a_person_and_only_then_declared(operato
     assert after["uncounted"] == 0
     columns = ("packaging_material", "packaging_material_subtype", "ram_rag_rating")
     assert {tuple(row[name] for name in columns) for row in table(uk)} == {
-        ("GL", "", "G"), ("ST", "", "G"), ("PL", "Rigid", "R"), ("PC", "", "R"), ("PL", "Rigid", "G"),
-        ("PL", "Rigid", "A"), ("PC", "", "G-M"), ("WD", "", ""),
-    }  # fmt: skip
+        ("GL", "", "G"),
+        ("ST", "", "G"),
+        ("PL", "Rigid", "R"),
+        ("PC", "", "R"),
+        ("PL", "Rigid", "G"),
+        ("PL", "Rigid", "A"),
+        ("PC", "", "G-M"),
+        ("WD", "", ""),
+    }
 
 
 def test_a_sku_says_what_another_scheme_would_rate_it_and_what_it_asks(operator):

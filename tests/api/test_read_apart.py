@@ -98,9 +98,12 @@ def test_a_suppliers_document_is_judged_apart(limited: Limited, pool):
     def attach(data: bytes):
         sent = {"file": ("report.pdf", data, "application/octet-stream")}
         return asked.http.post(
-            f"/supplier-data/{asked.token}/files?lang=de", files=sent, data={"type": "test_report"},
-            headers={"X-Forwarded-For": asked.address}, follow_redirects=False,
-        )  # fmt: skip
+            f"/supplier-data/{asked.token}/files?lang=de",
+            files=sent,
+            data={"type": "test_report"},
+            headers={"X-Forwarded-For": asked.address},
+            follow_redirects=False,
+        )
 
     refused = attach(large_document())
     assert refused.status_code == 400

@@ -137,8 +137,11 @@ def test_the_page_of_errors_is_whole_in_every_language(lang):
 
 
 def test_every_word_of_the_templates_is_told():
-    said = {text for file in files("api.reference").joinpath("templates").iterdir()
-            for text in re.findall(r'say\("([^"]+)"\)', file.read_text("utf-8"))}  # fmt: skip
+    said = {
+        text
+        for file in files("api.reference").joinpath("templates").iterdir()
+        for text in re.findall(r'say\("([^"]+)"\)', file.read_text("utf-8"))
+    }
     same = {"Pages"}
     assert [text for text in said - same for lang in ("fr", "de") if translate(text, lang) == text] == []
 

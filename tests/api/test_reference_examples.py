@@ -41,9 +41,13 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
 
     def sent(name: str, **more: str) -> dict:
         done = subprocess.run(
-            ["bash", "-c", requests.pop(name)], env=os.environ | variables | more, cwd=tmp_path, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            ["bash", "-c", requests.pop(name)],
+            env=os.environ | variables | more,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, (name, done.stdout, done.stderr)
         return json.loads(done.stdout)
 

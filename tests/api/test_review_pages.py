@@ -49,11 +49,23 @@ def cells(page):
 
 
 def test_from_the_link_to_the_grade(caller, browser, person, pool):
-    caller.post("/skus", {
-        "sku_code": "BOTTLE-1", "name": "Bottle", "packaging_format": "bottle",
-        "components": [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET",
-                        "weight_g": 20, "colour": "transparent"}],
-    })  # fmt: skip
+    caller.post(
+        "/skus",
+        {
+            "sku_code": "BOTTLE-1",
+            "name": "Bottle",
+            "packaging_format": "bottle",
+            "components": [
+                {
+                    "component_type": "body",
+                    "material_family": "plastic",
+                    "polymer_or_grade": "PET",
+                    "weight_g": 20,
+                    "colour": "transparent",
+                }
+            ],
+        },
+    )
     page = browser.get("/supplier-requests?sku=BOTTLE-1").text
     component = re.search(r'name="component" value="([^"]+)"', page)[1]
     asking = hidden(page) | {"sku": "BOTTLE-1", "component": component, "supplier_name": "Préformes du Rhône"}
@@ -88,8 +100,11 @@ def test_from_the_link_to_the_grade(caller, browser, person, pool):
     assert supplier.get(link).status_code == supplier.post(link, answer).status_code == 404
     audit = caller.get("/audit-log?actor=user").json()["data"]
     assert [entry["action"] for entry in audit] == [
-        "supplier_submission.accepted", "sku.updated", "supplier_submission.rejected", "supplier_request.created",
-    ]  # fmt: skip
+        "supplier_submission.accepted",
+        "sku.updated",
+        "supplier_submission.rejected",
+        "supplier_request.created",
+    ]
     assert {entry["actor"]["name"] for entry in audit} == {person.email}
     assert path.rpartition("/")[2] in audit[1]["reason"]
 

@@ -54,8 +54,12 @@ def test_a_version_is_added_activated_and_regrades_what_is_held(pcds, tmp_path):
         entered = "SELECT before, after FROM audit_entries WHERE action = 'ruleset.activated'"
         assert owner.execute(entered).fetchall() == [({"version": RELEASE}, {"version": "2027-01-01"})]
     assert pcds.json("regrade", "--company", company) == {
-        "companies": 1, "skus": 2, "changed": 0, "matrix": {"A→A": 1, "C→C": 1}, "ruleset_version": "2027-01-01",
-    }  # fmt: skip
+        "companies": 1,
+        "skus": 2,
+        "changed": 0,
+        "matrix": {"A→A": 1, "C→C": 1},
+        "ruleset_version": "2027-01-01",
+    }
     listed = pcds.json("ruleset", "list")["rulesets"]
     expected = [*((version, False) for version in ruleset.versions()), ("2027-01-01", True)]
     assert [(each["version"], each["active"]) for each in listed] == expected

@@ -143,10 +143,22 @@ def test_guesses_are_counted_by_network_and_the_right_password_is_not(stopped, p
     assert Browser(stopped.http, "10.4.0.9").sign_in(another).status_code == 303
 
 
-@pytest.mark.parametrize("back", [
-    "https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)", "x",
-    "/\t/evil.example", "https:evil.example", "/%0d%0aSet-Cookie:x\n", "http://[", "",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "back",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "javascript:alert(1)",
+        "x",
+        "/\t/evil.example",
+        "https:evil.example",
+        "/%0d%0aSet-Cookie:x\n",
+        "http://[",
+        "",
+    ],
+)
 def test_nobody_is_sent_elsewhere(browser, person, back):
     assert landed(browser.sign_in(person, back=back)) == (303, HOME)
 

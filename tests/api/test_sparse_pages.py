@@ -38,11 +38,24 @@ def browser(caller, pool):
 def filled(caller, pool):
     """What a company can have that holds next to nothing."""
     now = datetime.now(UTC)
-    bare = [{"sku_code": "S-0", "name": "x"}, {"sku_code": "S-1", "name": "x", "components": [BARE]},
-            {"sku_code": "S-2", "name": "x", "components": [{"component_type": "ink", "material_family": "other"}]},
-            {"sku_code": "S-3", "name": "x", "material_subtype": "unobtainium", "packaging_format": "thing",
-             "components": [{**BARE, "polymer_or_grade": "unobtainium", "substances": {
-                 "svhc": {"status": "below_limit", "value": 1e-9, "unit": "percent_w_w"}}}]}]  # fmt: skip
+    bare = [
+        {"sku_code": "S-0", "name": "x"},
+        {"sku_code": "S-1", "name": "x", "components": [BARE]},
+        {"sku_code": "S-2", "name": "x", "components": [{"component_type": "ink", "material_family": "other"}]},
+        {
+            "sku_code": "S-3",
+            "name": "x",
+            "material_subtype": "unobtainium",
+            "packaging_format": "thing",
+            "components": [
+                {
+                    **BARE,
+                    "polymer_or_grade": "unobtainium",
+                    "substances": {"svhc": {"status": "below_limit", "value": 1e-9, "unit": "percent_w_w"}},
+                }
+            ],
+        },
+    ]
     made = [caller.made(**fields) for fields in bare]
     with pool.company(caller.company) as conn:
         for status in ("draft", "pending", "valid", "rejected"):
@@ -57,8 +70,16 @@ def filled(caller, pool):
     asked = ask(caller, pool, components=[BARE])
     with pool.company(caller.company) as conn:
         for payload in ({}, {"components": None}, {"components": [{"component_id": asked.components[0]}]}):
-            entry = review.file(conn, caller.company, "supplier_answer", payload, origin=NOBODY, now=now,
-                                sku_id=asked.sku_id, request_id=asked.id)  # fmt: skip
+            entry = review.file(
+                conn,
+                caller.company,
+                "supplier_answer",
+                payload,
+                origin=NOBODY,
+                now=now,
+                sku_id=asked.sku_id,
+                request_id=asked.id,
+            )
             conn.execute("UPDATE review_entries SET state = 'replaced' WHERE id = %s", [entry.id])
         supplier_requests.create(
             conn, caller.company, sku_code="S-1", component_ids=[], supplier_name=None, origin=NOBODY, now=now
@@ -73,8 +94,15 @@ def test_every_page_of_next_to_nothing_is_shown(caller, pool, browser, lang):
     asked = filled(caller, pool)
     with pool.company(caller.company) as conn:
         entries = [row[0] for row in conn.execute("SELECT id FROM review_entries")]
-    waiting = ["/portfolio", "/items", "/imports", "/review", "/supplier-requests", f"/supplier-data/{asked.token}",
-               *(f"/supplier-requests?sku=S-{number}" for number in range(4))]  # fmt: skip
+    waiting = [
+        "/portfolio",
+        "/items",
+        "/imports",
+        "/review",
+        "/supplier-requests",
+        f"/supplier-data/{asked.token}",
+        *(f"/supplier-requests?sku=S-{number}" for number in range(4)),
+    ]
     waiting += [f"/review/{entry}" for entry in entries]
     seen = set(waiting)
     while waiting:

@@ -31,8 +31,9 @@ TAGS = [{"key": "user", "value": "forged"}, {"key": "why", "value": "a try"}]
 def email(database: Database) -> str:
     email = f"{uuid4()}@operator.example"
     with psycopg.connect(database.owner_url) as owner:
-        staff.add(owner, uuid4(), email=email, role="analyst", password_hash=passwords.hashed(PASSWORD),
-                  at=datetime.now(UTC))  # fmt: skip
+        staff.add(
+            owner, uuid4(), email=email, role="analyst", password_hash=passwords.hashed(PASSWORD), at=datetime.now(UTC)
+        )
     return email
 
 
@@ -183,10 +184,20 @@ def test_what_is_asked_is_read_as_dagster_reads_it(query, kinds, acts):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b"{}", b'{"query": 1}', b'{"query": "{"}', b'{"query": "{a}", "variables": "{}"}', b"\xff",
-     b'{"query": "{a}", "operationName": 1}', json.dumps({"query": "{" * 3_000 + "}" * 3_000}).encode(),
-     json.dumps({"query": "{" + "a " * 30_000 + "}"}).encode(), b"[" * 100_000],
-)  # fmt: skip
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"query": 1}',
+        b'{"query": "{"}',
+        b'{"query": "{a}", "variables": "{}"}',
+        b"\xff",
+        b'{"query": "{a}", "operationName": 1}',
+        json.dumps({"query": "{" * 3_000 + "}" * 3_000}).encode(),
+        json.dumps({"query": "{" + "a " * 30_000 + "}"}).encode(),
+        b"[" * 100_000,
+    ],
+)
 def test_what_is_no_question_is_refused(data):
     with pytest.raises(Unreadable):
         questions.of_bytes(data)
@@ -224,8 +235,10 @@ def test_a_launch_names_who_launched_it(mutation, variable, where):
 
 
 def test_several_launches_are_named_each():
-    given = {"query": "mutation($v: Any) { launchMultipleRuns(executionParamsList: $v) { id } }",
-             "variables": {"v": [{}, {"executionMetadata": {"tags": TAGS}}]}}  # fmt: skip
+    given = {
+        "query": "mutation($v: Any) { launchMultipleRuns(executionParamsList: $v) { id } }",
+        "variables": {"v": [{}, {"executionMetadata": {"tags": TAGS}}]},
+    }
     named = questions.of(given).named("me").variables
     assert named is not None
     assert [each["executionMetadata"]["tags"][-1]["value"] for each in named["v"]] == ["me", "me"]
@@ -252,9 +265,11 @@ def test_every_mutation_of_dagster_that_launches_is_known_to_the_door():
     assert mutation is not None
     says_what = {"ExecutionParams", "ReexecutionParams", "LaunchBackfillParams"}
     found = {
-        (name, argument) for name, field in mutation.fields.items() for argument, given in field.args.items()
+        (name, argument)
+        for name, field in mutation.fields.items()
+        for argument, given in field.args.items()
         if get_named_type(given.type).name in says_what
-    }  # fmt: skip
+    }
     assert {name for name, _ in found} == questions.LAUNCHES
     assert {argument for _, argument in found} == questions.TAGS.keys()
 
@@ -274,5 +289,11 @@ def test_every_endpoint_of_dagster_is_known_to_the_door():
         if route.path not in static:
             known.add(route.path)
     closed = {path for path in known if path.split("/")[1] in CLOSED}
-    assert known - closed == {"/server_info", "/dagit_info", "/logs/{path:path}", "/download_debug/{run_id:str}",
-                              "/{path:path}", "/"}  # fmt: skip
+    assert known - closed == {
+        "/server_info",
+        "/dagit_info",
+        "/logs/{path:path}",
+        "/download_debug/{run_id:str}",
+        "/{path:path}",
+        "/",
+    }

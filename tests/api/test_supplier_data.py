@@ -80,9 +80,11 @@ def test_a_substance_is_laid_over_the_others_and_attested_by_the_supplier(caller
     [line] = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"]
     found = {name: entry and (entry["status"], entry["source"]) for name, entry in line["substances"].items()}
     assert found == {
-        "pfas": ("below_limit", "supplier_attestation"), "svhc": ("absent", "supplier_attestation"),
-        "bpa": ("absent", None), "heavy_metals": None,
-    }  # fmt: skip
+        "pfas": ("below_limit", "supplier_attestation"),
+        "svhc": ("absent", "supplier_attestation"),
+        "bpa": ("absent", None),
+        "heavy_metals": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -118,17 +120,16 @@ def test_an_answer_is_for_the_components_asked_about_and_for_each_once(caller, p
         ("response.components[0].component_id", "unknown_reference"),
         ("response.components[2].component_id", "duplicate_row"),
     ]
-    french = asked.post({"consent": True, "response": {"components": [{"component_id": body}]}},
-                        headers={"Accept-Language": "fr"})  # fmt: skip
+    french = asked.post(
+        {"consent": True, "response": {"components": [{"component_id": body}]}}, headers={"Accept-Language": "fr"}
+    )
     assert "aucun des composants" in french.json()["details"][0]["message"]
 
 
 def test_a_value_against_its_status_is_told_to_the_supplier(asked):
     wrong = {"pfas": {"status": "absent", "value": 900, "unit": "ppb"}}
     answer = asked.answer({"component_id": asked.components[0], "substances": wrong})
-    assert issues(answer) == [
-        ("response.components[0].substances.pfas.status", "substance_status_contradicts_value")
-    ]  # fmt: skip
+    assert issues(answer) == [("response.components[0].substances.pfas.status", "substance_status_contradicts_value")]
 
 
 def test_bodies_are_bounded_and_must_be_json(asked):
@@ -138,8 +139,9 @@ def test_bodies_are_bounded_and_must_be_json(asked):
 
 def test_of_answers_at_once_one_waits_and_the_others_stay_on_record(asked, pool):
     with ThreadPoolExecutor(5) as threads:
-        answers = list(threads.map(lambda grams: asked.answer({"component_id": asked.components[0], "weight_g": grams}),
-                                   range(5)))  # fmt: skip
+        answers = list(
+            threads.map(lambda grams: asked.answer({"component_id": asked.components[0], "weight_g": grams}), range(5))
+        )
     assert {answer.status_code for answer in answers} == {202}
     with pool.company(asked.company) as conn:
         states = conn.execute("SELECT state, count(*) FROM review_entries GROUP BY 1 ORDER BY 1").fetchall()

@@ -50,9 +50,11 @@ def decide(pool, asked, how, **more):
 
 def attach(browser, asked, data=PDF, media="application/pdf", **fields):
     return browser.http.post(
-        f"/supplier-data/{asked.token}/files", files={"file": ("report.pdf", data, media)},
-        data={"type": "test_report", **fields}, headers={"X-Forwarded-For": asked.address},
-    )  # fmt: skip
+        f"/supplier-data/{asked.token}/files",
+        files={"file": ("report.pdf", data, media)},
+        data={"type": "test_report", **fields},
+        headers={"X-Forwarded-For": asked.address},
+    )
 
 
 def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
@@ -65,9 +67,17 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
     assert "2.weight_g" not in page.text
     assert attach(browser, asked).status_code == 303
     assert "report.pdf" in browser.get(path).text
-    form = {"0.weight_g": "18,5", "0.polymer_or_grade": " rPET ", "0.separable": "no", "1.additives": "none",
-            "0.substances.pfas.status": "below_limit", "0.substances.pfas.value": "3", "0.substances.pfas.unit": "ppb",
-            "consent": "yes", "contact": "q@preformes.example"}  # fmt: skip
+    form = {
+        "0.weight_g": "18,5",
+        "0.polymer_or_grade": " rPET ",
+        "0.separable": "no",
+        "1.additives": "none",
+        "0.substances.pfas.status": "below_limit",
+        "0.substances.pfas.value": "3",
+        "0.substances.pfas.unit": "ppb",
+        "consent": "yes",
+        "contact": "q@preformes.example",
+    }
     sent = browser.post(path, form)
     assert (sent.status_code, sent.headers["location"]) == (303, f"{path}/thanks?lang=en")
     assert browser.get(sent.headers["location"]).status_code == 200
@@ -103,9 +113,7 @@ def test_the_form_speaks_the_suppliers_language(asked, browser, lang, said):
 )
 def test_the_form_asks_in_the_words_of_the_rules_and_first_what_the_grade_needs(caller, pool, lang, colour):
     asked = ask(caller, pool, components=[BODY, {**BODY, "component_type": "cap", "weight_g": 2}])
-    page = asked.http.get(
-        f"/supplier-data/{asked.token}?lang={lang}", headers={"X-Forwarded-For": asked.address}
-    ).text  # fmt: skip
+    page = asked.http.get(f"/supplier-data/{asked.token}?lang={lang}", headers={"X-Forwarded-For": asked.address}).text
     body, cap = page.split('<section aria-labelledby="part-2"')
     assert colour in body
     assert colour not in cap, "the pack has one colour"
@@ -187,12 +195,24 @@ def shown(page):
     return held | dict(re.findall(r'<textarea id="([^"]+)"[^>]*>([^<]+)</textarea>', text))
 
 
-ANSWER = {"0.weight_g": "18,5", "0.polymer_or_grade": "rPET", "0.separable": "no", "1.additives": "none",
-          "0.colour": "light", "0.substances.pfas.status": "below_limit", "0.substances.pfas.value": "3,25",
-          "0.substances.pfas.unit": "ppb", "0.substances.pfas.evidence": "Report 7", "contact": "q@p.example",
-          "comment": "Line 3"}  # fmt: skip
-AS_SHOWN = {**{name: value for name, value in ANSWER.items() if name != "1.additives"}, "1.additives.none": "x",
-            "type": "supplier_declaration"}  # fmt: skip
+ANSWER = {
+    "0.weight_g": "18,5",
+    "0.polymer_or_grade": "rPET",
+    "0.separable": "no",
+    "1.additives": "none",
+    "0.colour": "light",
+    "0.substances.pfas.status": "below_limit",
+    "0.substances.pfas.value": "3,25",
+    "0.substances.pfas.unit": "ppb",
+    "0.substances.pfas.evidence": "Report 7",
+    "contact": "q@p.example",
+    "comment": "Line 3",
+}
+AS_SHOWN = {
+    **{name: value for name, value in ANSWER.items() if name != "1.additives"},
+    "1.additives.none": "x",
+    "type": "supplier_declaration",
+}
 
 
 def test_changing_an_answer_begins_with_what_was_answered(asked, browser, pool):
@@ -226,23 +246,35 @@ def test_attaching_keeps_what_was_typed_whatever_becomes_of_the_document(asked, 
     path = f"/supplier-data/{asked.token}?lang=de"
     kind, too_large = "application/pdf", b"x" * 20_000_001
     for data, media, status in (
-        (PDF, kind, 200), (PDF, kind, 200), (PNG, "text/x", 400), (b"", kind, 400), (too_large, kind, 400),
-    ):  # fmt: skip
+        (PDF, kind, 200),
+        (PDF, kind, 200),
+        (PNG, "text/x", 400),
+        (b"", kind, 400),
+        (too_large, kind, 400),
+    ):
         page = attach(browser, asked, data, media, **ANSWER, consent="yes", lang="de")
         assert page.status_code == status, (media, len(data))
         assert {**shown(page), "consent": "x"} == {**AS_SHOWN, "consent": "x"}
         assert page.text.count("<li>report.pdf") == 1, "and the same document is attached once"
     nothing = browser.http.post(
-        path.replace("?", "/files?"), files={"file": ("", b"", "application/octet-stream")}, data=ANSWER,
+        path.replace("?", "/files?"),
+        files={"file": ("", b"", "application/octet-stream")},
+        data=ANSWER,
         headers={"X-Forwarded-For": asked.address},
-    )  # fmt: skip
+    )
     assert (nothing.status_code, "Wählen Sie zuerst ein Dokument" in nothing.text) == (400, True)
     assert shown(nothing) == AS_SHOWN
 
 
 def test_every_fault_names_its_part_and_its_field(asked, browser):
-    form = {"1.weight_g": "heavy", "0.weight_g": "-1", "1.substances.svhc.value": "2", "consent": "yes",
-            "0.additives": "glue", "comment": "x" * 2001}  # fmt: skip
+    form = {
+        "1.weight_g": "heavy",
+        "0.weight_g": "-1",
+        "1.substances.svhc.value": "2",
+        "consent": "yes",
+        "0.additives": "glue",
+        "comment": "x" * 2001,
+    }
     page = browser.post(f"/supplier-data/{asked.token}", form)
     told = {name: unescape(said) for name, said in re.findall(r'<p><a href="#([^"]+)">([^<]+)</a>', page.text)}
     assert told.keys() == {"1.weight_g", "0.weight_g", "1.substances.svhc.status", "0.additives", "comment"}

@@ -162,9 +162,14 @@ def test_unknown_wrong_and_revoked_clients_cannot_be_told_apart(caller, join, po
     gone, other = join(), join()
     revoke(gone, pool)
     tries = [
-        (gone.client_id, gone.key), (uuid4(), keys.new_key()), (caller.client_id, keys.new_key()),
-        (caller.client_id, other.key), ("no uuid", caller.key), (uuid4(), caller.key), (caller.client_id, "é\x00"),
-    ]  # fmt: skip
+        (gone.client_id, gone.key),
+        (uuid4(), keys.new_key()),
+        (caller.client_id, keys.new_key()),
+        (caller.client_id, other.key),
+        ("no uuid", caller.key),
+        (uuid4(), caller.key),
+        (caller.client_id, "é\x00"),
+    ]
     said = []
     for client, secret in tries:
         if by_basic:

@@ -92,8 +92,16 @@ def test_what_nobody_could_sign_in_with_is_refused(place):
     assert "10 to 1000" in pcds.refused(*add, "a@b.example", said="nine long")
     assert "guessed first" in pcds.refused(*add, "a@b.example", said="Password123")
     assert "email" in pcds.refused(*add, "nobody", said=PASSWORD)
-    assert "company" in pcds.refused("user", "add", "--company", "00000000-0000-7000-8000-000000000000", "--email",
-                                     "a@b.example", "--password-stdin", said=PASSWORD)  # fmt: skip
+    assert "company" in pcds.refused(
+        "user",
+        "add",
+        "--company",
+        "00000000-0000-7000-8000-000000000000",
+        "--email",
+        "a@b.example",
+        "--password-stdin",
+        said=PASSWORD,
+    )
     assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
     assert "no account" in pcds.refused("user", "reset", "nobody@b.example")
     assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"
@@ -113,5 +121,7 @@ def test_staff_are_of_the_deployment_and_an_address_that_left_can_come_back(plac
     again = pcds.json(*given, said=PASSWORD)
     listed = [(each["id"], each["disabled_at"] is None) for each in pcds.json("staff", "list")["staff"]]
     assert listed == [(added["id"], False), (again["id"], True)]
-    assert Browser(http, "203.0.113.9").sign_in(Person(again["id"], "", "ana@operator.example", PASSWORD)).status_code \
-        == 403, "staff do not sign in as a company's people"  # fmt: skip
+    assert (
+        Browser(http, "203.0.113.9").sign_in(Person(again["id"], "", "ana@operator.example", PASSWORD)).status_code
+        == 403
+    ), "staff do not sign in as a company's people"

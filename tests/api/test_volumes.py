@@ -91,8 +91,13 @@ def test_what_changes_nothing_is_not_written(caller, sku, put, entries):
 
 
 def test_only_the_volumes_are_touched(caller, put):
-    full = {"markets": ["FR"], "description": "D", "weight_grams": 12.5, "material": "plastic",
-            "components": [{"component_type": "body", "material_family": "plastic", "weight_g": 12}]}  # fmt: skip
+    full = {
+        "markets": ["FR"],
+        "description": "D",
+        "weight_grams": 12.5,
+        "material": "plastic",
+        "components": [{"component_type": "body", "material_family": "plastic", "weight_g": 12}],
+    }
     made = caller.made(**full)
     _result(caller.put(f"/skus/{made['id']}/volumes", [FR]))
     after = caller.get(f"/skus/{made['id']}").json()["data"]
@@ -160,9 +165,11 @@ def test_null_is_no_array_and_no_row(caller, sku):
 def test_every_fault_of_every_row_is_named_at_once(put):
     body = [{**FR, "year": 1, "units_placed": -1}, FR, {"market": "FR"}]
     assert _refused(put(body)) == {
-        (0, "year", "out_of_range"), (0, "units_placed", "out_of_range"),
-        (2, "year", "required"), (2, "units_placed", "required"),
-    }  # fmt: skip
+        (0, "year", "out_of_range"),
+        (0, "units_placed", "out_of_range"),
+        (2, "year", "required"),
+        (2, "units_placed", "required"),
+    }
 
 
 def test_the_same_market_year_and_half_twice_names_both_rows(put, held):

@@ -32,10 +32,12 @@ def sent(*bodies: Any) -> list[dict[str, Any]]:
 
 def test_each_has_a_link_of_its_own_in_the_ledger(caller: Caller, pool: Pool) -> None:
     requests = [
-        {"json": {"sku_code": f"L-{n}", "name": "Linked"},
-         "headers": {"X-Correlation-Id": f"order-{n}", "User-Agent": f"till/{n}"}}
+        {
+            "json": {"sku_code": f"L-{n}", "name": "Linked"},
+            "headers": {"X-Correlation-Id": f"order-{n}", "User-Agent": f"till/{n}"},
+        }
         for n in range(6)
-    ]  # fmt: skip
+    ]
     answers = at_once(caller, requests)
     assert [answer.headers["X-Correlation-Id"] for answer in answers] == [f"order-{n}" for n in range(6)]
     entries = caller.get("/audit-log", params={"limit": 100}).json()["data"]
@@ -89,9 +91,14 @@ def test_each_is_done_once_by_its_own_idempotency_key(caller: Caller) -> None:
     known = caller.request("POST", "/skus", **keyed("known", "K"))
     caller.request("POST", "/skus", **keyed("other", "O"))
     requests = [
-        keyed("known", "K"), keyed("other", "O", markets=["FR"]), keyed("new", "N"), keyed("new", "N"),
-        keyed("refused", "R", colour="blue"), keyed("x" * 256, "X"), keyed("last", "L"),
-    ]  # fmt: skip
+        keyed("known", "K"),
+        keyed("other", "O", markets=["FR"]),
+        keyed("new", "N"),
+        keyed("new", "N"),
+        keyed("refused", "R", colour="blue"),
+        keyed("x" * 256, "X"),
+        keyed("last", "L"),
+    ]
     answers = at_once(caller, requests)
     assert [answer.status_code for answer in answers] == [201, 409, 201, 201, 400, 400, 201]
     replayed = [at for at, answer in enumerate(answers) if "Idempotent-Replayed" in answer.headers]

@@ -34,8 +34,9 @@ DAYS_BACK = 2 * 86_400
 def service(browser: Browser) -> Iterator[Service]:
     with running("--dagster-ui") as service:
         service.made("staff", "add", "--email", OPERATOR, "--role", "operator", "--password-stdin", said=PASSWORD)
-        service.made("user", "add", "--company", service.company_id, "--email", PERSON, "--password-stdin",
-                     said=PASSWORD)  # fmt: skip
+        service.made(
+            "user", "add", "--company", service.company_id, "--email", PERSON, "--password-stdin", said=PASSWORD
+        )
         yield service
 
 
@@ -61,9 +62,12 @@ def other(service: Service) -> Company:
     cell = f'"{HOSTILE.replace(chr(34), chr(34) * 2)}"'
     lines = f"sku_code,name,weight_grams,material,markets,units\nA,{cell},12,PET,DE,5\n{cell},B,heavy,PET,DE,5\n"
     answer = httpx2.post(
-        f"{service.address}/api/v1/imports", headers={"X-API-Key": other.key}, params={"filename": HOSTILE_FILE},
-        content=lines.encode(), timeout=PATIENCE_SECONDS,
-    )  # fmt: skip
+        f"{service.address}/api/v1/imports",
+        headers={"X-API-Key": other.key},
+        params={"filename": HOSTILE_FILE},
+        content=lines.encode(),
+        timeout=PATIENCE_SECONDS,
+    )
     assert answer.status_code == 202, answer.text
     wait_until(lambda: list(service.data_dir.glob(f"figures/{other.id}/**/*.parquet")))
     return other
@@ -152,8 +156,15 @@ def test_a_declaration_leads_to_the_uploaded_file(page: Page, service: Service, 
     page.goto(f"{service.address}/dagster/assets/declarations?view=partitions&partition=example|DE-2026")
     expect(page.locator("body")).to_contain_text("total_tonnes")
     page.get_by_role("tab", name="Lineage").or_(page.get_by_role("link", name="Lineage")).last.click()
-    for asset in ("figures", "portfolio", "portfolio_snapshot", "graded_skus", "typed_rows", "parsed_table",
-                  "uploaded_file"):  # fmt: skip
+    for asset in (
+        "figures",
+        "portfolio",
+        "portfolio_snapshot",
+        "graded_skus",
+        "typed_rows",
+        "parsed_table",
+        "uploaded_file",
+    ):
         dagster.follow(page, asset)
     page.goto(f"{service.address}/dagster/assets/uploaded_file?view=partitions&partition=example")
     for said in ("sha256", "object_key", "portfolio.xlsx", sent):
@@ -206,8 +217,9 @@ def _as_if_two_days_old(service: Service) -> None:
             data["last_iteration_timestamp"] = data["start_timestamp"]
             owner.execute("UPDATE dagster.instigators SET instigator_body = %s WHERE id = %s", (json.dumps(state), row))
     [daemon] = [
-        each for each in psutil.process_iter(["cmdline", "environ"])
+        each
+        for each in psutil.process_iter(["cmdline", "environ"])
         if "pipelines.engine.daemon" in (each.info["cmdline"] or ())
         and (each.info["environ"] or {}).get("DAGSTER_HOME", "").startswith(str(service.data_dir))
-    ]  # fmt: skip
+    ]
     daemon.kill()

@@ -93,8 +93,11 @@ def test_a_suppliers_answer_changes_the_grade_once_a_person_accepts_it(
     done = company.audit(actor="user")
     assert {entry["actor"]["name"] for entry in done} == {person.email}
     assert [entry["action"] for entry in done] == [
-        "supplier_submission.accepted", "technical_file.uploaded", "sku.updated", "supplier_request.created",
-    ]  # fmt: skip
+        "supplier_submission.accepted",
+        "technical_file.uploaded",
+        "sku.updated",
+        "supplier_request.created",
+    ]
     assert httpx2.get(link, timeout=PATIENCE_SECONDS).status_code == 404
 
 

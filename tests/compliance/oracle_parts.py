@@ -12,9 +12,18 @@ from compliance.words import resolve_material
 OWN = {"ink": "ink_type", "adhesive": "adhesive_type", "coating": "coating_type", "varnish": "coating_type"}
 GENERIC = {"glass": "GLASS", "paper": "PAPER", "wood": "WOOD", "textile": "TEXTILE_OTHER"}
 FIELDS = [
-    "colour", "coverage_percent", "attachment", "adhesive_type", "ink_type", "coating_type", "density_g_cm3",
-    "thickness_um", "metallised", "direct_print", "additives",
-]  # fmt: skip
+    "colour",
+    "coverage_percent",
+    "attachment",
+    "adhesive_type",
+    "ink_type",
+    "coating_type",
+    "density_g_cm3",
+    "thickness_um",
+    "metallised",
+    "direct_print",
+    "additives",
+]
 NEVER_SEPARATE = ["body", "ink", "adhesive", "varnish", "coating", "tie_layer"]
 
 

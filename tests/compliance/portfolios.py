@@ -9,9 +9,27 @@ from compliance.rollup.tonnes import rollup
 from compliance.ruleset import load
 
 MARKETS = [
-    "DE", "GB", "CZ", "IT", "FR", "BE", "NL", "GR", "CA-ON", "US-CA", "CA-BC", "US-CO", "US-OR", "US-MD", "EE", "NO",
-    "LT", "DK", "ES", "AT",
-]  # fmt: skip
+    "DE",
+    "GB",
+    "CZ",
+    "IT",
+    "FR",
+    "BE",
+    "NL",
+    "GR",
+    "CA-ON",
+    "US-CA",
+    "CA-BC",
+    "US-CO",
+    "US-OR",
+    "US-MD",
+    "EE",
+    "NO",
+    "LT",
+    "DK",
+    "ES",
+    "AT",
+]
 TEXTS = {
     "plastic": ["PET", "PE", "PET/PE", "LDPE", "PP", "PS", "PLA", "glass", "no such stuff", None],
     "paper": ["PAP20", "PAP21", "paper", "cup stock", "LPB", None],

@@ -54,9 +54,13 @@ def test_layers_of_several_plastics_are_one_material_against_paper():
 
 @pytest.mark.parametrize(
     ("polymer", "day", "said"),
-    [("EPS", date(2021, 7, 2), "from 2021-07-03"), ("EPS", date(2021, 7, 3), "in force since 2021-07-03"),
-     ("XPS", date(2029, 2, 11), "from 2029-02-12"), ("XPS", date(2029, 2, 12), "in force since 2029-02-12")],
-)  # fmt: skip
+    [
+        ("EPS", date(2021, 7, 2), "from 2021-07-03"),
+        ("EPS", date(2021, 7, 3), "in force since 2021-07-03"),
+        ("XPS", date(2029, 2, 11), "from 2029-02-12"),
+        ("XPS", date(2029, 2, 12), "in force since 2029-02-12"),
+    ],
+)
 def test_a_flag_is_in_force_from_its_day_on(polymer, day, said):
     body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": polymer, "weight_g": 5}
     cup = {"packaging_format": "cup", "packaging_level": "sales", "use_contexts": ["beverage"], "components": [body]}
@@ -86,10 +90,18 @@ def test_additives_of_all_bodies_count_and_of_nothing_else():
 
 @pytest.mark.parametrize(
     ("lang", "said"),
-    [("en", "Very lightweight plastic carrier bag, from 2030-01-01, if: wall thickness below 15 um, holds a beverage"),
-     ("fr", "Sac en plastique très léger, à partir du 2030-01-01, si : paroi de moins de 15 µm; contient une boisson"),
-     ("de", "Sehr leichte Kunststofftragetasche, ab 2030-01-01, wenn: Wandstärke unter 15 µm; enthält ein Getränk")],
-)  # fmt: skip
+    [
+        (
+            "en",
+            "Very lightweight plastic carrier bag, from 2030-01-01, if: wall thickness below 15 um, holds a beverage",
+        ),
+        (
+            "fr",
+            "Sac en plastique très léger, à partir du 2030-01-01, si : paroi de moins de 15 µm; contient une boisson",
+        ),
+        ("de", "Sehr leichte Kunststofftragetasche, ab 2030-01-01, wenn: Wandstärke unter 15 µm; enthält ein Getränk"),
+    ],
+)
 def test_a_reason_is_told_again_in_a_language(lang, said):
     ban = next(ban for ban in RULES.bans if ban.code == "AV-6")
     english = reason(ban, ["wall_thickness_below_15_um", "holds_a_beverage"], TODAY)

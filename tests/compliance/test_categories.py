@@ -39,9 +39,14 @@ def test_a_path_has_the_category_of_the_surest_level(market, path, code, basis):
 
 @pytest.mark.parametrize(
     ("market", "path"),
-    [("DE", "metal/unspecified"), ("FR", "plastic/unspecified/rigid"), ("DK", "paper/unspecified"),
-     ("BE", "composite/unspecified"), ("LT", "plastic/unspecified/bottle")],
-)  # fmt: skip
+    [
+        ("DE", "metal/unspecified"),
+        ("FR", "plastic/unspecified/rigid"),
+        ("DK", "paper/unspecified"),
+        ("BE", "composite/unspecified"),
+        ("LT", "plastic/unspecified/bottle"),
+    ],
+)
 def test_a_set_whose_kinds_have_different_categories_has_none(market, path):
     assert category(path, BY_CODE[market]) is None
 

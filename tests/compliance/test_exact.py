@@ -51,16 +51,22 @@ def test_a_sum_too_large_for_its_type_is_refused():
 
 @pytest.mark.parametrize(
     ("weight", "units", "field"),
-    [(1e15, 1, "components[0].weight_g"), (1e308, 1, "components[0].weight_g"), (9e11, 2**53 - 1, "volumes"),
-     (25, 2**53 - 1, "volumes"), (1e12, 11, "volumes")],
-)  # fmt: skip
+    [
+        (1e15, 1, "components[0].weight_g"),
+        (1e308, 1, "components[0].weight_g"),
+        (9e11, 2**53 - 1, "volumes"),
+        (25, 2**53 - 1, "volumes"),
+        (1e12, 11, "volumes"),
+    ],
+)
 def test_what_no_packaging_weighs_is_listed_and_the_rest_counts(weight, units, field):
     def sku(code, grams, placed):
         body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": None, "weight_g": grams}
         return {
-            "sku_code": code, "components": [body],
+            "sku_code": code,
+            "components": [body],
             "volumes": [{"market": "DE", "year": 2026, "units_placed": placed}],
-        }  # fmt: skip
+        }
 
     found = rolled_up([sku("A", weight, units), sku("B", 200, 5)])
     assert found.tonnes.select("grams", "units", "skus").rows() == [(1000, 5, 1)]

@@ -77,9 +77,13 @@ def test_a_rule_that_a_stricter_one_replaces_is_traced_as_overruled():
         key: value for rule in rules if rule["rule_id"] == "PE_RIGID-027" for key, value in rule.items()
     }.items()
     sleeve = {
-        "component_type": "sleeve", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 1.0,
-        "coverage_percent": 80, "density_g_cm3": 1.38,
-    }  # fmt: skip
+        "component_type": "sleeve",
+        "material_family": "plastic",
+        "polymer_or_grade": "PET",
+        "weight_g": 1.0,
+        "coverage_percent": 80,
+        "density_g_cm3": 1.38,
+    }
     body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 20.0}
     tub = {
         "packaging_format": "tub",
@@ -140,13 +144,20 @@ def test_a_text_that_means_no_material_leaves_the_grade_to_the_family_and_nothin
 
 def test_a_unit_that_was_not_assessed_makes_nothing_provisional():
     body = {
-        "component_type": "body", "material_family": "plastic", "polymer_or_grade": "PVC", "weight_g": 30.0,
-        "colour": "transparent", "additives": [],
-    }  # fmt: skip
+        "component_type": "body",
+        "material_family": "plastic",
+        "polymer_or_grade": "PVC",
+        "weight_g": 30.0,
+        "colour": "transparent",
+        "additives": [],
+    }
     unknown = {
-        "component_type": "cap", "material_family": "glass", "polymer_or_grade": "no such stuff", "weight_g": None,
+        "component_type": "cap",
+        "material_family": "glass",
+        "polymer_or_grade": "no such stuff",
+        "weight_g": None,
         "separable": True,
-    }  # fmt: skip
+    }
     for version in versions():
         alone = grade({**BOTTLE, "components": [body]}, load(version))
         found = grade({**BOTTLE, "components": [body, unknown]}, load(version))

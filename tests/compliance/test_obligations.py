@@ -31,8 +31,9 @@ def answers(market, quantity):
 
 def test_the_limit_itself_is_above_where_the_row_says_from_or_below_it():
     assert answers("EE", held(plast="20"))[1:] == [
-        ("audit", "near", None, None), ("self_compliance_collection", "above", None, None),
-    ]  # fmt: skip
+        ("audit", "near", None, None),
+        ("self_compliance_collection", "above", None, None),
+    ]
     assert answers("NO", held(plast="1")) == [("join_scheme", "above", None, None)]
     assert answers("CZ", held(plast="0.3"))[1] == ("simplified_declaration", "above", None, None)
 
@@ -73,8 +74,11 @@ def test_what_the_record_cannot_decide_says_why_and_has_no_quantity(market, reas
 def test_uncounted_skus_make_a_lower_bound_of_what_is_not_above():
     belgian = held(glass="299", reused=[("glass", "101")], uncounted=True)
     assert [reason for _, _, reason, _ in answers("BE", belgian)] == [
-        None, None, "lower_bound", "turnover_needed",
-    ]  # fmt: skip
+        None,
+        None,
+        "lower_bound",
+        "turnover_needed",
+    ]
 
 
 def test_single_use_counts_what_is_not_reusable():

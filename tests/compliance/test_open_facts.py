@@ -64,8 +64,10 @@ def test_each_open_fact_gives_exactly_the_grades_listed_and_no_other_fact_change
     assert len(found) == len(trace["open"])
     assert {fact: set(grades) for fact, grades in found.items() if grades} == expected
     assert {field for (_, field), grades in found.items() if not grades} <= {
-        "polymer_or_grade", "material_subtype", "components"
-    }  # fmt: skip
+        "polymer_or_grade",
+        "material_subtype",
+        "components",
+    }
     assert bool(trace["open"]) == trace["provisional"] == grade(record, load(version)).provisional
 
 

@@ -18,9 +18,12 @@ DATA = Path(__file__).parent / "data"
 UK_EXAMPLES = json.loads((DATA / "uk_examples.json").read_text(encoding="utf-8"))
 EPR_EXAMPLES = json.loads((DATA / "epr_examples.json").read_text(encoding="utf-8"))
 ONLY_IN_THE_UK_FILE = {
-    "packaging_level_missing", "rating_missing", "plastic_shape_missing", "drinks_container_undecided",
+    "packaging_level_missing",
+    "rating_missing",
+    "plastic_shape_missing",
+    "drinks_container_undecided",
     "reusable_with_om",
-}  # fmt: skip
+}
 
 
 def part(kind, family, text, grams, **more):
@@ -30,8 +33,12 @@ def part(kind, family, text, grams, **more):
 def sku(code, *components, volumes=(("DE", 100_000),), packaging_format="cup", **more):
     placed = [{"market": market, "year": 2026, "units_placed": units} for market, units in volumes]
     return {
-        "sku_code": code, "packaging_format": packaging_format, "components": components, "volumes": placed, **more,
-    }  # fmt: skip
+        "sku_code": code,
+        "packaging_format": packaging_format,
+        "components": components,
+        "volumes": placed,
+        **more,
+    }
 
 
 def figures(*skus):
@@ -58,12 +65,18 @@ EVERYWHERE = [("DE", 100_000), ("CZ", 100_000), ("IT", 100_000), ("GB", 100_000)
     [
         (97, 3, {("DE", "paper"): 10, ("CZ", "papir"): 10, ("IT", "carta"): 10, ("GB", "PC"): 10}),
         (
-            80, 20,
-            {("DE", "other_composites"): 10, ("CZ", "papir"): 8, ("CZ", "plast"): 2, ("IT", "carta"): 10,
-             ("GB", "FC"): 10},
+            80,
+            20,
+            {
+                ("DE", "other_composites"): 10,
+                ("CZ", "papir"): 8,
+                ("CZ", "plast"): 2,
+                ("IT", "carta"): 10,
+                ("GB", "FC"): 10,
+            },
         ),
     ],
-)  # fmt: skip
+)
 def test_coated_paper_is_counted_by_the_rule_of_each_jurisdiction(paper, plastic, expected):
     graph = [part("body", "paper", "PAP21", paper), part("coating", "plastic", "PE", plastic)]
     assert figures(sku("A", *graph, volumes=EVERYWHERE)) == expected
@@ -102,9 +115,7 @@ def test_a_separable_layer_and_a_label_are_units_of_their_own():
 
 @pytest.mark.parametrize("example", EPR_EXAMPLES, ids=lambda each: each["why"])
 def test_the_tonnes_of_the_published_cases_are_reached(example):
-    expected = {
-        (example["market"], code): Decimal(str(row["tonnes"])) for code, row in example["tonnes"].items()
-    }  # fmt: skip
+    expected = {(example["market"], code): Decimal(str(row["tonnes"])) for code, row in example["tonnes"].items()}
     assert figures(*example["skus"]) == expected
 
 
@@ -117,9 +128,12 @@ def test_the_composite_rule_judges_each_unit_by_itself_and_by_its_own_shape():
     graph = [part("body", "paper", "PAP21", 97), part("coating", "plastic", "PE", 3), label, seal]
     plain = part("sleeve", "plastic", "PET", 4)
     assert figures(sku("A", *graph, plain, volumes=[("DE", 1_000_000), ("IT", 1_000_000)])) == {
-        ("DE", "paper"): 100, ("DE", "other_composites"): 3, ("DE", "plastics"): 4,
-        ("IT", "carta"): 102, ("IT", "plastica"): 5,
-    }  # fmt: skip
+        ("DE", "paper"): 100,
+        ("DE", "other_composites"): 3,
+        ("DE", "plastics"): 4,
+        ("IT", "carta"): 102,
+        ("IT", "plastica"): 5,
+    }
     # Predominantly plastic: the shape is the seal's (film), not the jar's; of unknown composition it is listed.
     kingdom = next(entry for entry in catalogue.pinned() if entry.code == "GB")
     predominant = replace(kingdom, composite_rule="predominant")
@@ -211,11 +225,15 @@ def test_units_and_skus_count_once_per_category_and_the_least_sure_basis_stands(
         ]
     )
     assert {key: row(found, "hout")[key] for key in ("units", "skus", "basis")} == {
-        "units": 7, "skus": 1, "basis": "own",
-    }  # fmt: skip
+        "units": 7,
+        "skus": 1,
+        "basis": "own",
+    }
     assert {key: row(found, "other")[key] for key in ("units", "skus", "basis")} == {
-        "units": 5, "skus": 1, "basis": "fallback",
-    }  # fmt: skip
+        "units": 5,
+        "skus": 1,
+        "basis": "fallback",
+    }
 
 
 def test_a_member_state_without_rows_takes_the_unions_and_a_state_its_family_name():
@@ -230,8 +248,11 @@ def test_markets_are_normalised_and_a_subdivision_is_not_added_to_its_country():
     graph = [part("body", "glass", "glass", 1)]
     markets = [("uk", 1_000_000), ("BE-VLG", 1_000_000), ("be_wal", 2_000_000), ("CA-ON", 1_000_000), ("CA", 5_000_000)]
     assert figures(sku("A", *graph, volumes=markets)) == {
-        ("GB", "GL"): 1, ("BE", "glass"): 3, ("CA-ON", "glass"): 1, ("CA", "glass"): 5,
-    }  # fmt: skip
+        ("GB", "GL"): 1,
+        ("BE", "glass"): 3,
+        ("CA-ON", "glass"): 1,
+        ("CA", "glass"): 5,
+    }
 
 
 def test_a_market_that_the_catalogue_does_not_know_is_refused_by_name():

@@ -26,8 +26,15 @@ def _as_oracle(figures):
             Fraction(row[name]) / 1_000_000 for name in ("grams", "in_scope_grams", "undecided_grams")
         )
         of_period[0][row["category_code"]] = [
-            every, int(row["units"]), row["skus"], row["basis"], sure, open_, row["scope_key"], row["confidence"],
-        ]  # fmt: skip
+            every,
+            int(row["units"]),
+            row["skus"],
+            row["basis"],
+            sure,
+            open_,
+            row["scope_key"],
+            row["confidence"],
+        ]
     for row in figures.uncounted.iter_rows(named=True):
         of_period = found.setdefault((row["market"], row["year"], row["half"]), ({}, set(), set()))
         conflict = row["reason"] == "half_year_conflict"
@@ -58,11 +65,16 @@ def test_every_verdict_is_the_slow_transcriptions(skus):
     figures = rolled_up(skus)
     for market, year in {(market, year) for market, year, _ in _periods(skus)}:
         found = [
-            (Fraction(each.tonnes) if each.tonnes is not None else None,
-             Fraction(each.tonnes_upper) if each.tonnes_upper is not None else None,
-             each.verdict, each.reason, set(each.fields), each.group_verdict)
+            (
+                Fraction(each.tonnes) if each.tonnes is not None else None,
+                Fraction(each.tonnes_upper) if each.tonnes_upper is not None else None,
+                each.verdict,
+                each.reason,
+                set(each.fields),
+                each.group_verdict,
+            )
             for each in obligations(market, quantities(figures, market, year))
-        ]  # fmt: skip
+        ]
         assert found == rollup_oracle.obligations(skus, market, year), market
 
 

@@ -150,8 +150,10 @@ def test_a_scheme_speaks_of_its_market_and_years_only():
 def test_parts_are_rated_with_what_they_stay_on_and_medicines_have_their_own_codes():
     bottle = pack("bottle", PET, part("cap", "plastic", "PVC", 1, separable=True), part("label", "plastic", "PP", 1))
     assert [(each.component_type, each.code) for each in schemes.part_ratings(bottle, RAM["1.1"], RULES)] == [
-        ("body", "G"), ("label", "G"), ("cap", "R"),
-    ]  # fmt: skip
+        ("body", "G"),
+        ("label", "G"),
+        ("cap", "R"),
+    ]
     medical = schemes.part_ratings(bottle | {"use_contexts": ["pharmaceutical"]}, RAM["1.1"], RULES)
     assert [each.code for each in medical] == ["G-M", "G-M", "R-M"]
 

@@ -35,9 +35,12 @@ def judged(row: dict[str, str]) -> str:
 
 
 TABLES = (
-    "statements.csv", "statements_unseen.csv", "statements_outside.csv", "statements_changes.csv",
+    "statements.csv",
+    "statements_unseen.csv",
+    "statements_outside.csv",
+    "statements_changes.csv",
     "statements_bans.csv",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -100,10 +103,20 @@ def test_any_text_has_a_verdict(text: str, lang: str):
 
 @pytest.mark.parametrize(
     ("text", "lang", "value"),
-    [("1,000 SKUs", "en", 1000), ("1.000 SKUs", "de", 1000), ("1 000 SKU", "fr", 1000), ("0,1 %", "fr", 0.1),
-     ("0.1 %", "en", 0.1), ("25 µg/kg", "en", 0.025), ("five years", "en", 60), ("zehn Jahre", "de", 120),
-     ("ten thousand SKUs", "en", 10000), ("half of it", "en", 50), ("ein Zehntel der Menge", "de", 10)],
-)  # fmt: skip
+    [
+        ("1,000 SKUs", "en", 1000),
+        ("1.000 SKUs", "de", 1000),
+        ("1 000 SKU", "fr", 1000),
+        ("0,1 %", "fr", 0.1),
+        ("0.1 %", "en", 0.1),
+        ("25 µg/kg", "en", 0.025),
+        ("five years", "en", 60),
+        ("zehn Jahre", "de", 120),
+        ("ten thousand SKUs", "en", 10000),
+        ("half of it", "en", 50),
+        ("ein Zehntel der Menge", "de", 10),
+    ],
+)
 def test_figures_are_read_as_the_language_writes_them(text: str, lang: str, value: float):
     [figure] = marked(text, lang).figures
     assert figure.value == pytest.approx(value)

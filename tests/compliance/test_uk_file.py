@@ -29,9 +29,12 @@ def filed(skus, *, year=2025, half=1, ram=(), drinks=(), **options):
     """The file of these SKUs, each rolled up as a block of its own."""
     producer = Producer(**{"organisation_id": "123456", **options})
     said = Statements(
-        producer, year, half, pl.DataFrame(list(ram), schema=RATINGS),
+        producer,
+        year,
+        half,
+        pl.DataFrame(list(ram), schema=RATINGS),
         pl.DataFrame(list(drinks), schema=DRINKS, orient="row"),
-    )  # fmt: skip
+    )
     blocks = (lines_of(portfolio([sku]), catalogue.pinned(), load(), said) for sku in skus)
     return packaging_file(summed(blocks), producer, submission(producer, year, half))
 
@@ -120,8 +123,9 @@ def test_a_marketplace_rates_and_names_shapes_where_it_can_and_is_asked_for_neit
     odd = {"sku_code": "ODD", **level, "components": [part("body", "plastic", "PP", 3)]}
     rated = [{"sku_code": "TUB", "component_type": "body", "rating": "A"}]
     assert lines(filed([tub, odd], half=2, activity="OM", ram=rated)) == [
-        "123456,,L,2025-H2,OM,HH,P6,PL,,,,3,,,", "123456,,L,2025-H2,OM,HH,P6,PL,Rigid,,,20,,,A",
-    ]  # fmt: skip
+        "123456,,L,2025-H2,OM,HH,P6,PL,,,,3,,,",
+        "123456,,L,2025-H2,OM,HH,P6,PL,Rigid,,,20,,,A",
+    ]
     with pytest.raises(FileRefused, match="plastic_shape_missing"):
         filed([odd], half=2, ram=rated)
 
@@ -140,11 +144,14 @@ def statements(draw):
     kinds = st.sampled_from(["body", "coating", "label", "cap", "seal"])
     ram = draw(st.dictionaries(st.tuples(codes, kinds), st.sampled_from(uk_oracle.RATINGS)))
     return {
-        "year": year, "half": half, "organisation_size": size,
+        "year": year,
+        "half": half,
+        "organisation_size": size,
         "activity": draw(st.sampled_from([*uk_oracle.ACTIVITIES, "OM", "OM"])),
-        "household_type": draw(st.sampled_from(["HH", "NH"])), "drinks": list(drinks.items()),
+        "household_type": draw(st.sampled_from(["HH", "NH"])),
+        "drinks": list(drinks.items()),
         "ram": [{"sku_code": sku, "component_type": kind, "rating": each} for (sku, kind), each in ram.items()],
-    }  # fmt: skip
+    }
 
 
 def not_for_a_marketplace(said):
@@ -158,12 +165,16 @@ def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a
     """Rows are judged by the transcription of the published rules. What is left out of a file is listed."""
     placed_here = st.integers(0, 10**6)
     told = [
-        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)),
-         "use_contexts": data.draw(st.sampled_from([None, [], ["beverage"], ["food"]])),
-         "volumes": [{"market": "GB", "year": said["year"], "half": said["half"],
-                      "units_placed": data.draw(placed_here)}]}
+        {
+            **sku,
+            "packaging_level": data.draw(st.sampled_from(LEVELS)),
+            "use_contexts": data.draw(st.sampled_from([None, [], ["beverage"], ["food"]])),
+            "volumes": [
+                {"market": "GB", "year": said["year"], "half": said["half"], "units_placed": data.draw(placed_here)}
+            ],
+        }
         for sku in skus
-    ]  # fmt: skip
+    ]
     refused = None
     try:
         file = filed(told, **said)
@@ -184,10 +195,14 @@ def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a
 def test_the_file_and_its_difference_are_what_the_figures_count(skus, data):
     """Of a small organisation nothing is left out but what has no level, so that the sums can be compared."""
     levelled = [
-        {**sku, "packaging_level": data.draw(st.sampled_from(LEVELS)), "use_contexts": None,
-         "volumes": [{"market": "GB", "year": 2025, "half": 0, "units_placed": data.draw(st.integers(0, 10**6))}]}
+        {
+            **sku,
+            "packaging_level": data.draw(st.sampled_from(LEVELS)),
+            "use_contexts": None,
+            "volumes": [{"market": "GB", "year": 2025, "half": 0, "units_placed": data.draw(st.integers(0, 10**6))}],
+        }
         for sku in skus
-    ]  # fmt: skip
+    ]
     counted = rolled_up([sku for sku in levelled if sku["packaging_level"]]).tonnes
     exact = sum(counted["grams"], Decimal(0)) / 1000
     try:

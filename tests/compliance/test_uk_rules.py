@@ -67,10 +67,14 @@ def valid_rows():
         (activity, kind, klass)
         for activity in uk_oracle.ACTIVITIES
         for kind, classes in {
-            "HH": ["P1", "P3"], "NH": ["P1", "P2", "P3", "P4"], "RU": ["P1", "P5"], "HDC": [""], "NDC": [""],
+            "HH": ["P1", "P3"],
+            "NH": ["P1", "P2", "P3", "P4"],
+            "RU": ["P1", "P5"],
+            "HDC": [""],
+            "NDC": [""],
         }.items()
         for klass in classes
-    ]  # fmt: skip
+    ]
     large += [("OM", "HH", "P6"), ("OM", "NH", "P6"), ("OM", "HDC", "")]
     small = [
         (activity, kind, klass)
@@ -143,10 +147,15 @@ def test_a_file_has_rows_and_none_of_them_twice():
 @pytest.mark.parametrize(
     ("year", "half", "size", "expected"),
     [
-        (2025, 0, "L", ["909"]), (2024, 1, "L", ["44"]), (2028, 2, "L", ["44"]), (2028, 0, "L", ["44", "909"]),
-        (2025, 1, "S", ["910"]), (2023, 0, "S", ["44"]), (2028, 1, "S", ["44", "910"]),
+        (2025, 0, "L", ["909"]),
+        (2024, 1, "L", ["44"]),
+        (2028, 2, "L", ["44"]),
+        (2028, 0, "L", ["44", "909"]),
+        (2025, 1, "S", ["910"]),
+        (2023, 0, "S", ["44"]),
+        (2028, 1, "S", ["44", "910"]),
     ],
-)  # fmt: skip
+)
 def test_a_period_that_cannot_be_reported_is_refused_with_its_codes(year, half, size, expected):
     with pytest.raises(FileRefused) as found:
         submission(Producer("123456", size), year, half)
@@ -170,11 +179,12 @@ def test_every_code_within_reach_is_a_rule_that_some_row_meets():
     ]
     good = some[0]
     near_misses = [
-        {**good, "packaging_type": "SP"}, {**good, "packaging_type": "RU", "packaging_class": "P2"},
+        {**good, "packaging_type": "SP"},
+        {**good, "packaging_type": "RU", "packaging_class": "P2"},
         {**good, "packaging_material": "OT", "packaging_material_subtype": "PET"},
         {**good, "packaging_type": "NH", "ram_rag_rating": "G"},
         {**good, "packaging_activity": "OM", "packaging_type": "RU"},
-    ]  # fmt: skip
+    ]
     met = {code for row in (*changed, *near_misses) for code in faults(row)}
     assert set(rules()) - met == {"40", "82"}
 

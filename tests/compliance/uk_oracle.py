@@ -10,9 +10,24 @@ CLASSES = ["P1", "P2", "P3", "P4", "P5", "P6", "O1", "O2", "B1"]
 MATERIALS = ["AL", "FC", "GL", "PC", "PL", "ST", "WD", "OT"]
 RATINGS = ["R", "A", "G", "R-M", "A-M", "G-M"]
 PERIODS = [
-    "2023-P1", "2023-P2", "2023-P3", "2024-P1", "2024-P2", "2024-P3", "2024-P4", "2024-P0", "2025-H1", "2025-H2",
-    "2025-P0", "2026-H1", "2026-H2", "2026-P0", "2027-H1", "2027-H2", "2027-P0",
-]  # fmt: skip
+    "2023-P1",
+    "2023-P2",
+    "2023-P3",
+    "2024-P1",
+    "2024-P2",
+    "2024-P3",
+    "2024-P4",
+    "2024-P0",
+    "2025-H1",
+    "2025-H2",
+    "2025-P0",
+    "2026-H1",
+    "2026-H2",
+    "2026-P0",
+    "2027-H1",
+    "2027-H2",
+    "2027-P0",
+]
 
 
 def codes(row):
@@ -82,10 +97,12 @@ def _positive(text):
 
 
 def _zero_return(row):
-    return (
-        (row["organisation_size"], row["packaging_type"], row["packaging_class"], row["packaging_material"])
-        == ("L", "OW", "O2", "OT")
-    )  # fmt: skip
+    return (row["organisation_size"], row["packaging_type"], row["packaging_class"], row["packaging_material"]) == (
+        "L",
+        "OW",
+        "O2",
+        "OT",
+    )
 
 
 def _may_be_nothing(row):

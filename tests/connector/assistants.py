@@ -37,7 +37,7 @@ def token_of(who: Principal) -> AccessToken:
     """The token as the gate makes it."""
     return AccessToken(
         token="t", client_id=str(who.connection_id), scopes=["read"], subject=str(who.user_id), claims=who.claims()
-    )  # fmt: skip
+    )
 
 
 @dataclass
@@ -85,9 +85,14 @@ class Assistant:
         origin = Origin("operator", "test", "test", str(uuid4()))
         with self.service.writes.company(self.company) as conn:
             [row] = write_records(
-                conn, self.company, {0: record}, origin=origin, now=self.service.clock.now(),
-                rulesets=self.service.rulesets, dry_run=False,
-            ).values()  # fmt: skip
+                conn,
+                self.company,
+                {0: record},
+                origin=origin,
+                now=self.service.clock.now(),
+                rulesets=self.service.rulesets,
+                dry_run=False,
+            ).values()
         assert row.outcome == "created", row.errors
         return row
 

@@ -94,9 +94,15 @@ def token_of(pool: Pool, person: Person, settings: Settings) -> str:
             conn, company, person.id, new_id=uuid4(), client_id=client, scopes=list(SCOPES), at=now
         )
         code = connections.hold_code(
-            conn, company, connection, redirect_uri=REDIRECT, code_challenge=challenge, resource=resource,
-            scopes=list(SCOPES), at=now,
-        )  # fmt: skip
+            conn,
+            company,
+            connection,
+            redirect_uri=REDIRECT,
+            code_challenge=challenge,
+            resource=resource,
+            scopes=list(SCOPES),
+            at=now,
+        )
     with pool.system() as conn:
         tokens = connections.redeem(
             conn, code, client_id=client, redirect_uri=REDIRECT, challenge=challenge, resource=resource, at=now

@@ -27,10 +27,13 @@ def talkative(database, pool, company, tmp_path) -> Iterator[Served]:
 async def test_neither_what_was_asked_nor_what_was_answered_is_logged(talkative: Served, caplog, mode: str):
     told = str(uuid4())
     calls = [
-        ("get_packaging_item", {"sku_code": told}), ("get_packaging_item", {"id": told, told: 1}),
-        ("check_regulation_statement", {"statement": told}), ("check_bulk_import", {"csv": f"sku_code;name\n{told};x"}),
-        ("generate_doc_draft", {"sku_code": told}), ("generate_doc_draft", {"sku_code": "S", "confirmation": told}),
-    ]  # fmt: skip
+        ("get_packaging_item", {"sku_code": told}),
+        ("get_packaging_item", {"id": told, told: 1}),
+        ("check_regulation_statement", {"statement": told}),
+        ("check_bulk_import", {"csv": f"sku_code;name\n{told};x"}),
+        ("generate_doc_draft", {"sku_code": told}),
+        ("generate_doc_draft", {"sku_code": "S", "confirmation": told}),
+    ]
     async with connected(talkative, mode, decline) as client:
         for name, arguments in calls:
             await client.call_tool(name, arguments)

@@ -32,8 +32,15 @@ async def test_a_real_client_reads_asks_and_files_in_both_eras(running: Served, 
     code, now = f"S-{uuid4()}", Clock().now()
     with pool.company(running.company) as conn:
         record = parse_sku({"sku_code": code, "name": "Bottle", "material": "glass"})
-        write_records(conn, running.company, {0: record}, origin=Origin("operator", "t", "t", "t"), now=now,
-                      rulesets=Rulesets(), dry_run=False)  # fmt: skip
+        write_records(
+            conn,
+            running.company,
+            {0: record},
+            origin=Origin("operator", "t", "t", "t"),
+            now=now,
+            rulesets=Rulesets(),
+            dry_run=False,
+        )
     asked = []
 
     async def agree(_: object, params: types.ElicitRequestParams) -> types.ElicitResult:

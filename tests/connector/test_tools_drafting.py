@@ -22,11 +22,18 @@ pytestmark = pytest.mark.anyio
 PDF = b"%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n"
 DOCUMENT = {"type": "test_report_pfas", "filename": "report.pdf", "content_base64": base64.b64encode(PDF).decode()}
 BOTTLE = {
-    "packaging_format": "bottle", "packaging_level": "sales", "components": [
-        {"component_type": "body", "material_family": "glass", "polymer_or_grade": "GL71", "weight_g": 300,
-         "colour": "transparent"},
+    "packaging_format": "bottle",
+    "packaging_level": "sales",
+    "components": [
+        {
+            "component_type": "body",
+            "material_family": "glass",
+            "polymer_or_grade": "GL71",
+            "weight_g": 300,
+            "colour": "transparent",
+        },
     ],
-}  # fmt: skip
+}
 DRAFTING = {
     "generate_doc_draft": {"lang": "fr"},
     "propose_sku_update": {"changes": {"name": "Flacon", "weight_grams": 301}},
@@ -139,10 +146,15 @@ async def test_a_proposal_shows_fields_and_grade_before_and_after(assistant: Ass
 
 @pytest.mark.parametrize(
     ("changes", "code"),
-    [({}, "invalid_body"), ({"gtin": "123"}, "gtin"), ({"unknown": 1}, "unknown"),
-     ({"sku_code": "other"}, "sku_code_mismatch"), ({"brand_id": str(uuid4())}, "invalid_body"),
-     ({"food_contact": True, "markets": ["FR"], "substances": {"pfas": {"status": "above_limit"}}}, "5(5)")],
-)  # fmt: skip
+    [
+        ({}, "invalid_body"),
+        ({"gtin": "123"}, "gtin"),
+        ({"unknown": 1}, "unknown"),
+        ({"sku_code": "other"}, "sku_code_mismatch"),
+        ({"brand_id": str(uuid4())}, "invalid_body"),
+        ({"food_contact": True, "markets": ["FR"], "substances": {"pfas": {"status": "above_limit"}}}, "5(5)"),
+    ],
+)
 async def test_a_proposal_that_could_not_be_written_is_refused_before_anybody_is_asked(
     assistant: Assistant, changes: dict[str, Any], code: str
 ):

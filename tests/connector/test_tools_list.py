@@ -13,10 +13,18 @@ from tests.connector.assistants import Assistant
 pytestmark = pytest.mark.anyio
 
 READING = {
-    "list_packaging_items", "get_packaging_item", "compliance_overview", "check_market_readiness",
-    "check_missing_data", "check_regulation_statement", "check_pricing_statement", "get_product_facts",
-    "list_declarations", "list_shared_components", "check_bulk_import",
-}  # fmt: skip
+    "list_packaging_items",
+    "get_packaging_item",
+    "compliance_overview",
+    "check_market_readiness",
+    "check_missing_data",
+    "check_regulation_statement",
+    "check_pricing_statement",
+    "get_product_facts",
+    "list_declarations",
+    "list_shared_components",
+    "check_bulk_import",
+}
 DRAFTING = {"generate_doc_draft", "propose_sku_update", "submit_supplier_document"}
 FREE = {("check_bulk_import", "rows")}
 """Objects under a caller's own names: columns of an import, which the import itself judges."""
@@ -62,10 +70,13 @@ async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [({"limit": "x"}, "limit: "), ({"limit": 1.5}, "limit: Send a whole number."),
-     ({"colour": "red"}, "colour: This field is not part of the contract; leave it out."),
-     ({"offset": None, "colour": 1}, "offset: This field cannot be cleared")],
-)  # fmt: skip
+    [
+        ({"limit": "x"}, "limit: "),
+        ({"limit": 1.5}, "limit: Send a whole number."),
+        ({"colour": "red"}, "colour: This field is not part of the contract; leave it out."),
+        ({"offset": None, "colour": 1}, "offset: This field cannot be cleared"),
+    ],
+)
 async def test_arguments_are_refused_in_our_words(assistant: Assistant, arguments: dict[str, Any], said: str):
     answer = await assistant.call("list_packaging_items", **arguments)
     assert answer.refused
@@ -75,10 +86,13 @@ async def test_arguments_are_refused_in_our_words(assistant: Assistant, argument
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    [("get_packaging_item", {"sku_code": "a\x00b"}), ("check_regulation_statement", {"statement": "a\x00"}),
-     ("propose_sku_update", {"sku_code": "A", "changes": {"name": "a\x00"}}),
-     ("check_bulk_import", {"rows": [{"sku_code\x00": "A"}]})],
-)  # fmt: skip
+    [
+        ("get_packaging_item", {"sku_code": "a\x00b"}),
+        ("check_regulation_statement", {"statement": "a\x00"}),
+        ("propose_sku_update", {"sku_code": "A", "changes": {"name": "a\x00"}}),
+        ("check_bulk_import", {"rows": [{"sku_code\x00": "A"}]}),
+    ],
+)
 async def test_a_text_that_no_record_can_hold_is_told_so(assistant: Assistant, tool: str, arguments: dict[str, Any]):
     answer = await assistant.call(tool, **arguments)
     assert (answer.refused, "U+0000" in answer.text) == (True, True)
@@ -88,8 +102,11 @@ async def test_a_text_that_no_record_can_hold_is_told_so(assistant: Assistant, t
 async def test_what_is_not_there_is_an_error_of_the_protocol(assistant: Assistant, mode: str):
     assistant.mode = mode
     async with assistant.connected() as client:
-        for ask in (lambda: client.call_tool("delete_everything", {}), lambda: client.get_prompt("none"),
-                    lambda: client.list_tools(cursor="another")):  # fmt: skip
+        for ask in (
+            lambda: client.call_tool("delete_everything", {}),
+            lambda: client.get_prompt("none"),
+            lambda: client.list_tools(cursor="another"),
+        ):
             with pytest.raises(MCPError) as told:
                 await ask()
             assert told.value.error.code == INVALID_PARAMS

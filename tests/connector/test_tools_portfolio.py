@@ -19,9 +19,7 @@ COMPONENTS = [{"component_type": "body", "material_family": "plastic", "polymer_
 
 def published(assistant: Assistant) -> None:
     service = assistant.service
-    publish(
-        service.writes, assistant.company, service.settings.data_dir, service.clock.now(), service.rulesets
-    )  # fmt: skip
+    publish(service.writes, assistant.company, service.settings.data_dir, service.clock.now(), service.rulesets)
 
 
 async def test_the_portfolio_is_told_from_the_snapshot_and_says_when_newer_writes_exist(assistant: Assistant):
@@ -84,9 +82,15 @@ async def test_rows_are_checked_as_an_import_would_and_nothing_is_created(assist
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"csv": "a,b\n1,2\n", "rows": []}, {"csv": "nothing"}, {"rows": [{"sku_code": {"a": 1}, "name": "x"}]},
-     {"import_id": str(uuid4())}, {"import_id": "x"}],
-)  # fmt: skip
+    [
+        {},
+        {"csv": "a,b\n1,2\n", "rows": []},
+        {"csv": "nothing"},
+        {"rows": [{"sku_code": {"a": 1}, "name": "x"}]},
+        {"import_id": str(uuid4())},
+        {"import_id": "x"},
+    ],
+)
 async def test_a_bulk_check_that_cannot_be_answered_says_what_would_be_right(assistant: Assistant, arguments: dict):
     answer = await assistant.call("check_bulk_import", **arguments)
     assert answer.refused
@@ -96,7 +100,7 @@ async def test_a_bulk_check_that_cannot_be_answered_says_what_would_be_right(ass
 async def test_statements_are_judged_with_their_sources(assistant: Assistant):
     right = await assistant.call(
         "check_regulation_statement", statement="Klasse A erfordert mindestens 95 %.", lang="de"
-    )  # fmt: skip
+    )
     assert right.told["verdict"] == "supported"
     assert "Annex II" in right.told["entries"][0]["source"]
     wrong = await assistant.call("check_pricing_statement", statement="The Starter plan holds up to 1,000 SKUs.")
@@ -109,16 +113,25 @@ async def test_statements_are_judged_with_their_sources(assistant: Assistant):
 
 async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(assistant: Assistant):
     can = assistant.made(
-        packaging_level="sales", packaging_format="can", use_contexts=["beverage"], markets=["DE"],
+        packaging_level="sales",
+        packaging_format="can",
+        use_contexts=["beverage"],
+        markets=["DE"],
         components=[{**COMPONENTS[0], "material_family": "metal", "polymer_or_grade": "aluminium", "weight_g": 14}],
-    )  # fmt: skip
+    )
     rows = [{"market": "DE", "year": 2025, "units_placed": 2_500_000}]
     service, origin = assistant.service, Origin("operator", "test", "test", str(uuid4()))
     with service.writes.company(assistant.company) as conn:
         write_volumes(
-            conn, assistant.company, can.sku_code, parse_volumes(rows), origin=origin, now=service.clock.now(),
-            rulesets=service.rulesets, dry_run=False,
-        )  # fmt: skip
+            conn,
+            assistant.company,
+            can.sku_code,
+            parse_volumes(rows),
+            origin=origin,
+            now=service.clock.now(),
+            rulesets=service.rulesets,
+            dry_run=False,
+        )
     published(assistant)
     told = (await assistant.call("check_market_readiness", market="DE")).told["answer"]
     assert told["figures"] is None

@@ -63,9 +63,24 @@ class Place:
         """The API on a free port, with a worker for imports where asked, until the block ends."""
         port = free_port()
         environment = {**self.environment, "PCDS_PORT": str(port), "PCDS_DAGSTER_PORT": str(free_port())}
-        api = ("uvicorn", "api.app:served", "--factory", "--host", "127.0.0.1", "--port", str(port),
-               "--workers", str(processes), "--no-access-log", "--no-proxy-headers", "--no-server-header",
-               "--log-level", "warning", "--timeout-graceful-shutdown", "5")  # fmt: skip
+        api = (
+            "uvicorn",
+            "api.app:served",
+            "--factory",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--workers",
+            str(processes),
+            "--no-access-log",
+            "--no-proxy-headers",
+            "--no-server-header",
+            "--log-level",
+            "warning",
+            "--timeout-graceful-shutdown",
+            "5",
+        )
         log = self.folder / f"{port}.log"
         python = (sys.executable, "-m")
         programs = [Program((*python, *api), environment, log)]
@@ -233,9 +248,11 @@ class Caller:
         """An answer of the token endpoint to this caller's credentials in a form; what is given replaces or adds."""
         fields = {"grant_type": "client_credentials", "client_id": self.client_id, "client_secret": self.key, **form}
         return self.server.send(
-            "POST", f"{V1}/oauth/token", data={name: value for name, value in fields.items() if value is not None},
+            "POST",
+            f"{V1}/oauth/token",
+            data={name: value for name, value in fields.items() if value is not None},
             headers={"X-Forwarded-For": self.address},
-        )  # fmt: skip
+        )
 
     def bearing(self, **form: Any) -> "Caller":
         """The same company with a bearer token instead of the key."""

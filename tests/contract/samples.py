@@ -29,8 +29,18 @@ VOCABULARIES: dict[str, list[str]] = {
     "sorting_label_scheme": ["triman_fr", "info_tri_fr", "harmonised_eu", "none"],
     "substances_source": ["supplier_attestation", "test_report", "own_assessment", "imported"],
 }  # fmt: skip
-CONTEXTS = ["food", "beverage", "cosmetics", "pharmaceutical", "household", "industrial", "ecommerce",
-            "dangerous_goods", "takeaway", "other"]  # fmt: skip
+CONTEXTS = [
+    "food",
+    "beverage",
+    "cosmetics",
+    "pharmaceutical",
+    "household",
+    "industrial",
+    "ecommerce",
+    "dangerous_goods",
+    "takeaway",
+    "other",
+]
 SUBSTANCES = ["pfas", "svhc", "bpa", "heavy_metals"]
 
 PDF = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n"
@@ -62,6 +72,10 @@ def packed(part: str, kind: str) -> bytes:
 
 DOCX, XLSX = packed("word/document.xml", _WORD), packed("xl/workbook.xml", _SHEET)
 FILES = [
-    ("a.pdf", PDF, "application/pdf"), ("a.png", PNG, "image/png"), ("a.jpg", JPEG, "image/jpeg"),
-    ("a.webp", WEBP, "image/webp"), ("a.docx", DOCX, _WORD), ("a.xlsx", XLSX, _SHEET),
-]  # fmt: skip
+    ("a.pdf", PDF, "application/pdf"),
+    ("a.png", PNG, "image/png"),
+    ("a.jpg", JPEG, "image/jpeg"),
+    ("a.webp", WEBP, "image/webp"),
+    ("a.docx", DOCX, _WORD),
+    ("a.xlsx", XLSX, _SHEET),
+]

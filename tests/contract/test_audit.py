@@ -27,8 +27,14 @@ def busy_at(server):
     sku = caller.made(sku_code="A", name="One", components=[{"component_type": "body", "material_family": "glass"}])
     caller.made(sku_code="A", name="Two")
     good(caller.put(f"/skus/{sku['id']}/volumes", [{"market": "FR", "year": 2026, "units_placed": 5}]))
-    good(caller.request("POST", f"/skus/{sku['id']}/files", data={"type": "packaging_photo"},
-                        files={"file": ("a.pdf", PDF, "application/pdf")}))  # fmt: skip
+    good(
+        caller.request(
+            "POST",
+            f"/skus/{sku['id']}/files",
+            data={"type": "packaging_photo"},
+            files={"file": ("a.pdf", PDF, "application/pdf")},
+        )
+    )
     caller.imported(b"sku_code;name\nA;Three\nB;New\n", "list.csv")
     caller.added("doc", sku="A", reference="R", status="valid")
     return caller
@@ -42,9 +48,15 @@ def test_an_entry_says_who_did_what_to_which_record(busy):
     assert page["pagination"]["total"] == len(found) == len({entry["id"] for entry in found})
     assert [entry["at"] for entry in found] == sorted((entry["at"] for entry in found), reverse=True)
     assert {
-        "api_key.issued", "sku.created", "sku.updated", "sku_volumes.updated", "technical_file.uploaded",
-        "import.submitted", "import.completed", "doc.created",
-    } <= {entry["action"] for entry in found}  # fmt: skip
+        "api_key.issued",
+        "sku.created",
+        "sku.updated",
+        "sku_volumes.updated",
+        "technical_file.uploaded",
+        "import.submitted",
+        "import.completed",
+        "doc.created",
+    } <= {entry["action"] for entry in found}
     for entry in found:
         assert entry["action"].split(".")[0] == entry["resource_type"]
         assert {"type", "id", "name"} <= set(entry["actor"])
@@ -81,13 +93,20 @@ def test_before_and_after_are_the_fields_that_changed(busy):
 @pytest.mark.promise("AUD-07", "AUD-08", "CNV-06")
 def test_an_import_enters_each_sku_under_the_correlation_id_of_its_request(caller):
     caller.made(sku_code="B", name="Same")
-    sent = caller.request("POST", "/imports?filename=list.csv", headers={"X-Correlation-Id": "order-66"},
-                          content=b"sku_code;name\nA;New\nB;Same\nC;New\n")  # fmt: skip
+    sent = caller.request(
+        "POST",
+        "/imports?filename=list.csv",
+        headers={"X-Correlation-Id": "order-66"},
+        content=b"sku_code;name\nA;New\nB;Same\nC;New\n",
+    )
     report = caller.finished(good(sent)["poll_url"])
     of_it = [entry for entry in entries(caller) if entry["correlation_id"] == "order-66"]
     assert sorted(entry["action"] for entry in of_it) == [
-        "import.completed", "import.submitted", "sku.created", "sku.created"
-    ]  # fmt: skip
+        "import.completed",
+        "import.submitted",
+        "sku.created",
+        "sku.created",
+    ]
     actors = {entry["action"]: entry["actor"] for entry in of_it}
     assert actors["sku.created"] == {"type": "import", "id": report["id"], "name": "list.csv"}
     assert actors["import.submitted"]["type"] == "api_key"
@@ -103,9 +122,11 @@ def test_filters_keep_what_they_name(busy):
         ({"actor": busy.client_id}, lambda e: e["actor"]["id"] == busy.client_id),
         ({"actor": "list.csv"}, lambda e: e["actor"]["name"] == "list.csv"),
         ({"actor": "nobody"}, lambda _: False),
-        ({"action": "sku.updated", "actor": "import"},
-         lambda e: e["action"] == "sku.updated" and e["actor"]["type"] == "import"),
-    ):  # fmt: skip
+        (
+            {"action": "sku.updated", "actor": "import"},
+            lambda e: e["action"] == "sku.updated" and e["actor"]["type"] == "import",
+        ),
+    ):
         page = good(busy.get("/audit-log", params={**filters, "limit": 200}))
         expected = [entry for entry in everything if keeps(entry)]
         assert page["data"] == expected, filters

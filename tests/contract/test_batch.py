@@ -17,10 +17,14 @@ def rows(number: int, prefix: str = "R") -> list[dict[str, str]]:
 def test_rows_are_decided_one_by_one(caller):
     held = caller.made(sku_code="HELD", name="Held")
     sent = [
-        {"sku_code": "NEW", "name": "New"}, {"sku_code": "HELD", "name": "Changed"},
-        {"sku_code": "HELD-2", "name": "Bad", "gtin": "1"}, {"sku_code": "NEW", "name": "Twice"},
-        {"sku_code": "ODD", "name": "Odd", "sky": "blue"}, "no object", {"name": "No code"},
-    ]  # fmt: skip
+        {"sku_code": "NEW", "name": "New"},
+        {"sku_code": "HELD", "name": "Changed"},
+        {"sku_code": "HELD-2", "name": "Bad", "gtin": "1"},
+        {"sku_code": "NEW", "name": "Twice"},
+        {"sku_code": "ODD", "name": "Odd", "sky": "blue"},
+        "no object",
+        {"name": "No code"},
+    ]
     answer = good(caller.post("/skus/batch", {"skus": sent}))
     assert answer["dry_run"] is False
     assert answer["summary"] == {"total": 7, "created": 1, "updated": 1, "unchanged": 0, "rejected": 5}
@@ -28,8 +32,14 @@ def test_rows_are_decided_one_by_one(caller):
     assert [row["index"] for row in results] == list(range(7))
     assert [fault for row in results for fault in faults("BatchRow", row)] == []
     assert [[issue["code"] for issue in row["errors"]] for row in results] == [
-        [], [], ["invalid_gtin"], ["duplicate_sku_code"], ["unknown_field"], ["invalid_type"], ["required"]
-    ]  # fmt: skip
+        [],
+        [],
+        ["invalid_gtin"],
+        ["duplicate_sku_code"],
+        ["unknown_field"],
+        ["invalid_type"],
+        ["required"],
+    ]
     assert results[1]["id"] == held["id"]
     assert {item["sku_code"]: item["name"] for item in caller.data("/skus")} == {"NEW": "New", "HELD": "Changed"}
 
@@ -67,8 +77,11 @@ def test_the_plan_counts_new_skus_alone_and_refuses_whole_bodies(service):
     ):
         [issue] = refused(answer, 403, "plan_limit_reached")
         assert {name: issue[name] for name in ("code", "limit", "held", "new")} == {
-            "code": "plan_limit_reached", "limit": 100, "held": 100, "new": 2
-        }  # fmt: skip
+            "code": "plan_limit_reached",
+            "limit": 100,
+            "held": 100,
+            "new": 2,
+        }
     for path in ("/skus", "/skus?dry_run=1"):
         [issue] = refused(caller.post(path, {"sku_code": "V", "name": "V"}), 403, "plan_limit_reached")
         assert (issue["limit"], issue["held"], issue["new"]) == (100, 100, 1)
@@ -104,9 +117,10 @@ def test_writers_at_once_never_pass_the_plan_together(service):
 def test_two_mebibytes_are_taken_and_one_byte_more_is_not(shop):
     limit = 2 * 2**20
     for method, path, body in (
-        ("POST", "/skus", b'{"sku_code": "B", "name": "B"}'), ("POST", "/skus/batch", b'{"skus": []}'),
+        ("POST", "/skus", b'{"sku_code": "B", "name": "B"}'),
+        ("POST", "/skus/batch", b'{"skus": []}'),
         ("PUT", f"/skus/{shop.made(sku_code=f'B-{uuid4()}')['id']}/volumes", b"[]"),
-    ):  # fmt: skip
+    ):
         answer = shop.request(method, path, content=body.ljust(limit))
         assert answer.status_code in (200, 201, 400), answer.text
         refused(shop.request(method, path, content=body.ljust(limit + 1)), 413, "payload_too_large")

@@ -80,6 +80,10 @@ def test_a_days_work(caller):
             assert list(pages(client, path)) is not None
         actions = [entry["action"] for entry in pages(client, "/audit-log")]
         assert {action: actions.count(action) for action in set(actions)} == {
-            "api_key.issued": 1, "company.created": 1, "sku.created": 1000, "sku.updated": 9,
-            "sku_volumes.updated": 5, "technical_file.uploaded": 1,
-        }  # fmt: skip
+            "api_key.issued": 1,
+            "company.created": 1,
+            "sku.created": 1000,
+            "sku.updated": 9,
+            "sku_volumes.updated": 5,
+            "technical_file.uploaded": 1,
+        }

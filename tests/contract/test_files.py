@@ -69,8 +69,12 @@ def test_a_missing_part_an_unknown_type_and_a_broken_body_are_refused(shop, sku,
     assert found(send(type=None)) == {("type", "required")}
     assert found(send(type="love_letter")) == {("type", "unknown_file_type")}
     assert {code for _, code in found(send(issued_on="soon"))} <= {"invalid_format", "invalid_date"}
-    broken = shop.request("POST", f"/skus/{sku['id']}/files", content=b"--x\r\nbroken",
-                          headers={"Content-Type": "multipart/form-data; boundary=x"})  # fmt: skip
+    broken = shop.request(
+        "POST",
+        f"/skus/{sku['id']}/files",
+        content=b"--x\r\nbroken",
+        headers={"Content-Type": "multipart/form-data; boundary=x"},
+    )
     assert "invalid_format" in {code for _, code in found(broken)}
     assert shop.data(f"/skus/{sku['id']}/files") == []
 

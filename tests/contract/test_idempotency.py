@@ -24,13 +24,16 @@ def writes(caller, key: str):
         "PUT volumes": lambda: caller.put(
             f"/skus/{sku['id']}/volumes", [{"market": "FR", "year": 2026, "units_placed": 1}], headers=headers
         ),
-        "POST batch": lambda: caller.post("/skus/batch", {"skus": [own, {"sku_code": "B", "name": "B", "x": 1}]},
-                                          headers=headers),
-        "POST files": lambda: caller.request("POST", f"/skus/{sku['id']}/files", headers=headers, files=file,
-                                             data={"type": "packaging_photo"}),
-        "POST imports": lambda: caller.request("POST", "/imports?filename=a.csv", headers=headers,
-                                               content=b"sku_code;name\nIMP;I\n"),
-    }  # fmt: skip
+        "POST batch": lambda: caller.post(
+            "/skus/batch", {"skus": [own, {"sku_code": "B", "name": "B", "x": 1}]}, headers=headers
+        ),
+        "POST files": lambda: caller.request(
+            "POST", f"/skus/{sku['id']}/files", headers=headers, files=file, data={"type": "packaging_photo"}
+        ),
+        "POST imports": lambda: caller.request(
+            "POST", "/imports?filename=a.csv", headers=headers, content=b"sku_code;name\nIMP;I\n"
+        ),
+    }
 
 
 @pytest.mark.promise("IDM-01", "IDM-03")
@@ -66,8 +69,11 @@ def test_another_payload_is_refused(caller):
     same = caller.request("POST", "/skus", headers=headers, content=b'{ "name":"A",\n"sku_code" : "A" }')
     assert same.headers["Idempotent-Replayed"] == "true", "the payload is what the JSON says, not how it is spaced"
     sku, files = caller.data("/skus")[0], {"file": ("a.pdf", PDF, "application/pdf")}
-    for data, form in ((PDF, {"type": "packaging_photo"}), (PDF, {"type": "test_report"}),
-                       (PDF + b"\n", {"type": "packaging_photo"})):  # fmt: skip
+    for data, form in (
+        (PDF, {"type": "packaging_photo"}),
+        (PDF, {"type": "test_report"}),
+        (PDF + b"\n", {"type": "packaging_photo"}),
+    ):
         files = {"file": ("a.pdf", data, "application/pdf")}
         answer = caller.request("POST", f"/skus/{sku['id']}/files", headers=headers, files=files, data=form)
         assert answer.status_code == (201 if (data, form["type"]) == (PDF, "packaging_photo") else 409)
@@ -83,9 +89,10 @@ def test_a_key_belongs_to_company_method_and_path(caller, other):
     sku = caller.made()
     body = {"sku_code": sku["sku_code"], "name": "N"}
     answers = [
-        caller.post("/skus", body, headers=headers), caller.put(f"/skus/{sku['id']}", body, headers=headers),
+        caller.post("/skus", body, headers=headers),
+        caller.put(f"/skus/{sku['id']}", body, headers=headers),
         other.post("/skus", {"sku_code": "O", "name": "O"}, headers=headers),
-    ]  # fmt: skip
+    ]
     assert [answer.status_code for answer in answers] == [200, 200, 201]
     assert not any("Idempotent-Replayed" in answer.headers for answer in answers)
 

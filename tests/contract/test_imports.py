@@ -72,9 +72,10 @@ def test_the_source_shows_where_each_field_was_found(caller):
     assert (source["format"], source["delimiter"], source["sheet"], source["header_row"]) == ("csv", ";", None, 3)
     assert source["layout"] == "rows"
     assert [(c["field"], c["column"], c["header"]) for c in source["columns"]] == [
-        ("sku_code", "A", "Artikelnummer"), ("name", "B", "Bezeichnung"),
+        ("sku_code", "A", "Artikelnummer"),
+        ("name", "B", "Bezeichnung"),
         ("weight_grams", "C", "Verpackungsgewicht (g)"),
-    ]  # fmt: skip
+    ]
     assert [(c["column"], c["header"]) for c in source["ignored"]] == [("D", "Farbe des Lagers")]
     french = send(caller, "Référence;Désignation;Matériau;Contact alimentaire\n1;Pot;verre;oui\n".encode())
     fields = [column["field"] for column in good(french)["source"]["columns"]]
@@ -108,8 +109,11 @@ def test_what_is_no_table_is_refused_before_it_is_accepted(caller):
 def test_the_bounds_are_ten_mebibytes_and_fifty_thousand_rows(caller):
     most = 10 * 2**20
     refused(send(caller, CSV.ljust(most + 1, b"\n")), 413, "payload_too_large")
-    refused(caller.request("POST", "/imports", files={"file": ("a.csv", CSV.ljust(most + 1, b"\n"))}), 413,
-            "payload_too_large")  # fmt: skip
+    refused(
+        caller.request("POST", "/imports", files={"file": ("a.csv", CSV.ljust(most + 1, b"\n"))}),
+        413,
+        "payload_too_large",
+    )
     assert send(caller, CSV.ljust(most, b"\n"), dry_run=1).status_code == 202
     rows = "".join(f"{number};N\n" for number in range(50_001))
     assert codes(send(caller, f"sku_code;name\n{rows}".encode())) == ["too_many_rows"]
@@ -124,9 +128,14 @@ def test_the_components_sheet_replaces_the_graphs_that_it_names(caller):
         ("Notes",),
         Notes=[["sku_code", "name"], ["HIDDEN", "Never read"]],
         Portfolio=[["Portfolio 2026"], [], HEAD, ["N", "Bottle", 5], ["U", "Bottle", 6], ["S", "Bottle", 7]],
-        components=[parts, ["N", "body", "plastic", 4], ["N", "cap", "plastic", 1], ["S", "hat", "plastic", 1],
-                    ["GONE", "body", "plastic", 1]],
-    )  # fmt: skip
+        components=[
+            parts,
+            ["N", "body", "plastic", 4],
+            ["N", "cap", "plastic", 1],
+            ["S", "hat", "plastic", 1],
+            ["GONE", "body", "plastic", 1],
+        ],
+    )
     report = caller.imported(book, "p.xlsx")
     assert report["source"]["header_row"] == 3
     assert report["source"]["components"]["sheet"] == "components"
@@ -174,8 +183,11 @@ def test_the_report_pages_and_names_each_fault(caller):
     rows = f'A;"two\nlines";{value};;\nB;B;-1;perhaps;123\nC;Fine;;;\n'
     report = caller.imported(f"sku_code;name;weight_grams;food_contact;gtin\n{rows}".encode())
     assert [(error["line"], error["field"], error["column"]) for error in report["errors"]] == [
-        (2, "weight_grams", "C"), (4, "weight_grams", "C"), (4, "food_contact", "D"), (4, "gtin", "E")
-    ]  # fmt: skip
+        (2, "weight_grams", "C"),
+        (4, "weight_grams", "C"),
+        (4, "food_contact", "D"),
+        (4, "gtin", "E"),
+    ]
     assert report["counts"]["rejected"] == 2
     shown = report["errors"][0]["value"]
     assert shown.lstrip("'").startswith("=2+2")
@@ -300,7 +312,7 @@ def test_a_mapping_is_kept_under_its_name_and_recalled_by_it(caller):
         ("wide", ["sku_code;name;Material 1;Weight 1 (g);Material 2", "W;w;glass;200;metal"]),
         ("materials", ["sku_code;name;glass_weight_g;metal_weight_g", "W;w;200;3"]),
     ],
-)  # fmt: skip
+)
 def test_groups_of_columns_and_weights_by_material_become_components(caller, layout, table):
     answer = send(caller, "\n".join(table).encode())
     assert (answer.status_code, answer.json()["source"]["layout"]) == (202, layout)

@@ -30,14 +30,25 @@ VALID: dict[str, dict[str, Any]] = {
 OF_NOBODY = {"POST /oauth/token", "GET /jurisdictions", "GET /openapi.json", "GET /schemas/supplier-data-response"}
 """Operations that name no record of a company."""
 
-KINDS = {"brand_id": "brand", "manufacturing_site_id": "site", "packing_site_id": "site",
-         "supplier_id": "supplier", "component_id": "component"}  # fmt: skip
+KINDS = {
+    "brand_id": "brand",
+    "manufacturing_site_id": "site",
+    "packing_site_id": "site",
+    "supplier_id": "supplier",
+    "component_id": "component",
+}
 """What the ids in bodies refer to."""
 
 WITHOUT_COMPANY = {
-    "alembic_version", "plans", "jurisdictions", "catalogue_loads", "rulesets", "ruleset_activations",
-    "oauth_clients", "launches",
-}  # fmt: skip
+    "alembic_version",
+    "plans",
+    "jurisdictions",
+    "catalogue_loads",
+    "rulesets",
+    "ruleset_activations",
+    "oauth_clients",
+    "launches",
+}
 """Tables that belong to no company, and hold nothing of one."""
 
 
@@ -67,11 +78,13 @@ def operations(service) -> dict[str, dict[str, Any]]:
 def records(owner) -> dict[str, str]:
     """The id of one record of each kind that the owner holds."""
     made = {
-        "brand": owner.added("brand", name="Own"), "site": owner.added("site", name="Own", roles="packing"),
+        "brand": owner.added("brand", name="Own"),
+        "site": owner.added("site", name="Own", roles="packing"),
         "supplier": owner.added("supplier", name="Own"),
         "component": owner.added("component", code="OWN", name="Own", component_type="cap", material_family="glass"),
-        "skus": owner.made(**ROW), "imports": owner.imported(b"sku_code;name\nISO;Isolated\n"),
-    }  # fmt: skip
+        "skus": owner.made(**ROW),
+        "imports": owner.imported(b"sku_code;name\nISO;Isolated\n"),
+    }
     owner.added("doc", sku="ISO", reference="Own", status="valid")
     return {kind: record["id"] for kind, record in made.items()}
 
@@ -171,8 +184,14 @@ def test_no_list_shows_a_record_of_the_other_company(operations, owner, service,
     empty = service.joined()
     lists = [name for name in operations if name.startswith("GET ") and "{" not in name and name not in OF_NOBODY]
     assert len(lists) >= 6
-    widened = {"company_id": owner.company, "company": owner.company, "all": "true", "sku_code": ROW["sku_code"],
-               "actor": owner.client_id, "updated_since": "2020-01-01T00:00:00Z"}  # fmt: skip
+    widened = {
+        "company_id": owner.company,
+        "company": owner.company,
+        "all": "true",
+        "sku_code": ROW["sku_code"],
+        "actor": owner.client_id,
+        "updated_since": "2020-01-01T00:00:00Z",
+    }
     for name in lists:
         assert good(call(owner, name, records))["data"], name
         for params in ({}, widened):

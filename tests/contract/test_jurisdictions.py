@@ -10,9 +10,34 @@ from tests.contract.outside import good, refused
 from tests.contract.shapes import faults
 
 MEMBER_STATES = {
-    "AT", "BE", "BG", "HR", "CY", "CZ", "DK", "EE", "FI", "FR", "DE", "GR", "HU", "IE", "IT", "LV", "LT", "LU", "MT",
-    "NL", "PL", "PT", "RO", "SK", "SI", "ES", "SE",
-}  # fmt: skip
+    "AT",
+    "BE",
+    "BG",
+    "HR",
+    "CY",
+    "CZ",
+    "DK",
+    "EE",
+    "FI",
+    "FR",
+    "DE",
+    "GR",
+    "HU",
+    "IE",
+    "IT",
+    "LV",
+    "LT",
+    "LU",
+    "MT",
+    "NL",
+    "PL",
+    "PT",
+    "RO",
+    "SK",
+    "SI",
+    "ES",
+    "SE",
+}
 FEDERATIONS = {"US", "CA"}
 
 

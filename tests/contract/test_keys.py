@@ -28,12 +28,18 @@ def test_a_key_has_its_form_and_its_own_client_id(caller):
 
 
 @pytest.mark.promise("KEY-02", "CNV-09", "SVC-07")
-@pytest.mark.parametrize("headers", [{}, {"X-API-Key": ""}, {"X-API-Key": "key_abc"},
-                                     {"Authorization": "Basic eDp5"}])  # fmt: skip
+@pytest.mark.parametrize("headers", [{}, {"X-API-Key": ""}, {"X-API-Key": "key_abc"}, {"Authorization": "Basic eDp5"}])
 def test_no_key_and_a_value_without_the_prefix_are_missing(shop, headers):
     caller = shop.with_headers(**headers)
-    for method, path in (("GET", "/skus"), ("POST", "/skus"), ("GET", f"/skus/{uuid4()}"), ("POST", "/imports"),
-                         ("GET", "/brands"), ("PUT", f"/skus/{uuid4()}/volumes"), ("GET", "/audit-log")):  # fmt: skip
+    for method, path in (
+        ("GET", "/skus"),
+        ("POST", "/skus"),
+        ("GET", f"/skus/{uuid4()}"),
+        ("POST", "/imports"),
+        ("GET", "/brands"),
+        ("PUT", f"/skus/{uuid4()}/volumes"),
+        ("GET", "/audit-log"),
+    ):
         answer = caller.request(method, path)
         refused(answer, 401, "missing_api_key")
         assert answer.headers["WWW-Authenticate"]
@@ -58,9 +64,14 @@ def test_a_read_only_key_and_its_token_cannot_write(caller):
     for reading in (reader, reader.bearing()):
         assert reading.get("/skus").status_code == 200
         assert reading.data(f"/skus/{sku['id']}")["id"] == sku["id"]
-        for method, path in (("POST", "/skus"), ("PUT", f"/skus/{sku['id']}"), ("POST", "/skus/batch"),
-                             ("PUT", f"/skus/{sku['id']}/volumes"), ("POST", f"/skus/{sku['id']}/files"),
-                             ("POST", "/imports?filename=a.csv")):  # fmt: skip
+        for method, path in (
+            ("POST", "/skus"),
+            ("PUT", f"/skus/{sku['id']}"),
+            ("POST", "/skus/batch"),
+            ("PUT", f"/skus/{sku['id']}/volumes"),
+            ("POST", f"/skus/{sku['id']}/files"),
+            ("POST", "/imports?filename=a.csv"),
+        ):
             refused(reading.request(method, path, json={}), 403, "insufficient_scope")
     assert good(caller.get("/skus"))["pagination"]["total"] == 1
 

@@ -69,8 +69,9 @@ def instant(minutes):
 
 
 def has_a_window(caller, place, later):
-    opened = place.pcds("window", "open", "--key", caller.client_id, "--per-minute", 200,
-                        "--from", instant(-1), "--until", instant(5))  # fmt: skip
+    opened = place.pcds(
+        "window", "open", "--key", caller.client_id, "--per-minute", 200, "--from", instant(-1), "--until", instant(5)
+    )
     assert (opened["client_id"], opened["per_minute"]) == (caller.client_id, 200)
     assert fire([caller], 205).count(200) == 200
     assert fire([caller.at(later)], 125).count(200) == 120

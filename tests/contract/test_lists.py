@@ -18,9 +18,13 @@ def test_every_list_and_report_clamps_its_page(shop, path):
         done = shop.imported(b"sku_code;name;gtin\nPAGE-1;Page;123\n")
         path = f"/imports/{done['id']}"
     for sent, limit, offset in (
-        ({}, 50, 0), ({"limit": 0, "offset": -5}, 1, 0), ({"limit": 201}, 200, 0), ({"limit": -1}, 1, 0),
-        ({"limit": 7, "offset": 3}, 7, 3), ({"limit": 10**12, "sort": "name"}, 200, 0),
-    ):  # fmt: skip
+        ({}, 50, 0),
+        ({"limit": 0, "offset": -5}, 1, 0),
+        ({"limit": 201}, 200, 0),
+        ({"limit": -1}, 1, 0),
+        ({"limit": 7, "offset": 3}, 7, 3),
+        ({"limit": 10**12, "sort": "name"}, 200, 0),
+    ):
         page = good(shop.get(path, params=sent))["pagination"]
         assert (page["limit"], page["offset"]) == (limit, offset)
         assert page["total"] >= 0
@@ -35,8 +39,17 @@ def test_the_library_is_listed_in_order_with_every_field(caller):
     for name in ("Beta", "Alpha", "Gamma"):
         caller.added("brand", name=name, owner_name=f"{name} Holding")
         caller.added("site", name=name, roles="packing", country="fr", city="Lyon")
-        caller.added("component", code=f"C-{name}", name=name[::-1], component_type="cap", material_family="plastic",
-                     polymer_or_grade="HDPE", weight_g=1.5, supplier_id=supplier["id"], colour="light")  # fmt: skip
+        caller.added(
+            "component",
+            code=f"C-{name}",
+            name=name[::-1],
+            component_type="cap",
+            material_family="plastic",
+            polymer_or_grade="HDPE",
+            weight_g=1.5,
+            supplier_id=supplier["id"],
+            colour="light",
+        )
     caller.added("brand", name="Delta")
     for path, kind, key, order in (
         ("/brands", "Brand", "name", ["Alpha", "Beta", "Delta", "Gamma"]),
@@ -67,14 +80,30 @@ def test_docs_are_listed_newest_first_as_metadata(caller):
     sku = caller.made()
     statuses = ("draft", "pending", "valid", "expired", "rejected")
     for status in statuses:
-        caller.added("doc", sku=sku["sku_code"], reference=f"R-{status}", status=status, issued_on="2026-01-01",
-                     expires_on="2099-01-01", supplier_name="Caps Ltd")  # fmt: skip
+        caller.added(
+            "doc",
+            sku=sku["sku_code"],
+            reference=f"R-{status}",
+            status=status,
+            issued_on="2026-01-01",
+            expires_on="2099-01-01",
+            supplier_name="Caps Ltd",
+        )
     page = good(caller.get("/docs"))
     assert [doc["status"] for doc in page["data"]] == list(reversed(statuses))
     assert [fault for doc in page["data"] for fault in faults("DocListItem", doc)] == []
     assert all(doc["sku_id"] == sku["id"] and doc["supplier_name"] == "Caps Ltd" for doc in page["data"])
-    names = {"id", "sku_id", "reference", "supplier_name", "status", "issued_on", "expires_on", "created_at",
-             "updated_at"}  # fmt: skip
+    names = {
+        "id",
+        "sku_id",
+        "reference",
+        "supplier_name",
+        "status",
+        "issued_on",
+        "expires_on",
+        "created_at",
+        "updated_at",
+    }
     assert all(set(doc) == names for doc in page["data"])
     assert good(caller.get("/docs?limit=2&offset=3"))["data"] == page["data"][3:]
 
@@ -83,7 +112,13 @@ def test_docs_are_listed_newest_first_as_metadata(caller):
 def test_no_list_gives_out_the_bytes_of_a_file(caller):
     sku = caller.made()
     marker = b"unmistakable bytes of a file"
-    good(caller.request("POST", f"/skus/{sku['id']}/files", data={"type": "packaging_photo"},
-                        files={"file": ("a.pdf", PDF + marker, "application/pdf")}))  # fmt: skip
+    good(
+        caller.request(
+            "POST",
+            f"/skus/{sku['id']}/files",
+            data={"type": "packaging_photo"},
+            files={"file": ("a.pdf", PDF + marker, "application/pdf")},
+        )
+    )
     for path in (*LISTS, f"/skus/{sku['id']}", f"/skus/{sku['id']}/files"):
         assert marker not in caller.get(path).content

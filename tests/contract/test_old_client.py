@@ -72,8 +72,19 @@ def test_every_field_that_1_4_1_served_is_served(shop, sku):
 @pytest.mark.promise("VER-02")
 def test_every_field_of_1_4_1_stands_in_the_document(shop):
     schemas = good(shop.get("/openapi.json"))["components"]["schemas"]
-    for record in ("SkuListItem", "SkuComponent", "SkuCompliance", "AnnexVFlag", "DocListItem", "TechnicalFile",
-                   "ImportAccepted", "ImportSource", "ImportRowError", "BatchRow", "Error"):  # fmt: skip
+    for record in (
+        "SkuListItem",
+        "SkuComponent",
+        "SkuCompliance",
+        "AnnexVFlag",
+        "DocListItem",
+        "TechnicalFile",
+        "ImportAccepted",
+        "ImportSource",
+        "ImportRowError",
+        "BatchRow",
+        "Error",
+    ):
         asked = {row["field"] for row in FIELDS if (row["record"], row["since"]) == (record, "1.4.1")}
         assert asked - set(schemas[record]["properties"]) == set(), record
     assert set(SKU) <= set(schemas["SkuInput"]["properties"])

@@ -10,13 +10,30 @@ from tests.contract.samples import VALUES
 from tests.contract.shapes import FIELDS
 
 ENDPOINTS = [
-    ("POST", "/oauth/token"), ("GET", "/skus"), ("POST", "/skus"), ("GET", "/skus/{id}"), ("PUT", "/skus/{id}"),
-    ("PUT", "/skus/{id}/volumes"), ("GET", "/skus/{id}/files"), ("POST", "/skus/{id}/files"),
-    ("POST", "/skus/batch"), ("POST", "/imports"), ("GET", "/imports/{id}"), ("GET", "/components"),
-    ("GET", "/sites"), ("GET", "/jurisdictions"), ("GET", "/audit-log"), ("GET", "/brands"), ("GET", "/docs"),
-]  # fmt: skip
-PUBLIC = {"/api/v1/jurisdictions", "/api/v1/openapi.json", "/api/v1/schemas/supplier-data-response",
-          "/api/v1/oauth/token"}  # fmt: skip
+    ("POST", "/oauth/token"),
+    ("GET", "/skus"),
+    ("POST", "/skus"),
+    ("GET", "/skus/{id}"),
+    ("PUT", "/skus/{id}"),
+    ("PUT", "/skus/{id}/volumes"),
+    ("GET", "/skus/{id}/files"),
+    ("POST", "/skus/{id}/files"),
+    ("POST", "/skus/batch"),
+    ("POST", "/imports"),
+    ("GET", "/imports/{id}"),
+    ("GET", "/components"),
+    ("GET", "/sites"),
+    ("GET", "/jurisdictions"),
+    ("GET", "/audit-log"),
+    ("GET", "/brands"),
+    ("GET", "/docs"),
+]
+PUBLIC = {
+    "/api/v1/jurisdictions",
+    "/api/v1/openapi.json",
+    "/api/v1/schemas/supplier-data-response",
+    "/api/v1/oauth/token",
+}
 SUPPLIER_SCHEMA = "/schemas/supplier-data-response"
 
 
@@ -73,8 +90,16 @@ def test_the_bodies_of_the_document_are_what_the_handlers_take(document, shop):
     published = schemas["SkuInput"]
     assert published["additionalProperties"] is False
     assert published["required"] == ["sku_code", "name"]
-    fields = {"sku_code", "name", "brand_id", "manufacturing_site_id", "packing_site_id", "substances",
-              "substances_source", *VALUES}  # fmt: skip
+    fields = {
+        "sku_code",
+        "name",
+        "brand_id",
+        "manufacturing_site_id",
+        "packing_site_id",
+        "substances",
+        "substances_source",
+        *VALUES,
+    }
     assert set(published["properties"]) == fields
     for name in fields:
         answer = shop.post("/skus?dry_run=1", {"sku_code": "DOC", "name": "N", name: {"no": "such"}})

@@ -9,11 +9,23 @@ from tests.contract.outside import codes, good, refused
 from tests.contract.shapes import faults
 
 STATUSES = {
-    "missing_api_key": {401}, "invalid_api_key": {401}, "rate_limited": {429}, "invalid_token": {401},
-    "insufficient_scope": {403}, "invalid_request": {400}, "invalid_client": {401}, "unsupported_grant_type": {400},
-    "invalid_scope": {400}, "not_found": {404, 405}, "invalid_body": {400, 415}, "payload_too_large": {413},
-    "idempotency_key_reuse": {409}, "plan_limit_reached": {403}, "not_implemented": {501}, "internal_error": {500},
-}  # fmt: skip
+    "missing_api_key": {401},
+    "invalid_api_key": {401},
+    "rate_limited": {429},
+    "invalid_token": {401},
+    "insufficient_scope": {403},
+    "invalid_request": {400},
+    "invalid_client": {401},
+    "unsupported_grant_type": {400},
+    "invalid_scope": {400},
+    "not_found": {404, 405},
+    "invalid_body": {400, 415},
+    "payload_too_large": {413},
+    "idempotency_key_reuse": {409},
+    "plan_limit_reached": {403},
+    "not_implemented": {501},
+    "internal_error": {500},
+}
 """Each code of the contract with the statuses that it may be sent with."""
 
 
@@ -36,8 +48,18 @@ def test_every_answer_has_a_correlation_id(shop):
 
 @pytest.mark.promise("CNV-07", "SVC-11")
 def test_what_is_not_there_is_not_found(shop):
-    for path in ("/nowhere", "/skus/", "/webhooks", "/skus/not-a-uuid", "/skus/%00", "/imports/1", "/beta/skus",
-                 "/skus/not-a-uuid/files", "/api/v2/skus", f"/skus/{uuid4()}/nothing"):  # fmt: skip
+    for path in (
+        "/nowhere",
+        "/skus/",
+        "/webhooks",
+        "/skus/not-a-uuid",
+        "/skus/%00",
+        "/imports/1",
+        "/beta/skus",
+        "/skus/not-a-uuid/files",
+        "/api/v2/skus",
+        f"/skus/{uuid4()}/nothing",
+    ):
         refused(shop.get(path), 404, "not_found")
     refused(shop.put("/skus/not-a-uuid/volumes", []), 404, "not_found")
 
@@ -45,10 +67,13 @@ def test_what_is_not_there_is_not_found(shop):
 @pytest.mark.promise("CNV-08")
 def test_a_wrong_method_is_told_the_right_ones(shop):
     for method, path, right in (
-        ("DELETE", "/skus", {"GET", "POST"}), ("POST", f"/skus/{uuid4()}", {"GET", "PUT"}),
-        ("GET", "/oauth/token", {"POST"}), ("PATCH", "/imports", {"POST"}), ("PUT", "/jurisdictions", {"GET"}),
+        ("DELETE", "/skus", {"GET", "POST"}),
+        ("POST", f"/skus/{uuid4()}", {"GET", "PUT"}),
+        ("GET", "/oauth/token", {"POST"}),
+        ("PATCH", "/imports", {"POST"}),
+        ("PUT", "/jurisdictions", {"GET"}),
         ("GET", f"/skus/{uuid4()}/volumes", {"PUT"}),
-    ):  # fmt: skip
+    ):
         answer = shop.request(method, path)
         refused(answer, 405, "not_found")
         allowed = {word.strip() for word in answer.headers["Allow"].split(",")} - {"HEAD", "OPTIONS"}

@@ -35,48 +35,90 @@ def misuse(caller, secret: str) -> list:
     """The answers to a secret put where it does not belong."""
     client, plain = quote(secret), caller.with_headers()
     return [
-        plain.get(f"/skus?api_key={client}"), plain.get(f"/skus?access_token={client}"),
-        caller.get(f"/skus/{client}"), caller.get(f"/{client}"), caller.get(f"/imports/{client}"),
-        caller.get(f"/skus?limit={client}"), caller.get(f"/audit-log?since={client}"),
+        plain.get(f"/skus?api_key={client}"),
+        plain.get(f"/skus?access_token={client}"),
+        caller.get(f"/skus/{client}"),
+        caller.get(f"/{client}"),
+        caller.get(f"/imports/{client}"),
+        caller.get(f"/skus?limit={client}"),
+        caller.get(f"/audit-log?since={client}"),
         caller.post(f"/skus?dry_run={client}", {"sku_code": "X", "name": "X"}),
         caller.post("/skus", {"sku_code": "X", "name": "X", "brand_id": 7, "gtin": 5}),
         plain.with_headers(Authorization=secret).get("/skus"),
         plain.with_headers(Authorization=f"Bearer {secret} {secret}").get("/skus"),
         plain.with_headers(Authorization=f"Basic {secret}").get("/skus"),
         plain.with_headers(**{"X-API-Key": f" {secret}".strip() + "x"}).get("/skus"),
-        caller.token(grant_type=secret), caller.token(scope=secret), caller.token(client_id=secret),
-        caller.token(client_secret=secret + "x"), caller.token(client_secret=None, password=secret),
-        caller.server.send("POST", "/api/v1/oauth/token", content=secret.encode(),
-                           headers={"Content-Type": "application/json", "X-Forwarded-For": caller.address}),
-        caller.server.send("POST", "/api/v1/oauth/token", json={"client_secret": {"is": secret}},
-                           headers={"X-Forwarded-For": caller.address}),
-        caller.request("POST", "/imports?filename=a.csv", content=b"a;b\n1;2\n",
-                       headers={"Cookie": f"session={secret}", "Proxy-Authorization": f"Bearer {secret}"}),
-    ]  # fmt: skip
+        caller.token(grant_type=secret),
+        caller.token(scope=secret),
+        caller.token(client_id=secret),
+        caller.token(client_secret=secret + "x"),
+        caller.token(client_secret=None, password=secret),
+        caller.server.send(
+            "POST",
+            "/api/v1/oauth/token",
+            content=secret.encode(),
+            headers={"Content-Type": "application/json", "X-Forwarded-For": caller.address},
+        ),
+        caller.server.send(
+            "POST",
+            "/api/v1/oauth/token",
+            json={"client_secret": {"is": secret}},
+            headers={"X-Forwarded-For": caller.address},
+        ),
+        caller.request(
+            "POST",
+            "/imports?filename=a.csv",
+            content=b"a;b\n1;2\n",
+            headers={"Cookie": f"session={secret}", "Proxy-Authorization": f"Bearer {secret}"},
+        ),
+    ]
 
 
 @pytest.mark.processes
 @pytest.mark.promise("KEY-05", "ERR-10")
 def test_no_secret_is_kept_or_told(talkative, apart_database, apart):
     caller, revoked = talkative.joined(per_minute=6000), talkative.joined()
-    form, by_basic = good(caller.token())["access_token"], caller.with_headers(
-        Authorization=basic(caller.client_id, caller.key))  # fmt: skip
-    answer = talkative.send("POST", "/api/v1/oauth/token", data={"grant_type": "client_credentials"},
-                            headers={**by_basic.headers, "X-Forwarded-For": caller.address})  # fmt: skip
+    form, by_basic = (
+        good(caller.token())["access_token"],
+        caller.with_headers(Authorization=basic(caller.client_id, caller.key)),
+    )
+    answer = talkative.send(
+        "POST",
+        "/api/v1/oauth/token",
+        data={"grant_type": "client_credentials"},
+        headers={**by_basic.headers, "X-Forwarded-For": caller.address},
+    )
     bearing, ended = caller.with_headers(Authorization=f"Bearer {form}"), good(revoked.token())["access_token"]
     apart.pcds("key", "revoke", revoked.client_id)
     unknown = f"svc_{uuid4().hex}{uuid4().hex}"
-    secrets = {caller.key, revoked.key, unknown, form, ended, good(answer)["access_token"],
-               basic(caller.client_id, caller.key).removeprefix("Basic ")}  # fmt: skip
+    secrets = {
+        caller.key,
+        revoked.key,
+        unknown,
+        form,
+        ended,
+        good(answer)["access_token"],
+        basic(caller.client_id, caller.key).removeprefix("Basic "),
+    }
 
     for user in (caller, bearing):
         sku = user.made(sku_code="SECRET", name="Used", markets=["FR"])
         good(user.put(f"/skus/{sku['id']}/volumes", [{"market": "FR", "year": 2026, "units_placed": 1}]))
-        good(user.request("POST", f"/skus/{sku['id']}/files", data={"type": "packaging_photo"},
-                          files={"file": ("a.pdf", PDF, "application/pdf")}))  # fmt: skip
+        good(
+            user.request(
+                "POST",
+                f"/skus/{sku['id']}/files",
+                data={"type": "packaging_photo"},
+                files={"file": ("a.pdf", PDF, "application/pdf")},
+            )
+        )
         assert user.imported(b"sku_code;name\nSECRET;Imported\n")["status"] == "completed"
-    told_to_others = [revoked.get("/skus"), revoked.with_headers(Authorization=f"Bearer {ended}").get("/skus"),
-                      revoked.token(), revoked.with_headers(**{"X-API-Key": unknown}).get("/skus")]  # fmt: skip
+    told_to_others = [
+        revoked.get("/skus"),
+        revoked.with_headers(Authorization=f"Bearer {ended}").get("/skus"),
+        revoked.token(),
+        revoked.with_headers(**{"X-API-Key": unknown}).get("/skus"),
+    ]
     assert {answer.status_code for answer in told_to_others} == {401}
     for secret in secrets - {basic(caller.client_id, caller.key)}:
         wrong = misuse(caller, secret)
@@ -122,9 +164,10 @@ def test_unknown_and_revoked_cost_the_same_statements_and_get_the_same_answer(pl
         near, plain = caller.at(server), caller.at(server).with_headers()
 
         def by_key(key):
-            return [lambda path=path: plain.with_headers(**{"X-API-Key": key}).get(path)
-                    for path in ("/skus", f"/skus/{uuid4()}", "/brands", "/audit-log")] + [
-                    lambda: plain.with_headers(**{"X-API-Key": key}).post("/skus", {})]  # fmt: skip
+            return [
+                lambda path=path: plain.with_headers(**{"X-API-Key": key}).get(path)
+                for path in ("/skus", f"/skus/{uuid4()}", "/brands", "/audit-log")
+            ] + [lambda: plain.with_headers(**{"X-API-Key": key}).post("/skus", {})]
 
         def by_token(token):
             return [lambda: plain.with_headers(Authorization=f"Bearer {token}").get("/skus")]

@@ -162,8 +162,12 @@ def test_words_for_a_level_are_normalised(shop, word, level):
 @pytest.mark.promise("INP-07", "INP-08")
 def test_substances_declare_and_what_is_left_out_stays(shop):
     entry = {"status": "below_limit", "value": 3, "unit": "mg_per_kg", "source": "test_report", "evidence": "Lab 7"}
-    sent = {"pfas": entry, "svhc": {"status": "absent"}, "bpa": {"status": "unknown"},
-            "heavy_metals": {**entry, "status": "above_limit", "value": 120}}  # fmt: skip
+    sent = {
+        "pfas": entry,
+        "svhc": {"status": "absent"},
+        "bpa": {"status": "unknown"},
+        "heavy_metals": {**entry, "status": "above_limit", "value": 120},
+    }
     sku = shop.made(substances=sent)
     for name in SUBSTANCES:
         assert {key: sku["substances"][name][key] for key in sent[name]} == sent[name]
@@ -187,8 +191,9 @@ def test_legacy_fields_become_declarations_and_are_still_read(shop):
     sku = shop.made(pfas_intentional=True, svhc_declared=False, bpa_present=None, substances_source="own_assessment")
     held = sku["substances"]
     assert [(held[name]["status"], held[name]["source"]) for name in ("pfas", "svhc")] == [
-        ("above_limit", "own_assessment"), ("absent", "own_assessment")
-    ]  # fmt: skip
+        ("above_limit", "own_assessment"),
+        ("absent", "own_assessment"),
+    ]
     assert (sku["pfas_intentional"], sku["svhc_declared"], sku["bpa_present"]) == (True, False, None)
     states = {"above_limit": True, "absent": False, "below_limit": False, "unknown": None}
     for status, truth in states.items():

@@ -58,10 +58,15 @@ def test_every_type_and_family_of_component_is_taken_in_its_place(shop):
     types = vocabulary("SkuComponent", "component_type")
     assert (len(types), len(families)) == (16, 9)
     graph = [
-        {"component_type": part, "material_family": families[n % len(families)], "position_in_sku": len(types) - n,
-         "weight_g": 1, "polymer_or_grade": f"Kind {n}"}
+        {
+            "component_type": part,
+            "material_family": families[n % len(families)],
+            "position_in_sku": len(types) - n,
+            "weight_g": 1,
+            "polymer_or_grade": f"Kind {n}",
+        }
         for n, part in enumerate(types)
-    ]  # fmt: skip
+    ]
     lines = shop.data(f"/skus/{shop.made(components=graph)['id']}")["components"]
     assert [{name: line[name] for name in graph[0]} for line in lines] == graph
     assert [fault for line in lines for fault in faults("SkuComponent", line)] == []
@@ -74,12 +79,14 @@ def test_what_a_sku_refers_to_is_read_back_and_found_in_the_lists(caller):
     made, packed = (caller.added("site", name=name, roles="manufacturing,packing") for name in ("Lyon", "Ulm"))
     cap = caller.added("component", code="CAP", name="Cap", component_type="cap", material_family="plastic")
     sku = caller.made(
-        brand_id=brand["id"], manufacturing_site_id=made["id"], packing_site_id=packed["id"],
+        brand_id=brand["id"],
+        manufacturing_site_id=made["id"],
+        packing_site_id=packed["id"],
         components=[
             {"component_type": "body", "material_family": "plastic"},
             {"component_type": "cap", "supplier_id": supplier["id"], "component_id": cap["id"]},
         ],
-    )  # fmt: skip
+    )
     body, line = sku["components"]
     assert (body["supplier_id"], body["component_id"]) == (None, None)
     assert (line["supplier_id"], line["component_id"]) == (supplier["id"], cap["id"])
@@ -112,8 +119,18 @@ def test_a_format_ban_is_a_flag_with_its_date_and_reason_and_no_refusal(shop):
 def test_a_grade_explains_itself(shop, full):
     trace = shop.data(f"/skus/{full[0]['id']}")["compliance"]["grade_trace"]
     assert trace["indicative"] is True
-    assert {"ruleset_version", "provisional", "reason", "stream", "weight_share_percent", "limited_features", "cap",
-            "units", "missing", "assumptions"} <= set(trace)  # fmt: skip
+    assert {
+        "ruleset_version",
+        "provisional",
+        "reason",
+        "stream",
+        "weight_share_percent",
+        "limited_features",
+        "cap",
+        "units",
+        "missing",
+        "assumptions",
+    } <= set(trace)
     assert isinstance(trace["limited_features"], int)
     for unit in trace["units"]:
         assert {"unit", "component_ids", "grade", "score", "components"} <= set(unit)

@@ -102,10 +102,17 @@ def test_every_door_grades_anew(shop, method):
 def test_a_component_line_is_validated_and_filled_from_the_library(caller):
     supplier = caller.added("supplier", name="Caps Ltd")
     library = caller.added(
-        "component", code="CAP-7", name="Cap", component_type="cap", material_family="plastic",
-        polymer_or_grade="HDPE", weight_g=1.5, supplier_id=supplier["id"], colour="light",
+        "component",
+        code="CAP-7",
+        name="Cap",
+        component_type="cap",
+        material_family="plastic",
+        polymer_or_grade="HDPE",
+        weight_g=1.5,
+        supplier_id=supplier["id"],
+        colour="light",
         recycled_content_percent=25,
-    )  # fmt: skip
+    )
 
     def issues(line):
         answer = caller.post("/skus", {"sku_code": "L", "name": "L", "components": [BODY, line]})
@@ -130,14 +137,30 @@ def test_a_component_line_is_validated_and_filled_from_the_library(caller):
 
 @pytest.mark.promise("CMP-10", "CMP-11")
 def test_the_further_component_fields_are_read_back_and_bounded(shop):
-    line = {**BODY, "colour": "dark", "coverage_percent": 40, "separable": True, "attachment": "welded",
-            "recycled_content_percent": 30, "adhesive_type": "hot_melt", "ink_type": "metallic",
-            "coating_type": "wax", "density_g_cm3": 0.95, "thickness_um": 40, "metallised": False,
-            "direct_print": True, "additives": ["uv_stabiliser"]}  # fmt: skip
+    line = {
+        **BODY,
+        "colour": "dark",
+        "coverage_percent": 40,
+        "separable": True,
+        "attachment": "welded",
+        "recycled_content_percent": 30,
+        "adhesive_type": "hot_melt",
+        "ink_type": "metallic",
+        "coating_type": "wax",
+        "density_g_cm3": 0.95,
+        "thickness_um": 40,
+        "metallised": False,
+        "direct_print": True,
+        "additives": ["uv_stabiliser"],
+    }
     [read] = shop.made(components=[line])["components"]
     assert {name: read[name] for name in line} == line
-    for field, value in (("coverage_percent", 101), ("recycled_content_percent", -1), ("density_g_cm3", -1),
-                         ("thickness_um", -1)):  # fmt: skip
+    for field, value in (
+        ("coverage_percent", 101),
+        ("recycled_content_percent", -1),
+        ("density_g_cm3", -1),
+        ("thickness_um", -1),
+    ):
         body = {"sku_code": "X", "name": "X", "components": [{**BODY, field: value}]}
         assert codes(shop.post("/skus", body)) == ["out_of_range"]
     assert shop.made(components=[BODY])["recyclability_grade"] is not None
@@ -149,8 +172,9 @@ def test_the_parts_make_the_weight_or_are_compared_with_it(shop):
     assert sku["weight_grams"] == 22
     assert shop.made(sku_code=sku["sku_code"], components=[BODY])["weight_grams"] == 20
     for total, warned in ((23, False), (24, True), (20, True)):
-        answer = shop.post("/skus", {"sku_code": f"M-{total}", "name": "M", "weight_grams": total,
-                                     "components": [BODY, CAP]})  # fmt: skip
+        answer = shop.post(
+            "/skus", {"sku_code": f"M-{total}", "name": "M", "weight_grams": total, "components": [BODY, CAP]}
+        )
         warnings = [warning["code"] for warning in good(answer)["warnings"]]
         assert ("weight_mismatch" in warnings) is warned
 
@@ -205,8 +229,9 @@ def test_pfas_in_food_contact_is_refused_whichever_fact_comes_last(shop):
         refusal(shop.put(f"/skus/{sku['id']}", {"sku_code": sku["sku_code"], "name": "P", last: value}))
         assert shop.data(f"/skus/{sku['id']}") == sku
     part = {**BODY, "substances": PFAS["substances"]}
-    refusal(shop.post("/skus", {"sku_code": f"P-{uuid4()}", "name": "P", **PFAS, "substances": None,
-                                "components": [part]}))  # fmt: skip
+    refusal(
+        shop.post("/skus", {"sku_code": f"P-{uuid4()}", "name": "P", **PFAS, "substances": None, "components": [part]})
+    )
     assert shop.made(**{**PFAS, "markets": ["US-CA", "GB"]})
     assert shop.made(**{**PFAS, "food_contact": False})
     legacy = {"food_contact": True, "pfas_intentional": True, "markets": ["DE"]}
@@ -216,8 +241,9 @@ def test_pfas_in_food_contact_is_refused_whichever_fact_comes_last(shop):
 @pytest.mark.promise("WRT-13")
 def test_in_a_batch_and_an_import_only_the_pfas_row_is_rejected(shop):
     bad, fine = f"P-{uuid4()}", f"P-{uuid4()}"
-    answer = good(shop.post("/skus/batch", {"skus": [{"sku_code": bad, "name": "P", **PFAS},
-                                                    {"sku_code": fine, "name": "P"}]}))  # fmt: skip
+    answer = good(
+        shop.post("/skus/batch", {"skus": [{"sku_code": bad, "name": "P", **PFAS}, {"sku_code": fine, "name": "P"}]})
+    )
     assert [row["outcome"] for row in answer["results"]] == ["rejected", "created"]
     assert [issue["code"] for issue in answer["results"][0]["errors"]] == ["pfas_food_contact_prohibited"]
     file = f"sku_code;name;food_contact;pfas_status;markets\n{bad};P;yes;above_limit;FR\n{fine};Q;yes;absent;FR\n"
@@ -257,8 +283,15 @@ def test_concurrent_writes_to_one_sku_are_all_kept_in_a_row(caller):
 
 @pytest.mark.promise("WRT-04")
 def test_every_door_stores_the_same_record_and_refuses_the_same(shop):
-    fields = {"material": "paper", "weight_grams": 12.5, "food_contact": True, "markets": ["uk", "de"],
-              "packaging_level": "primary", "gtin": "96385074", "bpa_present": True}  # fmt: skip
+    fields = {
+        "material": "paper",
+        "weight_grams": 12.5,
+        "food_contact": True,
+        "markets": ["uk", "de"],
+        "packaging_level": "primary",
+        "gtin": "96385074",
+        "bpa_present": True,
+    }
     names = [f"{door}-{uuid4()}" for door in ("post", "put", "batch", "import")]
     put = shop.made(sku_code=names[1], name="Before")
     good(shop.post("/skus", {"sku_code": names[0], "name": "N", **fields}))

@@ -25,9 +25,16 @@ class Link:
         self.sku = caller.made(components=PARTS)
         self.caller, chosen = caller, () if component is None else ("--component", self.ids[component])
         self.request = caller.server.place.pcds(
-            "supplier-request", "create", "--company", caller.company, "--sku", self.sku["sku_code"],
-            "--supplier-name", "Préformes du Rhône", *chosen,
-        )  # fmt: skip
+            "supplier-request",
+            "create",
+            "--company",
+            caller.company,
+            "--sku",
+            self.sku["sku_code"],
+            "--supplier-name",
+            "Préformes du Rhône",
+            *chosen,
+        )
         self.path = f"/api/supplier-data/{self.request['token']}"
 
     @property
@@ -112,9 +119,10 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(caller):
     sku, bare = caller.made(components=PARTS), caller.made()
     create = ("supplier-request", "create", "--company", caller.company, "--sku")
     for words, said in (
-        (("no-such-code",), "no SKU no-such-code"), ((bare["sku_code"],), "no components"),
+        (("no-such-code",), "no SKU no-such-code"),
+        ((bare["sku_code"],), "no components"),
         ((sku["sku_code"], "--component", str(uuid4())), "is no component of the SKU"),
-    ):  # fmt: skip
+    ):
         status, sentence = caller.server.place.command(*create, *words)
         assert (status, said in sentence) == (1, True), sentence
     assert caller.server.place.command(*create, sku["sku_code"], "--component", "cap")[0] == 2

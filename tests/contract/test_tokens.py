@@ -28,9 +28,11 @@ def test_the_four_ways_of_asking_get_a_token(caller):
     grant = {"grant_type": "client_credentials", "audience": "nobody asked for this"}
     own = basic(caller.client_id, caller.key)
     for answer in (
-        ask(caller, data={**grant, **secret}), ask(caller, json={**grant, **secret}),
-        ask(caller, data=grant, headers=own), ask(caller, json=grant, headers=own),
-    ):  # fmt: skip
+        ask(caller, data={**grant, **secret}),
+        ask(caller, json={**grant, **secret}),
+        ask(caller, data=grant, headers=own),
+        ask(caller, json=grant, headers=own),
+    ):
         token = good(answer)
         assert answer.headers["Cache-Control"] == "no-store"
         assert faults("Token", token) == []
@@ -85,8 +87,11 @@ def test_a_bad_request_for_a_token_has_the_code_of_the_standard(caller, change, 
 
 @pytest.mark.promise("TOK-05", "ERR-03")
 def test_a_body_that_cannot_be_read_is_an_invalid_request(caller):
-    for more in ({"content": b"{", "headers": {"Content-Type": "application/json"}}, {"json": []},
-                 {"content": b"", "headers": {"Content-Type": "application/x-www-form-urlencoded"}}):  # fmt: skip
+    for more in (
+        {"content": b"{", "headers": {"Content-Type": "application/json"}},
+        {"json": []},
+        {"content": b"", "headers": {"Content-Type": "application/x-www-form-urlencoded"}},
+    ):
         refused(ask(caller, **more), 400, "invalid_request")
 
 
@@ -102,10 +107,13 @@ def test_an_unknown_client_a_wrong_secret_and_a_revoked_key_are_told_the_same(se
         return ask(caller, data={"grant_type": "client_credentials"}, headers=basic(client_id, secret))
 
     seen = [
-        answer(caller.client_id, f"svc_{'z' * 43}"), answer(str(uuid4()), caller.key), answer("nobody", caller.key),
-        answer(revoked.client_id, revoked.key), answer(revoked.client_id, caller.key),
+        answer(caller.client_id, f"svc_{'z' * 43}"),
+        answer(str(uuid4()), caller.key),
+        answer("nobody", caller.key),
+        answer(revoked.client_id, revoked.key),
+        answer(revoked.client_id, caller.key),
         answer(caller.client_id, "short"),
-    ]  # fmt: skip
+    ]
     for each in seen:
         refused(each, 401, "invalid_client")
         assert told(each) == told(seen[0])

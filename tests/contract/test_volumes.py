@@ -56,8 +56,11 @@ def test_null_clears_a_row_and_says_so(put, held):
 @pytest.mark.promise("VOL-02")
 def test_a_market_is_any_code_of_the_catalogue_in_any_spelling(shop, put):
     assert [r["market"] for r in good(put([row("uk"), row("us_ca"), row("fr-idf"), row("ca qc")]))["data"]] == [
-        "GB", "US-CA", "FR", "CA-QC"
-    ]  # fmt: skip
+        "GB",
+        "US-CA",
+        "FR",
+        "CA-QC",
+    ]
     catalogue = [entry["code"] for entry in shop.data("/jurisdictions", limit=200)]
     assert len(good(put([row(code) for code in catalogue]))["data"]) == len(catalogue)
     for unserved in ("JP", "ZZ", "Europe"):
@@ -68,9 +71,7 @@ def test_a_market_is_any_code_of_the_catalogue_in_any_spelling(shop, put):
 def test_a_refused_row_refuses_all_and_is_named_by_its_index(put, held):
     good(put([row()]))
     issues = refused(put([row(units=5), row("ZZ"), row(units=-1, year=1999)]), 400, "invalid_body")
-    assert {(issue["row"], issue["code"]) for issue in issues} == {
-        (1, "unknown_market"), (2, "out_of_range")
-    }  # fmt: skip
+    assert {(issue["row"], issue["code"]) for issue in issues} == {(1, "unknown_market"), (2, "out_of_range")}
     twice = refused(put([row("gb"), row(units=5), row("UK")]), 400, "invalid_body")
     assert {issue["code"] for issue in twice} == {"duplicate_row"}
     assert {issue["row"] for issue in twice} <= {0, 2}

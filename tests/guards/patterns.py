@@ -135,8 +135,11 @@ def _of_one(operator: Any, argument: Any) -> Iterator[str]:
         yield from _ALPHABET
     elif operator is sre.IN:
         yield from (character for character in _ALPHABET if _fits(character, argument))
-        yield from (chr(value if kind is sre.LITERAL else value[0]) for kind, value in argument
-                    if kind in (sre.LITERAL, sre.RANGE) and argument[0][0] is not sre.NEGATE)  # fmt: skip
+        yield from (
+            chr(value if kind is sre.LITERAL else value[0])
+            for kind, value in argument
+            if kind in (sre.LITERAL, sre.RANGE) and argument[0][0] is not sre.NEGATE
+        )
     elif operator in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
         yield from (text * max(argument[0], 1) for text in _samples(argument[2]))
     elif operator is sre.SUBPATTERN:
@@ -149,9 +152,13 @@ def _of_one(operator: Any, argument: Any) -> Iterator[str]:
 
 
 _CLASSES = {
-    sre.CATEGORY_DIGIT: r"\d", sre.CATEGORY_NOT_DIGIT: r"\D", sre.CATEGORY_SPACE: r"\s",
-    sre.CATEGORY_NOT_SPACE: r"\S", sre.CATEGORY_WORD: r"\w", sre.CATEGORY_NOT_WORD: r"\W",
-}  # fmt: skip
+    sre.CATEGORY_DIGIT: r"\d",
+    sre.CATEGORY_NOT_DIGIT: r"\D",
+    sre.CATEGORY_SPACE: r"\s",
+    sre.CATEGORY_NOT_SPACE: r"\S",
+    sre.CATEGORY_WORD: r"\w",
+    sre.CATEGORY_NOT_WORD: r"\W",
+}
 
 
 def _fits(character: str, of_class: Any) -> bool:

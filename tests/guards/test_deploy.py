@@ -17,9 +17,14 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 FILES = sorted(path for path in (DEPLOY / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")
 NAMED = {
-    ("ConfigMap", "pcds"), ("Service", "pcds"), ("PersistentVolumeClaim", "pcds-shared"), ("Job", "pcds-migrate"),
-    ("Deployment", "pcds-api"), ("Deployment", "pcds-daemon"), ("Deployment", "pcds-worker"),
-}  # fmt: skip
+    ("ConfigMap", "pcds"),
+    ("Service", "pcds"),
+    ("PersistentVolumeClaim", "pcds-shared"),
+    ("Job", "pcds-migrate"),
+    ("Deployment", "pcds-api"),
+    ("Deployment", "pcds-daemon"),
+    ("Deployment", "pcds-worker"),
+}
 SECRETS = {"pcds", "pcds-connector"}
 """Made by whoever deploys, with what config.yaml says."""
 ELSEWHERE = {"AWS_REGION", "AWS_ENDPOINT_URL"}
@@ -60,9 +65,9 @@ def test_every_variable_is_a_setting() -> None:
     [config] = [document for document in documents() if document["kind"] == "ConfigMap"]
     given = {*config["data"], *(variable["name"] for each in containers() for variable in each.get("env", ()))}
     assert given - ELSEWHERE <= settings_variables()
-    settings = Settings.load(**{
-        name.removeprefix("PCDS_").lower(): value for name, value in config["data"].items() if name not in ELSEWHERE
-    })  # fmt: skip
+    settings = Settings.load(
+        **{name.removeprefix("PCDS_").lower(): value for name, value in config["data"].items() if name not in ELSEWHERE}
+    )
     assert settings.base_url == config["data"]["PCDS_BASE_URL"]
 
 

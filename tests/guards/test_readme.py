@@ -80,9 +80,14 @@ def test_the_first_import_goes_as_the_readme_says(newcomer: tuple[Path, int, str
     directory, port, printed = newcomer
     (importing, polling, reading), (sending,) = blocks(), blocks(of="pcds import")
     script = TRY_IT.format(
-        importing=importing, polling=polling, reading=reading, attempts=POLL_SECONDS, BREAK=BREAK, port=port,
+        importing=importing,
+        polling=polling,
+        reading=reading,
+        attempts=POLL_SECONDS,
+        BREAK=BREAK,
+        port=port,
         sending=sending.replace(".venv/bin/pcds", f"{sys.executable} -m api.cli"),
-    ).replace(PORT, f"127.0.0.1:{port}")  # fmt: skip
+    ).replace(PORT, f"127.0.0.1:{port}")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         ["bash", "-c", script], cwd=directory, capture_output=True, text=True, check=False, env=environment

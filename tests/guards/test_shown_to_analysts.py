@@ -52,12 +52,15 @@ def test_a_description_is_written_by_us_and_not_made_when_something_runs():
     """The UI takes descriptions of assets, checks, jobs, columns and events for Markdown."""
     made = [
         (file, keyword.value.lineno)
-        for file, tree in trees() if file.startswith(("pipelines/defs/", "pipelines/engine/", "pipelines/shown/"))
-        for function, node in functions_of(tree) if function and isinstance(node, ast.Call)
+        for file, tree in trees()
+        if file.startswith(("pipelines/defs/", "pipelines/engine/", "pipelines/shown/"))
+        for function, node in functions_of(tree)
+        if function and isinstance(node, ast.Call)
         for keyword in node.keywords
-        if keyword.arg == "description" and not isinstance(keyword.value, ast.Constant)
+        if keyword.arg == "description"
+        and not isinstance(keyword.value, ast.Constant)
         and ast.unparse(node.func) != "argparse.ArgumentParser"
-    ]  # fmt: skip
+    ]
     assert made == []
 
 
@@ -81,9 +84,10 @@ def test_a_run_can_configure_two_numbers_of_the_resources_and_nothing_else():
     assert not getattr(plain["io_manager"].config_schema.config_type, "fields", None)
     taken = {
         f"{name}.{field}": about.annotation
-        for name, each in defs.resources.items() if name not in plain
+        for name, each in defs.resources.items()
+        if name not in plain
         for field, about in type(each).model_fields.items()
-    }  # fmt: skip
+    }
     assert taken == {"importing.chunk_rows": int, "retention.runs_kept_days": int}
 
 
@@ -94,4 +98,4 @@ def test_every_resource_says_what_it_is():
     assert [type(each).__name__ for each in configurable if "__doc__" not in vars(type(each))] == []
     assert [
         name for each in configurable for name, about in type(each).model_fields.items() if not about.description
-    ] == []  # fmt: skip
+    ] == []

@@ -60,10 +60,13 @@ def between(folder: Path) -> Iterator[dict[str, str]]:
 
         wait_until(made)
         yield {
-            "AWS_ENDPOINT_URL": address, "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "somebody", "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_ENDPOINT_URL": address,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "somebody",
+            "AWS_SECRET_ACCESS_KEY": "secret",
             "PCDS_CELERY_URL": f"redis://127.0.0.1:{broker}/0",
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,9 @@ class Place:
             owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", (company,))
             owner.execute(
                 "INSERT INTO api_keys (id, company_id, name, key_hash, scopes, created_at) "
-                "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)", (client, company, digest(key), now),
-            )  # fmt: skip
+                "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)",
+                (client, company, digest(key), now),
+            )
             windows.put(owner, company, Window(client, 1_000_000, now, None))
 
     def start(self, *names: str) -> None:

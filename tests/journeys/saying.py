@@ -172,9 +172,11 @@ def _flat(record: Record) -> Record:
     flat = {name: value for name, value in record.items() if name not in ("substances", "components")}
     for name, entry in (record.get("substances") or {}).items():
         parts = ("status", "value")
-        flat |= {f"{name}_{part}": None for part in parts} if entry is None else {
-            f"{name}_{part}": entry[part] for part in parts if part in entry
-        }  # fmt: skip
+        flat |= (
+            {f"{name}_{part}": None for part in parts}
+            if entry is None
+            else {f"{name}_{part}": entry[part] for part in parts if part in entry}
+        )
     return flat
 
 

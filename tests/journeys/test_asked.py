@@ -13,10 +13,13 @@ from tests.waiting import wait_until
 from warehouse import dagster_home
 
 COMMANDS = (
-    ("catalogue", "refresh"), ("regrade",), ("rollup",), ("snapshot",),
+    ("catalogue", "refresh"),
+    ("regrade",),
+    ("rollup",),
+    ("snapshot",),
     ("catalogue", "refresh", "--file"),  # a file with faults
     ("snapshot", "--company", "00000000-0000-4000-8000-000000000000"),
-)  # fmt: skip
+)
 RUNS = """
 query($f: RunsFilter) { runsOrError(filter: $f) { ... on Runs { results {
   runId jobName status tags { key value } repositoryOrigin { repositoryLocationName }
@@ -79,8 +82,11 @@ def test_a_command_takes_the_road_of_all_runs_where_there_is_one_and_says_the_sa
     askers = [{"key": "user", "value": name} for name in ("pcds", login())]
     mine = [run for run in every if any(asker in run["tags"] for asker in askers)]
     assert {run["jobName"] for run in mine} >= {
-        "refresh_catalogue", "regrade_portfolios", "roll_up", "publish_portfolio",
-    }  # fmt: skip
+        "refresh_catalogue",
+        "regrade_portfolios",
+        "roll_up",
+        "publish_portfolio",
+    }
     worker = place.processes["worker"].pid
     for run in mine:
         assert run["repositoryOrigin"] == {"repositoryLocationName": dagster_home.LOCATION}

@@ -157,9 +157,11 @@ def test_a_killed_backup_leaves_nothing_that_could_be_taken_for_one(with_files: 
     folder = tmp_path / "backup"
     for number, (event, about) in enumerate(INSTANTS.values(), 1):
         ended = subprocess.run(
-            [sys.executable, "-c", KILLED, event, about, str(folder)], cwd=ROOT, check=False,
+            [sys.executable, "-c", KILLED, event, about, str(folder)],
+            cwd=ROOT,
+            check=False,
             env=os.environ | with_files.settings.environment(),
-        )  # fmt: skip
+        )
         assert ended.returncode == -signal.SIGKILL, about
         assert not folder.exists()
         assert len([*tmp_path.iterdir()]) == number, "a hidden folder of another name"

@@ -78,9 +78,10 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
             *[partial(post, place, random.Random(n), of) for n, of in enumerate(["api", "other api"] * 5)],
             *[partial(put, place, random.Random(n), ids) for n in range(4)],
             *[partial(batch, place, random.Random(n)) for n in range(3)],
-            partial(send_file, place), partial(cover, place, pool, random.Random(1), ids),
+            partial(send_file, place),
+            partial(cover, place, pool, random.Random(1), ids),
             partial(accept, place, pool, random.Random(2), ids),
-        ]  # fmt: skip
+        ]
         with ThreadPoolExecutor(len(writers) + 2) as threads:
             works = [*writers, *(poller.run for poller in pollers)]
             for done in [threads.submit(until_then, work) for work in works]:
@@ -134,8 +135,14 @@ def send_file(place: Place) -> None:
 def cover(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) -> None:
     """One more declaration, by a writer that is not there to say when it was done."""
     doc_id, sku_id, now = uuid4(), UUID(ids[rng.choice(CODES)]), Clock().now()
-    values = {"sku_id": sku_id, "reference": "R", "supplier_name": None, "status": rng.choice(["draft", "valid"]),
-              "issued_on": None, "expires_on": None}  # fmt: skip
+    values = {
+        "sku_id": sku_id,
+        "reference": "R",
+        "supplier_name": None,
+        "status": rng.choice(["draft", "valid"]),
+        "issued_on": None,
+        "expires_on": None,
+    }
     with pool.company(place.company) as conn:
         docs.add(conn, place.company, doc_id, values=values, at=now)
         time.sleep(0.05)
@@ -147,6 +154,9 @@ def accept(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) ->
     payload, sku_id = {"changes": {"material_subtype": str(rng.random())}}, UUID(ids[rng.choice(CODES)])
     with pool.company(place.company) as conn:
         entry = review.file(conn, place.company, "sku_update", payload, sku_id=sku_id, origin=PERSON, now=Clock().now())
-    pool.run(place.company, lambda conn: review.accept(
-        conn, place.company, entry.id, origin=PERSON, now=Clock().now(), rulesets=Rulesets()
-    ))  # fmt: skip
+    pool.run(
+        place.company,
+        lambda conn: review.accept(
+            conn, place.company, entry.id, origin=PERSON, now=Clock().now(), rulesets=Rulesets()
+        ),
+    )

@@ -21,9 +21,13 @@ from warehouse.skus.columns import Table
 CODES = [f"SKU-{number:03d}" for number in range(FEW + 40)]
 ROUNDS = 6
 FIELDS = (
-    "description", "material_subtype", "product_category", "packaging_format", "reuse_pool_owner",
+    "description",
+    "material_subtype",
+    "product_category",
+    "packaging_format",
+    "reuse_pool_owner",
     "reuse_asset_identifier",
-)  # fmt: skip
+)
 
 
 def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -> None:
@@ -34,8 +38,9 @@ def chunk(pool: Pool, company: UUID, codes: list[str], field: str, token: str) -
 
     def write() -> None:
         with pool.company(company) as conn:
-            write_patch(conn, company, patch, origin=Origin("import", None, None, "c"), now=Clock().now(),
-                        rules=ruleset.load())  # fmt: skip
+            write_patch(
+                conn, company, patch, origin=Origin("import", None, None, "c"), now=Clock().now(), rules=ruleset.load()
+            )
 
     pool.retrying(write)
 
@@ -57,10 +62,18 @@ def test_twenty_writers_by_every_road_lose_nothing(database: Database, company: 
             for start in range(0, len(wanted), 60 if number < len(FIELDS) else size):
                 part = wanted[start : start + (60 if number < len(FIELDS) else size)]
                 bodies = [parse_sku({"name": "n", "sku_code": code, field: token}) for code in part]
-                results = pool.run(company, lambda conn, bodies=bodies: write_records(
-                    conn, company, dict(enumerate(bodies)), origin=Origin("api_key", "k", "k", "c"), now=Clock().now(),
-                    rulesets=Rulesets(), dry_run=False,
-                ))  # fmt: skip
+                results = pool.run(
+                    company,
+                    lambda conn, bodies=bodies: write_records(
+                        conn,
+                        company,
+                        dict(enumerate(bodies)),
+                        origin=Origin("api_key", "k", "k", "c"),
+                        now=Clock().now(),
+                        rulesets=Rulesets(),
+                        dry_run=False,
+                    ),
+                )
                 assert not [r.errors for r in results.values() if r.errors]
 
     with Pool(database.app_url, size=20) as pool:

@@ -64,9 +64,9 @@ def owner(session: dict[str, str]) -> str:
 def process_of(folder: Path, name: str) -> psutil.Process:
     """The process that listens at an owner's socket."""
     place = str(folder / f"{name}.sock")
-    return psutil.Process(next(
-        found.pid for found in psutil.net_connections("unix") if found.laddr == place and found.pid is not None
-    ))  # fmt: skip
+    return psutil.Process(
+        next(found.pid for found in psutil.net_connections("unix") if found.laddr == place and found.pid is not None)
+    )
 
 
 def test_50_connections_at_once_are_all_answered(place: Served):
@@ -75,8 +75,10 @@ def test_50_connections_at_once_are_all_answered(place: Served):
     def answers(_: int) -> list[int]:
         with httpx2.Client(timeout=PATIENCE_SECONDS, limits=FRESH) as http:
             session = opened(http, place)
-            return [older(http, place, *asked, **session).status_code
-                    for asked in (("tools/list",), ("tools/call", call), ("tools/call", call))]  # fmt: skip
+            return [
+                older(http, place, *asked, **session).status_code
+                for asked in (("tools/list",), ("tools/call", call), ("tools/call", call))
+            ]
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         assert list(threads.map(answers, range(AT_ONCE))) == [[200] * 3] * AT_ONCE
@@ -105,8 +107,11 @@ async def test_a_question_over_the_stream_is_answered_through_whichever_process(
 
     with httpx2.Client(timeout=PATIENCE_SECONDS) as http:
         for number in range(10):
-            made = http.post(f"{place.base}/api/v1/skus", json={"sku_code": f"S-{number}", "name": "Bottle"},
-                             headers={"X-API-Key": service.key})  # fmt: skip
+            made = http.post(
+                f"{place.base}/api/v1/skus",
+                json={"sku_code": f"S-{number}", "name": "Bottle"},
+                headers={"X-API-Key": service.key},
+            )
             assert made.status_code == 201
     assert await asyncio.gather(*(filed(number) for number in range(10))) == ["filed"] * 10
     assert len(asked) == 10

@@ -77,9 +77,13 @@ def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
         for name, value in shared.items():
             monkeypatch.setenv(name, value)
         settings = Settings.load(
-            data_dir=Path(folder) / "first", port=free_port(), dagster_port=free_port(), warm_workers=False,
-            objects_url=f"s3://{BUCKET}/test", dagster_yaml=INSTANCE,
-        )  # fmt: skip
+            data_dir=Path(folder) / "first",
+            port=free_port(),
+            dagster_port=free_port(),
+            warm_workers=False,
+            objects_url=f"s3://{BUCKET}/test",
+            dagster_yaml=INSTANCE,
+        )
         with running(settings, durable=False) as server:
             settings = settings.model_copy(update={"database_url": SecretStr(server.owner_url)})
             migrate(database := Database.of(settings))
@@ -103,9 +107,10 @@ def graphql(place: Place, query: str, **variables: object) -> Any:
     """What Dagster's webserver says to the service's own."""
     answer = httpx2.post(
         f"http://{dagster_home.HOST}:{place.settings.dagster_port}{dagster_home.PREFIX}/graphql",
-        json={"query": query, "variables": variables}, timeout=PATIENCE_SECONDS,
+        json={"query": query, "variables": variables},
+        timeout=PATIENCE_SECONDS,
         headers={dagster_home.DOOR_HEADER: dagster_home.door_key(place.settings)},
-    )  # fmt: skip
+    )
     assert answer.is_success, answer.text
     assert "errors" not in answer.json(), answer.text
     return answer.json()["data"]
@@ -144,9 +149,14 @@ def stocked(resources: Resources, companies: list[Place]) -> None:
     for company in companies:
         with resources.postgres.pool.company(company.company) as conn:
             write_records(
-                conn, company.company, skus, origin=Origin("api_key", "k", "ERP", "c"), now=resources.clock.now(),
-                rulesets=resources.rule_sets.known, dry_run=False,
-            )  # fmt: skip
+                conn,
+                company.company,
+                skus,
+                origin=Origin("api_key", "k", "ERP", "c"),
+                now=resources.clock.now(),
+                rulesets=resources.rule_sets.known,
+                dry_run=False,
+            )
 
 
 def activate(resources: Resources, database: Database, folder: Path) -> None:
@@ -160,9 +170,10 @@ def activate(resources: Resources, database: Database, folder: Path) -> None:
 def backfilled(place: Place, slugs: list[str]) -> str:
     """The id of a backfill over these companies, asked for as the UI asks."""
     asked = {
-        "assetSelection": [{"path": ["regraded_skus"]}], "partitionNames": slugs,
+        "assetSelection": [{"path": ["regraded_skus"]}],
+        "partitionNames": slugs,
         "tags": [{"key": "user", "value": "olga@operator.example"}],
-    }  # fmt: skip
+    }
     said = graphql(place, BACKFILL, backfill=asked)["launchPartitionBackfill"]
     assert said["__typename"] == "LaunchBackfillSuccess", said
     return str(said["backfillId"])
@@ -193,9 +204,12 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
     place.start("dagster-code")
     wait_until(lambda: is_served(dagster_home.code_socket(place.settings)))
     with (
-        opened(place.settings) as resources, shared_instance(place.settings, database) as instance,
-        w1.working() as first, w2.working() as second, psycopg.connect(database.owner_url) as owner,
-    ):  # fmt: skip
+        opened(place.settings) as resources,
+        shared_instance(place.settings, database) as instance,
+        w1.working() as first,
+        w2.working() as second,
+        psycopg.connect(database.owner_url) as owner,
+    ):
         place.start("dagster-ui", "dagster-daemon", "api")
         assert place.pcds("catalogue", "refresh").returncode == 0
         stocked(resources, companies)
@@ -225,8 +239,9 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
         asked = {"id": backfill}
         wait_until(
             lambda: graphql(place, STATUS, **asked)["partitionBackfillOrError"]["status"] == "COMPLETED_SUCCESS",
-            3 * PATIENCE_SECONDS, lambda: str([graphql(place, STATUS, **asked), runs(instance)]),
-        )  # fmt: skip
+            3 * PATIENCE_SECONDS,
+            lambda: str([graphql(place, STATUS, **asked), runs(instance)]),
+        )
         print(f"{time.monotonic() - begun:.1f} s from there to the end of the backfill")
         for company, url in zip(companies, urls, strict=False):
             wait_until(lambda: company.call("GET", url)["status"] not in ("queued", "processing"))  # noqa: B023

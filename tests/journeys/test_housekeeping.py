@@ -25,8 +25,9 @@ def send_part_of_an_upload(place: Place, sku: object) -> socket.socket:
     connection.sendall(
         f"POST /api/v1/skus/{sku}/files HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {place.key}\r\n"
         f"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 20000000\r\n\r\n{head}".encode()
-        + PDF + bytes(12_000_000)
-    )  # fmt: skip
+        + PDF
+        + bytes(12_000_000)
+    )
     return connection
 
 
@@ -98,9 +99,20 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     company = ("--company", str(place.company))
     for command in (
         ("catalogue", "refresh", "--file", str(file)),
-        ("doc", "add", *company, "--sku", "K-1", "--reference", "D-1", "--status", "valid", "--expires-on",
-         last_day.isoformat()),
-    ):  # fmt: skip
+        (
+            "doc",
+            "add",
+            *company,
+            "--sku",
+            "K-1",
+            "--reference",
+            "D-1",
+            "--status",
+            "valid",
+            "--expires-on",
+            last_day.isoformat(),
+        ),
+    ):
         done = place.pcds(*command)
         assert done.returncode == 0, done.stderr
     assert as_read(place) == ("valid", 3)

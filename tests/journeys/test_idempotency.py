@@ -14,8 +14,11 @@ from warehouse.database import Database
 
 TWINS = 20
 WRITTEN = "SELECT (SELECT count(*) FROM skus), (SELECT sum(version) FROM skus), (SELECT count(*) FROM audit_entries)"
-SKU = {"sku_code": "A", "name": "Bottle", "components": [
-    {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}]}  # fmt: skip
+SKU = {
+    "sku_code": "A",
+    "name": "Bottle",
+    "components": [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}],
+}
 
 
 def test_twenty_twins_at_two_processes_are_one_write(place: Place):

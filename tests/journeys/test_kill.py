@@ -23,8 +23,15 @@ def import_under_fire(place: Place, content: bytes, chance: random.Random) -> di
     accepted = place.call("POST", "/api/v1/imports?filename=portfolio.csv", content=content)
     victims = chance.sample(VICTIMS, len(VICTIMS))
     for threshold, victim in zip(sorted(chance.sample(range(ROWS), len(VICTIMS))), victims, strict=True):
-        wait_until(lambda threshold=threshold: place.one("SELECT max(id::text), sum(rows_done) FROM imports "
-                   f"WHERE id = '{accepted['id']}' AND rows_done >= {threshold}")[1] is not None)  # fmt: skip
+        wait_until(
+            lambda threshold=threshold: (
+                place.one(
+                    "SELECT max(id::text), sum(rows_done) FROM imports "
+                    f"WHERE id = '{accepted['id']}' AND rows_done >= {threshold}"
+                )[1]
+                is not None
+            )
+        )
         time.sleep(chance.uniform(0, 0.03))  # anywhere within a chunk
         place.kill(victim)
     wait_until(lambda: place.call("GET", str(accepted["poll_url"]))["status"] in ("completed", "failed"))
@@ -40,12 +47,18 @@ def test_an_import_survives_every_kill(place: Place) -> None:
     second = import_under_fire(place, portfolio("Jar"), chance)
     assert second["counts"] == {"total": ROWS, "created": 0, "updated": ROWS, "unchanged": 0, "rejected": 0}
     assert place.one("SELECT count(*), count(DISTINCT sku_code), min(version), max(version) FROM skus") == (
-        ROWS, ROWS, 2, 2,
-    )  # fmt: skip
+        ROWS,
+        ROWS,
+        2,
+        2,
+    )
     assert place.one("SELECT count(*), count(DISTINCT id) FROM sku_versions") == (ROWS, ROWS)
     for action, number in {
-        "sku.created": ROWS, "sku.updated": ROWS, "import.submitted": 2, "import.completed": 2,
-    }.items():  # fmt: skip
+        "sku.created": ROWS,
+        "sku.updated": ROWS,
+        "import.submitted": 2,
+        "import.completed": 2,
+    }.items():
         counted = "SELECT count(*), count(DISTINCT resource_id) FROM audit_entries WHERE action = "
         assert place.one(f"{counted}'{action}'") == (number, number)
     assert place.one("SELECT skus FROM company_counters") == (ROWS,)

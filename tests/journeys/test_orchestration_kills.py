@@ -121,31 +121,44 @@ def test_whoever_is_killed_everything_ends_once(working: Place, seed: int, tmp_p
     regrades_and_publications_survive(place, chance, keys, tmp_path)
     wait_until(lambda: stale(place) == 0, otherwise=lambda: left(place))
     wait_until(lambda: settled(place), otherwise=lambda: left(place))
-    failed = place.column("SELECT concat_ws(' ', pipeline_name, status, run_id) FROM dagster.runs "
-                          "WHERE status NOT IN ('SUCCESS')")  # fmt: skip
+    failed = place.column(
+        "SELECT concat_ws(' ', pipeline_name, status, run_id) FROM dagster.runs WHERE status NOT IN ('SUCCESS')"
+    )
     print("\n".join(["runs that did not succeed:", *failed]))
     assert not [run for run in failed if not run.startswith("import_file")], "what failed was not tried again"
 
 
 def imports_survive(place: Place, chance: random.Random, keys: dict[str, dict[str, str]]) -> None:
     polls = [
-        (keys[name], str(place.call(
-            "POST", f"/api/v1/imports?filename={name}-{number}.csv", content=rows(name, number), headers=keys[name]
-        )["poll_url"]))
-        for number in range(FILES) for name in COMPANIES
-    ]  # fmt: skip
+        (
+            keys[name],
+            str(
+                place.call(
+                    "POST",
+                    f"/api/v1/imports?filename={name}-{number}.csv",
+                    content=rows(name, number),
+                    headers=keys[name],
+                )["poll_url"]
+            ),
+        )
+        for number in range(FILES)
+        for name in COMPANIES
+    ]
     ended = "SELECT count(*) FROM imports WHERE status IN ('completed', 'failed')"
     under_fire(place, chance, 4, lambda: place.one(ended) != (len(polls),))
     wait_until(lambda: place.one(ended) == (len(polls),), otherwise=lambda: left(place))
     for header, poll in polls:
         report = place.call("GET", poll, headers=header)
         assert (report["status"], report["counts"]) == (
-            "completed", {"total": ROWS, "created": ROWS, "updated": 0, "unchanged": 0, "rejected": 0}
-        )  # fmt: skip
+            "completed",
+            {"total": ROWS, "created": ROWS, "updated": 0, "unchanged": 0, "rejected": 0},
+        )
     total = len(polls) * ROWS
     assert place.one("SELECT count(*), count(DISTINCT (company_id, sku_code)), max(version) FROM skus") == (
-        total, total, 1
-    )  # fmt: skip
+        total,
+        total,
+        1,
+    )
     assert place.one("SELECT count(*) FROM sku_versions") == (0,), "no row was written a second time"
     for action, number in {
         "sku.created": total,

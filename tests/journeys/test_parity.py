@@ -54,17 +54,21 @@ class House:
             ("brand", "brands", {"name": "Brand"}),
             ("site", "sites", {"name": "Site", "roles": ["packing"]}),
             ("supplier", "suppliers", {"name": "Supplier"}),
-            ("library_component", "library_components", {
-                "component_type": "cap", "name": "Cap", "material_family": "plastic", "weight_g": 2.5}),
-        ):  # fmt: skip
+            (
+                "library_component",
+                "library_components",
+                {"component_type": "cap", "name": "Cap", "material_family": "plastic", "weight_g": 2.5},
+            ),
+        ):
             for number, stand_in in enumerate(IDS[table]):
                 named = {**values, "name": f"{values['name']} {number}"}
                 if resource == "library_component":
                     named |= {"code": f"L{number}", "supplier_id": self.own[IDS["suppliers"][0]] if number else None}
                 self.own[stand_in] = str(uuid4())
                 with desk.pool.company(desk.company) as conn:
-                    library.add(conn, resource, desk.company, UUID(self.own[stand_in]), values=named,
-                                at=desk.clock.now())  # fmt: skip
+                    library.add(
+                        conn, resource, desk.company, UUID(self.own[stand_in]), values=named, at=desk.clock.now()
+                    )
 
     def json(self, records: Sequence[Record]) -> Outcome:
         """Each record as the body of a POST."""
@@ -73,9 +77,15 @@ class House:
             try:
                 body = parse_sku(orjson.loads(orjson.dumps(saying.replaced(record, self.own))))
                 with self.desk.pool.company(self.desk.company) as conn:
-                    [row] = write_records(conn, self.desk.company, {0: body}, origin=ORIGIN,
-                                          now=self.desk.clock.now(), rulesets=self.desk.rulesets,
-                                          dry_run=False).values()  # fmt: skip
+                    [row] = write_records(
+                        conn,
+                        self.desk.company,
+                        {0: body},
+                        origin=ORIGIN,
+                        now=self.desk.clock.now(),
+                        rulesets=self.desk.rulesets,
+                        dry_run=False,
+                    ).values()
                 issues = row.errors
             except Invalid as invalid:
                 issues = invalid.issues
@@ -153,10 +163,11 @@ def differences(one: Outcome, other: Outcome, sent: Sequence[Record]) -> list[ob
 
 
 BOUNDED = settings(
-    max_examples=6, phases=[Phase.explicit, Phase.generate],
+    max_examples=6,
+    phases=[Phase.explicit, Phase.generate],
     verbosity=Verbosity.quiet,  # a difference names its record; the whole portfolio would bury it
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 CODED = [" S-1 ", "00123", "3-4", "é 漢", "1E5", "-5", "TRUE", "S_8", "S-9", "S-10", "S-11", "S-12"]
 
 

@@ -91,8 +91,11 @@ def test_postgres_killed_under_load(place: Place):
         def started(kind: str, number: int) -> list[Future[Seen]]:
             return [clients.submit(getattr(load, kind), f"{kind}{n}") for n in range(number)]
 
-        running = {"keyed": started("keyed", WRITERS), "plain": started("plain", WRITERS),
-                   "reads": started("reads", READERS)}  # fmt: skip
+        running = {
+            "keyed": started("keyed", WRITERS),
+            "plain": started("plain", WRITERS),
+            "reads": started("reads", READERS),
+        }
         try:
             for _ in range(KILLS):
                 time.sleep(PAUSE_SECONDS)

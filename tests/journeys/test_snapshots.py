@@ -50,9 +50,11 @@ with Pool(Database.of(settings).app_url) as pool:
 def publisher(place: Place) -> subprocess.Popen[bytes]:
     """A process that publishes again and again."""
     return subprocess.Popen(
-        [sys.executable, "-c", _PUBLISHER, str(place.company)], cwd=ROOT,
-        env=os.environ | place.settings.environment(), stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-c", _PUBLISHER, str(place.company)],
+        cwd=ROOT,
+        env=os.environ | place.settings.environment(),
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def whole(place: Place) -> Snapshot:

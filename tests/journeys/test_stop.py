@@ -48,9 +48,12 @@ class Service:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", SERVE, "serve", "--no-dagster-ui"], cwd=ROOT,
-                env=os.environ | self.settings.environment(), stdout=log, stderr=log,
-            )  # fmt: skip
+                [sys.executable, "-c", SERVE, "serve", "--no-dagster-ui"],
+                cwd=ROOT,
+                env=os.environ | self.settings.environment(),
+                stdout=log,
+                stderr=log,
+            )
         wait_until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
         widen(Database.of(self.settings), UUID(self.demo["client_id"]))
 

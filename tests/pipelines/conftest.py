@@ -39,17 +39,29 @@ class Desk(Stocked):
     company: UUID
 
     def send(
-        self, content: str | bytes, *, dry_run: bool = False, filename: str = "portfolio.csv",
+        self,
+        content: str | bytes,
+        *,
+        dry_run: bool = False,
+        filename: str = "portfolio.csv",
         mapping: Mapping[str, object] | None = None,
-    ) -> UUID:  # fmt: skip
+    ) -> UUID:
         data = content.encode() if isinstance(content, str) else content
         now = self.clock.now()
         read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
         with self.pool.company(self.company) as conn:
             accepted = imports.submit(
-                conn, self.objects, self.company, read, data=data, filename=filename, dry_run=dry_run,
-                origin=ORIGIN, key_id=uuid4(), now=now,
-            )  # fmt: skip
+                conn,
+                self.objects,
+                self.company,
+                read,
+                data=data,
+                filename=filename,
+                dry_run=dry_run,
+                origin=ORIGIN,
+                key_id=uuid4(),
+                now=now,
+            )
         return UUID(accepted["id"])
 
     def run(self, import_id: UUID) -> bool:
@@ -57,9 +69,13 @@ class Desk(Stocked):
         return self.launch(import_id).success
 
     def launch(
-        self, import_id: UUID | None, *, assets: Sequence[str] | None = None, run_id: str | None = None,
+        self,
+        import_id: UUID | None,
+        *,
+        assets: Sequence[str] | None = None,
+        run_id: str | None = None,
         partition: str | None = None,
-    ) -> dg.ExecuteInProcessResult:  # fmt: skip
+    ) -> dg.ExecuteInProcessResult:
         """Run `import_file`, or some of its assets, for the company or another partition."""
         named = {} if import_id is None else {"import_id": str(import_id)}
         takes_config = assets is None or "uploaded_file" in assets
@@ -68,10 +84,13 @@ class Desk(Stocked):
             config["resources"] = {"importing": {"config": {"chunk_rows": self.resources.importing.chunk_rows}}}
         with patch("pipelines.engine.resources.shared", lambda: self.resources):  # some assets take no others handed in
             return defs.resolve_job_def("import_file").execute_in_process(
-                run_config=config, instance=self.instance, run_id=run_id, raise_on_error=False,
+                run_config=config,
+                instance=self.instance,
+                run_id=run_id,
+                raise_on_error=False,
                 asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
                 partition_key=partition or partition_of(self.instance, self.pool, self.company),
-            )  # fmt: skip
+            )
 
     def poll(self, import_id: UUID) -> dict[str, Any]:
         found = polls.status(self.pool, self.company, import_id, limit=50, offset=0)

@@ -21,9 +21,12 @@ def tick(
 
 
 def follow(
-    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resources: Resources, *,
+    sensor: dg.SensorDefinition,
+    instance: dg.DagsterInstance,
+    resources: Resources,
+    *,
     only: Callable[[dg.RunRequest], bool] = lambda _: True,
-) -> list[dg.ExecuteInProcessResult]:  # fmt: skip
+) -> list[dg.ExecuteInProcessResult]:
     """A tick and the runs that it asks for; a run key that had a run has no other."""
     asked = tick(sensor, instance, resources)
     for request in asked.dynamic_partitions_requests or ():
@@ -42,6 +45,10 @@ def start(
     if instance.get_runs(dg.RunsFilter(tags=key)):
         return None
     return defs.resolve_job_def(request.job_name or sensor.job_name).execute_in_process(
-        run_config=request.run_config, partition_key=request.partition_key, instance=instance,
-        tags={**request.tags, **key}, resources=resources.handed_in(), raise_on_error=False,
-    )  # fmt: skip
+        run_config=request.run_config,
+        partition_key=request.partition_key,
+        instance=instance,
+        tags={**request.tags, **key},
+        resources=resources.handed_in(),
+        raise_on_error=False,
+    )

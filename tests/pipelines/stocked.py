@@ -30,10 +30,16 @@ def stock(
 ) -> Resources:
     """Resources over a test's own database, clock and folder."""
     return Resources(
-        Postgres.of(pool), ObjectStore.of(Objects.of(Settings.load(data_dir=folder))), ServiceClock.of(clock),
-        RuleSets.of(Rulesets()), FileReaders.of(readers or Readers()), Portfolios.of(folder),
-        Shutdown.of(threading.Event()), Importing(chunk_rows=chunk_rows), Retention(),
-    )  # fmt: skip
+        Postgres.of(pool),
+        ObjectStore.of(Objects.of(Settings.load(data_dir=folder))),
+        ServiceClock.of(clock),
+        RuleSets.of(Rulesets()),
+        FileReaders.of(readers or Readers()),
+        Portfolios.of(folder),
+        Shutdown.of(threading.Event()),
+        Importing(chunk_rows=chunk_rows),
+        Retention(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,13 @@ def test_a_review_older_than_18_months_demotes(desk: Desk, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("drop", "replace", "word"),
-    [("GB", ("", ""), "GB"), ("FR", ("", ""), "Member States"), ("", ("AU,Australia", "QQ,Australia"), "ISO 3166"),
-     ("", ("Australian Packaging Covenant", "from 120 EUR a year"), "money")],
-)  # fmt: skip
+    [
+        ("GB", ("", ""), "GB"),
+        ("FR", ("", ""), "Member States"),
+        ("", ("AU,Australia", "QQ,Australia"), "ISO 3166"),
+        ("", ("Australian Packaging Covenant", "from 120 EUR a year"), "money"),
+    ],
+)
 def test_a_file_that_may_not_be_served_is_refused_whole(
     desk: Desk, tmp_path: Path, drop: str, replace: tuple[str, str], word: str
 ) -> None:
@@ -82,16 +86,29 @@ def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
     events = desk.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     verdicts = [event.dagster_event.asset_check_evaluation_data for event in events if event.dagster_event]
     assert sorted((verdict.check_name, verdict.passed) for verdict in verdicts) == [
-        ("codes_valid", True), ("contract", True), ("eu_and_gb_present", True), ("no_amount_of_money", True),
+        ("codes_valid", True),
+        ("contract", True),
+        ("eu_and_gb_present", True),
+        ("no_amount_of_money", True),
         ("sources_present", True),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
     "name",
-    ["{outside}", "../outside.csv", "link.csv", "linked/outside.csv", "none.csv", ".", "a\x00b", "loop.csv",
-     "/proc/self/environ", "~/outside.csv"],
-)  # fmt: skip
+    [
+        "{outside}",
+        "../outside.csv",
+        "link.csv",
+        "linked/outside.csv",
+        "none.csv",
+        ".",
+        "a\x00b",
+        "loop.csv",
+        "/proc/self/environ",
+        "~/outside.csv",
+    ],
+)
 def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
     """A run that anybody launches with a configuration of their own."""
     folder = desk.data_dir / catalogue.FOLDER
@@ -134,8 +151,10 @@ def test_the_schedule_leaves_an_operators_file_and_loads_what_a_release_changed(
     assert (by_schedule(desk).unchanged, loads(desk)) == (whole - 1, before + 1), "until an operator's next refresh"
     refresh_catalogue(desk.resources, desk.instance, None)
     with psycopg.connect(desk.database.owner_url) as owner:  # as an older release had left it
-        owner.execute("UPDATE catalogue_loads SET source_hash = 'older' WHERE id = (SELECT id FROM catalogue_loads "
-                      "ORDER BY loaded_at DESC, id DESC LIMIT 1)")  # fmt: skip
+        owner.execute(
+            "UPDATE catalogue_loads SET source_hash = 'older' WHERE id = (SELECT id FROM catalogue_loads "
+            "ORDER BY loaded_at DESC, id DESC LIMIT 1)"
+        )
         owner.execute("DELETE FROM jurisdictions WHERE code = 'US-OR'")
     assert by_schedule(desk).added == ["US-OR"]
 

@@ -22,10 +22,24 @@ def upload(good: list[bool]) -> Upload:
 
 def work(sent: Upload, position: int) -> Work:
     return Work(
-        id=uuid4(), company_id=uuid4(), company_name="Acme", filename="portfolio.csv", size_bytes=1, sha256="",
-        dry_run=False, upload_key="", table_key="", default_year=2026, source=sent.source, rows_total=sent.rows,
-        position=position, attempts=1, correlation_id="c", ip=None, user_agent=None,
-    )  # fmt: skip
+        id=uuid4(),
+        company_id=uuid4(),
+        company_name="Acme",
+        filename="portfolio.csv",
+        size_bytes=1,
+        sha256="",
+        dry_run=False,
+        upload_key="",
+        table_key="",
+        default_year=2026,
+        source=sent.source,
+        rows_total=sent.rows,
+        position=position,
+        attempts=1,
+        correlation_id="c",
+        ip=None,
+        user_agent=None,
+    )
 
 
 def run_through(sent: Upload, sizes: list[int]) -> list[Chunk]:

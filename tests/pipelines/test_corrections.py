@@ -129,8 +129,11 @@ def test_all_lines_of_a_rejected_sku_come_along_in_the_long_layout():
     )
     made = corrected_csv(data)
     assert [line.split(b",")[:3] for line in made.splitlines()[1:]] == [
-        [b"A-1", b"Pot", b"body"], [b"A-1", b"", b"cap"], [b"A-3", b"Jar", b"body"], [b"", b"", b"cap"],
-    ]  # fmt: skip
+        [b"A-1", b"Pot", b"body"],
+        [b"A-1", b"", b"cap"],
+        [b"A-3", b"Jar", b"body"],
+        [b"", b"", b"cap"],
+    ]
     assert b"rejected as a whole. Line 3 says" in made
     source, report, values = read(made.replace(b"unobtainium", b"metal").replace(b",x,", b",3,"))
     assert (report, values["sku_code"].to_list(), source["layout"]) == ([], ["A-1", "A-3"], "long")

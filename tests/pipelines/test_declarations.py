@@ -31,9 +31,11 @@ def declared(desk: Desk, filing: str) -> dg.ExecuteInProcessResult:
     """The asset by itself, as the UI starts it."""
     [slug] = desk.instance.get_dynamic_partitions("companies")
     return defs.resolve_job_def("what_would_be_filed").execute_in_process(
-        partition_key=dg.MultiPartitionKey({"company": slug, "filing": filing}), instance=desk.instance,
-        resources=desk.resources.handed_in(), raise_on_error=False,
-    )  # fmt: skip
+        partition_key=dg.MultiPartitionKey({"company": slug, "filing": filing}),
+        instance=desk.instance,
+        resources=desk.resources.handed_in(),
+        raise_on_error=False,
+    )
 
 
 def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_declares(desk: Desk) -> None:
@@ -86,9 +88,12 @@ def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
     every = (portfolio_overview, portfolio, rollups.figures, obligations)
     for asset in every:
         run = dg.materialize(
-            every, selection=[asset], partition_key=slug, instance=desk.instance,
+            every,
+            selection=[asset],
+            partition_key=slug,
+            instance=desk.instance,
             resources={**desk.resources.handed_in(), "io_manager": outputs},
-        )  # fmt: skip
+        )
         assert run.success
     after = figures.current(desk.data_dir, desk.company)
     assert before is not None
@@ -96,9 +101,14 @@ def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
     assert (after.origin, after.rows, after.rows_written) == (before.origin, before.rows, 0)
 
 
-@pytest.mark.parametrize(("name", "filing"), [
-    ("DE-2025", Filing("DE", 2025, 0)), ("GB-2025-H2", Filing("GB", 2025, 2)), ("US-CA-2026", Filing("US-CA", 2026, 0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "filing"),
+    [
+        ("DE-2025", Filing("DE", 2025, 0)),
+        ("GB-2025-H2", Filing("GB", 2025, 2)),
+        ("US-CA-2026", Filing("US-CA", 2026, 0)),
+    ],
+)
 def test_a_filing_is_named_by_market_and_period(name: str, filing: Filing) -> None:
     assert Filing.of(name) == filing
     assert filing.name == name

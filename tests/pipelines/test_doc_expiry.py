@@ -33,8 +33,9 @@ def entered(desk: Desk, company: UUID) -> list[tuple[Any, ...]]:
     with psycopg.connect(desk.database.owner_url) as owner:
         return owner.execute(
             "SELECT resource_id, before, after, actor_type, reason FROM audit_entries e JOIN audit_transactions t "
-            "ON t.id = e.transaction_id WHERE e.company_id = %s AND action = 'doc.expired' ORDER BY e.id", (company,),
-        ).fetchall()  # fmt: skip
+            "ON t.id = e.transaction_id WHERE e.company_id = %s AND action = 'doc.expired' ORDER BY e.id",
+            (company,),
+        ).fetchall()
 
 
 def test_only_a_valid_doc_whose_last_day_has_passed_is_entered_and_once(

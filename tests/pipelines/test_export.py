@@ -19,10 +19,39 @@ from tests.pipelines.conftest import ORIGIN, Desk
 from warehouse.library import queries as library
 
 TEXTS = (
-    "Flasche, 50 cl; klar", "null", "NULL", "=1+1", "+3", "-7", "@home", "'quoted", "''", "'=x", '="00123"', "#N/A",
-    " outer space ", "two\nlines", "tab\there", "carriage\rreturn", "_x000D_", "00123", "1E5", "3-4", "TRUE", "1.234",
-    "46246", "&amp; <b>", "“curled”", "ﬁne 🧴 Ω", "[]", "x" * 1900, "\ufffe", "a\tb", "'null", "",
-)  # fmt: skip
+    "Flasche, 50 cl; klar",
+    "null",
+    "NULL",
+    "=1+1",
+    "+3",
+    "-7",
+    "@home",
+    "'quoted",
+    "''",
+    "'=x",
+    '="00123"',
+    "#N/A",
+    " outer space ",
+    "two\nlines",
+    "tab\there",
+    "carriage\rreturn",
+    "_x000D_",
+    "00123",
+    "1E5",
+    "3-4",
+    "TRUE",
+    "1.234",
+    "46246",
+    "&amp; <b>",
+    "“curled”",
+    "ﬁne 🧴 Ω",
+    "[]",
+    "x" * 1900,
+    "\ufffe",
+    "a\tb",
+    "'null",
+    "",
+)
 NUMBERS = (0, 1, 0.1, 0.1 + 0.2, 1.234, 1234.5, 1e-7, 12345678.123456789, 99.99999999999999, 33.333333333333336, 100)
 MARKETS = ("FR", "DE", "GB", "ES-CT", "US-CA")
 
@@ -58,8 +87,16 @@ class Portfolio:
                 ).values()
                 assert row.errors == []
                 if rows := self.volumes():
-                    write_volumes(conn, self.desk.company, f"{number:03}", parse_volumes(rows), origin=ORIGIN, now=now,
-                                  rulesets=rulesets, dry_run=False)  # fmt: skip
+                    write_volumes(
+                        conn,
+                        self.desk.company,
+                        f"{number:03}",
+                        parse_volumes(rows),
+                        origin=ORIGIN,
+                        now=now,
+                        rulesets=rulesets,
+                        dry_run=False,
+                    )
 
     def record(self) -> dict[str, Any]:
         given = [field for field in SKU_FIELDS[2:] if self.random.random() < 0.5 and not field.deprecated]
@@ -115,11 +152,15 @@ class Portfolio:
 
     def entry(self, substance: str) -> dict[str, Any]:
         more = {"source": "test_report", "evidence": self.random.choice(TEXTS)}
-        measured = {"bpa": ({"status": "unknown", "value": 3, "unit": "ppb"}, {"status": "absent", "value": 1.5}),
-                    "pfas": ({"status": "below_limit", "value": 0.5, "unit": "ppb", "basis": "sum"},),
-                    "svhc": ({"status": "below_limit", "value": 0.05, "unit": "percent_w_w"},
-                             {"status": "below_limit", "value": 12, "unit": "mg_per_kg"}),
-                    "heavy_metals": ({"status": "below_limit", "value": 7, "unit": "mg_per_kg"},)}  # fmt: skip
+        measured = {
+            "bpa": ({"status": "unknown", "value": 3, "unit": "ppb"}, {"status": "absent", "value": 1.5}),
+            "pfas": ({"status": "below_limit", "value": 0.5, "unit": "ppb", "basis": "sum"},),
+            "svhc": (
+                {"status": "below_limit", "value": 0.05, "unit": "percent_w_w"},
+                {"status": "below_limit", "value": 12, "unit": "mg_per_kg"},
+            ),
+            "heavy_metals": ({"status": "below_limit", "value": 7, "unit": "mg_per_kg"},),
+        }
         said = self.random.choice((*measured[substance], {"status": "below_limit"}, {"status": "unknown"}))
         return {**said, **{key: held for key, held in more.items() if self.random.random() < 0.5}}
 

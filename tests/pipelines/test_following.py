@@ -114,10 +114,20 @@ def test_writes_wait_a_little_while_imports_follow_each_other(desk: Desk) -> Non
 def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> None:
     write(desk)
     with desk.pool.company(desk.company) as conn:
-        docs.add(conn, desk.company, uuid4(), at=desk.clock.now(), values={
-            "sku_id": conn.execute("SELECT id FROM skus ORDER BY sku_code LIMIT 1").fetchone()[0], "reference": "R",
-            "supplier_name": None, "status": "valid", "issued_on": date(2026, 11, 23), "expires_on": date(2026, 11, 24),
-        })  # fmt: skip
+        docs.add(
+            conn,
+            desk.company,
+            uuid4(),
+            at=desk.clock.now(),
+            values={
+                "sku_id": conn.execute("SELECT id FROM skus ORDER BY sku_code LIMIT 1").fetchone()[0],
+                "reference": "R",
+                "supplier_name": None,
+                "status": "valid",
+                "issued_on": date(2026, 11, 23),
+                "expires_on": date(2026, 11, 24),
+            },
+        )
     for day, status in ((21, "missing"), (22, None), (23, "valid"), (24, None), (25, "expired"), (26, None)):
         before = published(desk)
         desk.clock.advance(datetime(2026, 11, day, 12, tzinfo=UTC) - desk.clock.now())

@@ -10,9 +10,14 @@ from pipelines.defs.catalogue.assets import DAILY
 from pipelines.shown import columns
 
 HOUSEKEEPING = {
-    "orphan_objects", "kept_answers", "expired_access", "anonymised_addresses", "expired_docs", "old_runs",
+    "orphan_objects",
+    "kept_answers",
+    "expired_access",
+    "anonymised_addresses",
+    "expired_docs",
+    "old_runs",
     "old_snapshots",
-}  # fmt: skip
+}
 """Ops, because nothing that they do is data."""
 GRAPH = {
     # asset: group, what it is made from, checks
@@ -84,8 +89,12 @@ def test_tables_say_what_each_column_means_and_is_made_from() -> None:
     """Those without a table are a file as it came, a ledger, a report and a picture."""
     specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
     assert specs.keys() - columns.TABLES.keys() == {
-        "uploaded_file", "import_report", "catalogue_file", "portfolio_overview", "ledger",
-    }  # fmt: skip
+        "uploaded_file",
+        "import_report",
+        "catalogue_file",
+        "portfolio_overview",
+        "ledger",
+    }
     for name, table in columns.TABLES.items():
         schema = specs[name].metadata["dagster/column_schema"]
         assert isinstance(schema, dg.TableSchema)
@@ -136,9 +145,11 @@ def test_the_house_is_kept_by_ops() -> None:
 def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
     sensors = {sensor.name: sensor for sensor in defs.sensors or () if isinstance(sensor, dg.SensorDefinition)}
     asked = {
-        "written_portfolios": "publish_portfolio", "lost_portfolios": "publish_portfolio",
-        "asked_regrades": "regrade_portfolios", "active_rules": "read_rule_set",
-    }  # fmt: skip
+        "written_portfolios": "publish_portfolio",
+        "lost_portfolios": "publish_portfolio",
+        "asked_regrades": "regrade_portfolios",
+        "active_rules": "read_rule_set",
+    }
     assert {name: sensor.job_name for name, sensor in sensors.items() if name in asked} == asked
     for name in asked:
         assert sensors[name].default_status == dg.DefaultSensorStatus.RUNNING
@@ -155,6 +166,8 @@ def test_bad_data_goes_no_further() -> None:
     graph = defs.resolve_asset_graph()
     specs = [graph.get_check_spec(key) for key in graph.asset_check_keys]
     assert {(spec.asset_key.to_user_string(), spec.name) for spec in specs if spec.blocking} >= {
-        ("parsed_table", "contract"), ("typed_rows", "contract"), ("import_report", "counts_add_up"),
+        ("parsed_table", "contract"),
+        ("typed_rows", "contract"),
+        ("import_report", "counts_add_up"),
         ("portfolio_snapshot", "holds_every_sku"),
-    }  # fmt: skip
+    }

@@ -66,8 +66,15 @@ def test_no_text_of_a_record_is_markdown_or_a_link_in_any_run(desk: Desk, workbo
         owner.execute("UPDATE companies SET name = %s WHERE id = %s", (HOSTILE, desk.company))
     name = HOSTILE.replace("/", "_")
     header = ",".join([*MINIMUM, "description", "material_category", "markets", "gtin"])
-    flat = "\n".join([header, *(f'F-{n},"{HOSTILE}",10,"{HOSTILE}",{cells}' for n, cells in enumerate(
-        (",,", f'"{HOSTILE}",,', f',"{HOSTILE}",', f',,"{HOSTILE}"')))])  # fmt: skip
+    flat = "\n".join(
+        [
+            header,
+            *(
+                f'F-{n},"{HOSTILE}",10,"{HOSTILE}",{cells}'
+                for n, cells in enumerate((",,", f'"{HOSTILE}",,', f',"{HOSTILE}",', f',,"{HOSTILE}"'))
+            ),
+        ]
+    )
     desk.run(desk.send(flat, filename=f"{name}.csv"))
     desk.run(desk.send(hostile_book(workbook), filename=f"{name}.xlsx"))
     assert publish_company(desk.resources, desk.instance, desk.company) is not None

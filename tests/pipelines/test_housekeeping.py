@@ -47,9 +47,10 @@ def kept(desk: Desk, company: UUID) -> set[str]:
 def kept_house(desk: Desk) -> dg.ExecuteInProcessResult:
     """The whole job, as a run of the desk's instance."""
     return defs.resolve_job_def("keep_house").execute_in_process(
-        instance=desk.instance, resources=desk.resources.handed_in(),
+        instance=desk.instance,
+        resources=desk.resources.handed_in(),
         raise_on_error=False,
-    )  # fmt: skip
+    )
 
 
 def a_file(desk: Desk, company: UUID) -> str:

@@ -5,8 +5,10 @@ HEADER = "sku_code,component_type,material_family,weight_g\n"
 
 def test_a_sku_of_a_file_has_at_most_five_hundred_components(desk, workbook):
     parts = [["A", "body", "plastic", 1]] * 501 + [["B", "body", "plastic", 1]] * 500
-    sheets = {"SKUs": [["sku_code", "name"], ["A", "a"], ["B", "b"]],
-              "components": [["sku_code", "component_type", "material_family", "weight_g"], *parts]}  # fmt: skip
+    sheets = {
+        "SKUs": [["sku_code", "name"], ["A", "a"], ["B", "b"]],
+        "components": [["sku_code", "component_type", "material_family", "weight_g"], *parts],
+    }
     sent = desk.send(workbook(**sheets), filename="parts.xlsx")
     assert desk.run(sent)
     report = desk.poll(sent)

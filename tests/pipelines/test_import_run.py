@@ -42,8 +42,10 @@ def test_a_file_ends_as_graded_skus_and_a_report_of_the_rest(desk: Desk) -> None
         (5, "A4", "gtin", "G", "4006381333930", "invalid_gtin"),
         (7, "A1", "sku_code", "A", "A1", "duplicate_sku_code"),
     ]
-    stored = desk.rows("SELECT sku_code, import_line, recyclability_grade IS NOT NULL FROM skus "
-                                     "WHERE company_id = %s ORDER BY sku_code")  # fmt: skip
+    stored = desk.rows(
+        "SELECT sku_code, import_line, recyclability_grade IS NOT NULL FROM skus "
+        "WHERE company_id = %s ORDER BY sku_code"
+    )
     assert stored == [("A1", 2, True), ("A3", 4, True), ("A5", 6, True), ("A6", 8, True), ("A7", 9, True)]
     assert desk.entries() == {"import.submitted": 1, "sku.created": 5, "import.completed": 1}
 
@@ -87,8 +89,11 @@ def test_the_run_is_found_by_its_tags_and_tells_what_happened(desk: Desk) -> Non
         if event.dagster_event
     ]
     assert [(verdict.check_name, verdict.passed) for verdict in evaluations] == [
-        ("contract", True), ("contract", True), ("every_sku_has_a_grade_state", True), ("counts_add_up", True),
-    ]  # fmt: skip
+        ("contract", True),
+        ("contract", True),
+        ("every_sku_has_a_grade_state", True),
+        ("counts_add_up", True),
+    ]
 
 
 def test_components_reach_their_sku_and_faults_their_sheet_and_line(desk: Desk, workbook: Workbook) -> None:
@@ -135,10 +140,13 @@ def test_all_faults_of_a_row_are_told_at_once(desk: Desk) -> None:
         ended = desk.poll(import_id)
         assert ended["counts"] == {"total": 4, "created": 0, "updated": 0, "unchanged": 0, "rejected": 4}
         assert [(e["line"], e["field"], e["column"], e["code"]) for e in ended["errors"]] == [
-            (2, "weight_grams", "C", "invalid_number"), (3, "weight_grams", "C", "invalid_number"),
-            (3, "name", "B", "required"), (4, "sku_code", "A", "duplicate_sku_code"),
-            (4, "weight_grams", "C", "invalid_number"), (5, "weight_grams", "C", "invalid_number"),
-        ]  # fmt: skip
+            (2, "weight_grams", "C", "invalid_number"),
+            (3, "weight_grams", "C", "invalid_number"),
+            (3, "name", "B", "required"),
+            (4, "sku_code", "A", "duplicate_sku_code"),
+            (4, "weight_grams", "C", "invalid_number"),
+            (5, "weight_grams", "C", "invalid_number"),
+        ]
 
 
 def test_a_refusal_by_law_stands_at_its_cell(desk: Desk) -> None:

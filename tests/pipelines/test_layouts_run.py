@@ -11,9 +11,15 @@ HEAD = (
 
 
 def test_groups_are_stored_as_graphs_and_each_rejected_sku_counts_once(desk: Desk) -> None:
-    lines = [HEAD, "Beispiel;Glas;glass;1;;;", *[f"W-{at};jar;glass;{at},5;metal;5;" for at in range(1, 8)],
-             "X-1;jar;stone;x;;;", f"X-2;jar;glass;1;metal;5;{uuid4()}", "W-1;again;glass;1;;;",
-             "Summe;;;;;99;"]  # fmt: skip
+    lines = [
+        HEAD,
+        "Beispiel;Glas;glass;1;;;",
+        *[f"W-{at};jar;glass;{at},5;metal;5;" for at in range(1, 8)],
+        "X-1;jar;stone;x;;;",
+        f"X-2;jar;glass;1;metal;5;{uuid4()}",
+        "W-1;again;glass;1;;;",
+        "Summe;;;;;99;",
+    ]
     import_id = desk.send("\n".join(lines))
     assert desk.run(import_id)
     ended = desk.poll(import_id)

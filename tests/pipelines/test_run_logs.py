@@ -182,9 +182,13 @@ def test_logs_go_with_their_runs_and_others_when_they_are_as_old(
     assert read(instance, [*tick.parts[-3:-1], tick.stem])[1] == "looked"
 
     def keep_house() -> None:
-        assert defs.resolve_job_def("keep_house").execute_in_process(
-            run_config={"loggers": {"console": {}}}, instance=instance, resources=desk.resources.handed_in()
-        ).success  # fmt: skip
+        assert (
+            defs.resolve_job_def("keep_house")
+            .execute_in_process(
+                run_config={"loggers": {"console": {}}}, instance=instance, resources=desk.resources.handed_in()
+            )
+            .success
+        )
 
     keep_house()
     assert read(instance, key_of(run))[0]

@@ -32,17 +32,20 @@ def test_a_hundred_faults_are_listed_and_the_rest_is_counted():
     assert len(listed([Issue("required", "m")] * 100)) == 100
 
 
-@pytest.mark.parametrize("bodies", [
-    lambda: (parse_submission, {"consent": True, "response": {"components": [{"additives": ["x"] * 20_000}]}}),
-    lambda: (parse_submission, {"consent": True, "response": {"components": [None] * 400_000}}),
-    lambda: (parse_sku, {"sku_code": "A", "name": "n", "components": [PART] * 36_000}),
-    lambda: (parse_sku, {"sku_code": "A", "name": "n", "markets": ["x"] * 500_000}),
-    lambda: (parse_sku, {"sku_code": "A", "name": "n", "components": [{"additives": [""] * 1_000}] * 500}),
-    lambda: (parse_sku, {"sku_code": "A", "name": "n", **{str(n): n for n in range(150_000)}}),
-    lambda: (parse_sku, {"sku_code": "A", "name": "n", "weight_grams": 10**400}),
-    lambda: (parse_sku, orjson.loads("[" * 200 + "]" * 200)),
-    lambda: (parse_volumes, [[]] * 700_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        lambda: (parse_submission, {"consent": True, "response": {"components": [{"additives": ["x"] * 20_000}]}}),
+        lambda: (parse_submission, {"consent": True, "response": {"components": [None] * 400_000}}),
+        lambda: (parse_sku, {"sku_code": "A", "name": "n", "components": [PART] * 36_000}),
+        lambda: (parse_sku, {"sku_code": "A", "name": "n", "markets": ["x"] * 500_000}),
+        lambda: (parse_sku, {"sku_code": "A", "name": "n", "components": [{"additives": [""] * 1_000}] * 500}),
+        lambda: (parse_sku, {"sku_code": "A", "name": "n", **{str(n): n for n in range(150_000)}}),
+        lambda: (parse_sku, {"sku_code": "A", "name": "n", "weight_grams": 10**400}),
+        lambda: (parse_sku, orjson.loads("[" * 200 + "]" * 200)),
+        lambda: (parse_volumes, [[]] * 700_000),
+    ],
+)
 def test_a_refusal_costs_less_than_half_a_second_of_work_and_answers_little(bodies):
     parse, body = bodies()
     issues, seconds = refused(parse, body)
@@ -59,7 +62,12 @@ def test_a_sku_has_at_most_so_many_components():
 
 
 def test_the_largest_records_that_are_meant_are_looked_at():
-    full = {**PART, "substances": {name: {"status": "absent", "evidence": "e", "source": "test_report"}
-                                   for name in ("pfas", "svhc", "bpa")}, "additives": []}  # fmt: skip
+    full = {
+        **PART,
+        "substances": {
+            name: {"status": "absent", "evidence": "e", "source": "test_report"} for name in ("pfas", "svhc", "bpa")
+        },
+        "additives": [],
+    }
     assert MAX_VALUES > 2 * MAX_COMPONENTS * 40
     assert parse_sku({"sku_code": "A", "name": "n", "components": [full] * MAX_COMPONENTS})

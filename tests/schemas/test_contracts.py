@@ -22,9 +22,11 @@ _ODD: dict[type[pl.DataType] | pl.DataType, st.SearchStrategy[object]] = {
     pl.Int64: st.integers(-3, 2**53) | st.none(),
     pl.Float64: st.floats() | st.none(),
     pl.Boolean: st.booleans() | st.none(),
-    pl.String: st.text(max_size=40) | st.text(min_size=490, max_size=520) | st.none()
+    pl.String: st.text(max_size=40)
+    | st.text(min_size=490, max_size=520)
+    | st.none()
     | st.sampled_from(["{FR,DE}", "{", "[]", "{}", "sales", "plastic", "3250390007760", "0", "absent", "required"]),
-}  # fmt: skip
+}
 
 
 def _known() -> list[str]:

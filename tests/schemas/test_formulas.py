@@ -13,9 +13,10 @@ from schemas.formulas import harmless
 
 SIGNS = [sign for sign in map(chr, range(0x110000)) if unicodedata.normalize("NFKC", sign)[:1] in ("=", "+", "-", "@")]
 UNSEEN = [
-    sign for sign in map(chr, range(0x10000))
+    sign
+    for sign in map(chr, range(0x10000))
     if unicodedata.category(sign) in ("Cc", "Zs", "Zl", "Zp") or (unicodedata.bidirectional(sign) == "BN")
-]  # fmt: skip
+]
 """Characters that nobody sees before a sign: controls, white space, and marks without a width."""
 
 prefixes = st.lists(st.sampled_from([*UNSEEN, "'"]), max_size=3).map("".join)
@@ -46,5 +47,9 @@ def test_each_sign_is_known_after_each_character_that_is_not_seen() -> None:
 
 def test_what_is_no_formula_stays_as_it_is() -> None:
     assert [harmless(text) for text in ("Cap = 28 mm", "a@b.example", "12-34", "", " Bottle")] == [
-        "Cap = 28 mm", "a@b.example", "12-34", "", " Bottle",
-    ]  # fmt: skip
+        "Cap = 28 mm",
+        "a@b.example",
+        "12-34",
+        "",
+        " Bottle",
+    ]

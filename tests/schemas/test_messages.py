@@ -162,13 +162,16 @@ def test_everything_that_a_grade_asks_for_is_translated() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        [], {}, {"sku_code": 1, "name": None}, NEW | {"weight_grams": -1, "recycled_content_percent": 101},
+        [],
+        {},
+        {"sku_code": 1, "name": None},
+        NEW | {"weight_grams": -1, "recycled_content_percent": 101},
         NEW | {"food_contact": "yes", "markets": "FR", "weight_grams": "1", "colour": 1},
         NEW | {"material": "Plastik", "use_contexts": ["x"], "brand_id": "x", "markets": ["XX"]},
         {"sku_code": "", "name": "N" * 600, "reuse_cycles_target": 1.5, "heavy_metals_sum_ppm": True},
         NEW | {"substances": {"pfas": {}}, "components": [{"component_type": "body"}] * 300, "gtin": "4006381333932"},
     ],
-)  # fmt: skip
+)
 def test_every_fault_of_a_body_is_translated(body: object) -> None:
     with pytest.raises(Invalid) as refused:
         parse_sku(body)

@@ -68,8 +68,13 @@ def test_every_text_of_every_published_body_refuses_them(model):
         except ValueError as error:
             own = [fault for fault in error.errors() if fault["loc"] and isinstance(fault["input"], str)]
             assert own, path
-            assert {fault["type"] for fault in own} <= {"invalid_format", "unknown_market", "invalid_gtin",
-                                                        "not_in_vocabulary", "literal_error"}, path  # fmt: skip
+            assert {fault["type"] for fault in own} <= {
+                "invalid_format",
+                "unknown_market",
+                "invalid_gtin",
+                "not_in_vocabulary",
+                "literal_error",
+            }, path
         else:
             pytest.fail(f"{path} takes ESC")
 

@@ -33,7 +33,7 @@ def compound(*names: str, sector_bytes: int = 512) -> bytes:
     header = header.ljust(76, b"\0") + struct.pack("<I", 0) + b"\xff" * (4 * 108)
     directory = b"".join(
         struct.pack("<64sH62x", name.encode("utf-16-le"), 2 * len(name) + 2) for name in entries
-    ).ljust(sectors * sector_bytes, b"\0")  # fmt: skip
+    ).ljust(sectors * sector_bytes, b"\0")
     table = struct.pack(f"<{len(chain)}I", *chain).ljust(sector_bytes, b"\xff")
     return header.ljust(sector_bytes, b"\0") + table + directory
 

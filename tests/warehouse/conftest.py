@@ -25,8 +25,12 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
     def written(*bodies: dict[str, Any], of: UUID = company) -> None:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
         origin = Origin("api_key", "k", "tests", "c-1")
-        results = pool.run(of, lambda conn: write_records(
-            conn, of, records, origin=origin, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
+        results = pool.run(
+            of,
+            lambda conn: write_records(
+                conn, of, records, origin=origin, now=clock.now(), rulesets=Rulesets(), dry_run=False
+            ),
+        )
         assert not [result.errors for result in results.values() if result.errors]
 
     return written

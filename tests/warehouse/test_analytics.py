@@ -27,15 +27,23 @@ PET = {"component_type": "body", "material_family": "plastic", "polymer_or_grade
 DECLARED = {"pfas": {"status": "absent"}, "heavy_metals": {"status": "below_limit"}}
 METALS = {"pfas": {"status": "absent"}, "heavy_metals": {"status": "above_limit"}}
 WHOLE = {
-    "name": "whole", "components": [PET], "packaging_format": "bottle", "packaging_level": "sales", "markets": ["FR"],
-    "food_contact": True, "substances": DECLARED, "use_contexts": ["household"],
-}  # fmt: skip
+    "name": "whole",
+    "components": [PET],
+    "packaging_format": "bottle",
+    "packaging_level": "sales",
+    "markets": ["FR"],
+    "food_contact": True,
+    "substances": DECLARED,
+    "use_contexts": ["household"],
+}
 
 
 CUP = {
-    **WHOLE, "packaging_format": "cup", "use_contexts": ["beverage"],
+    **WHOLE,
+    "packaging_format": "cup",
+    "use_contexts": ["beverage"],
     "components": [{**PET, "polymer_or_grade": "XPS", "weight_g": 5}],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -54,9 +62,20 @@ def covered(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str], N
     def cover(sku_code: str) -> None:
         with pool.company(company) as conn:
             sku = conn.execute("SELECT id FROM skus WHERE sku_code = %s", (sku_code,)).fetchone()[0]
-            docs.add(conn, company, uuid4(), at=clock.now(), values={
-                "sku_id": sku, "reference": "R", "supplier_name": None, "status": "valid", "issued_on": None,
-                "expires_on": None})  # fmt: skip
+            docs.add(
+                conn,
+                company,
+                uuid4(),
+                at=clock.now(),
+                values={
+                    "sku_id": sku,
+                    "reference": "R",
+                    "supplier_name": None,
+                    "status": "valid",
+                    "issued_on": None,
+                    "expires_on": None,
+                },
+            )
 
     return cover
 
@@ -84,9 +103,11 @@ def test_an_overview_counts_the_portfolio(
     write: Write, published: Publish, now: Callable[[], Now], covered: Callable[[str], None]
 ) -> None:
     write(
-        {**WHOLE, "sku_code": "A"}, {"sku_code": "B", "markets": ["FR", "GB", "MN"]}, {"sku_code": "C", "markets": []},
+        {**WHOLE, "sku_code": "A"},
+        {"sku_code": "B", "markets": ["FR", "GB", "MN"]},
+        {"sku_code": "C", "markets": []},
         {**WHOLE, "sku_code": "D", "packaging_format": "bag", "use_contexts": ["food"], "packaging_level": "transport"},
-    )  # fmt: skip
+    )
     covered("A")
     answer = overview(published(), now())
     assert (answer["skus"], answer["components"], answer["newer_writes"], answer["indicative"]) == (4, 2, 0, True)
@@ -95,8 +116,10 @@ def test_an_overview_counts_the_portfolio(
     assert sum(answer["grades"].values()) == 4
     assert list(answer["grades"]) == list(VOCABULARIES["recyclability_grade"])
     assert answer["markets"] == [
-        {"market": "FR", "skus": 3}, {"market": "GB", "skus": 1}, {"market": "MN", "skus": 1},
-    ]  # fmt: skip
+        {"market": "FR", "skus": 3},
+        {"market": "GB", "skus": 1},
+        {"market": "MN", "skus": 1},
+    ]
     assert answer["skus_without_market"] == 1
     scope = {entry["code"]: entry for entry in answer["jurisdictions"]}
     france = next(entry for entry in catalogue.pinned() if entry.code == "FR")
@@ -202,10 +225,11 @@ def test_what_is_no_market_is_refused(write: Write, published: Publish, now: Cal
 
 def test_the_worst_gaps_come_first(write: Write, published: Publish, now: Callable[[], Now]) -> None:
     write(
-        {**WHOLE, "sku_code": "little", "components": [{**PET, "weight_g": None}]}, {"sku_code": "nothing"},
+        {**WHOLE, "sku_code": "little", "components": [{**PET, "weight_g": None}]},
+        {"sku_code": "nothing"},
         {**WHOLE, "sku_code": "some", "food_contact": None, "packaging_level": None},
         {"sku_code": "everything, too", "material": "plastic"},
-    )  # fmt: skip
+    )
     answer = missing(published(), now())
     weights = [item["weight"] for item in answer["items"]]
     assert weights == sorted(weights, reverse=True)
@@ -258,10 +282,11 @@ def test_what_was_not_understood_or_not_asked_is_a_gap(
 ) -> None:
     unasked = {name: value for name, value in WHOLE.items() if name != "use_contexts"}
     write(
-        {**unasked, "sku_code": "unasked"}, {**unasked, "sku_code": "unbanned", "packaging_format": "drum"},
+        {**unasked, "sku_code": "unasked"},
+        {**unasked, "sku_code": "unbanned", "packaging_format": "drum"},
         {**WHOLE, "sku_code": "unread", "components": [{**PET, "polymer_or_grade": "Qwertz 7"}]},
         {"sku_code": "bare", "name": "bare"},
-    )  # fmt: skip
+    )
     gaps = {item["sku_code"]: {gap["code"] for gap in item["gaps"]} for item in missing(published(), now())["items"]}
     new = {"use_missing", "text_not_understood", "not_assessed"}
     assert gaps["unasked"] & new == {"use_missing"}

@@ -26,12 +26,22 @@ from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-ENDED = ("api_keys WHERE revoked_at IS NULL", "connections WHERE revoked_at IS NULL", "user_sessions", "staff_sessions",
-         "bearer_tokens", "password_links", "connection_tokens", "authorization_codes",
-         "supplier_requests WHERE token_hash IN ('l', 'm')")  # fmt: skip
+ENDED = (
+    "api_keys WHERE revoked_at IS NULL",
+    "connections WHERE revoked_at IS NULL",
+    "user_sessions",
+    "staff_sessions",
+    "bearer_tokens",
+    "password_links",
+    "connection_tokens",
+    "authorization_codes",
+    "supplier_requests WHERE token_hash IN ('l', 'm')",
+)
 """Every credential that a restored database could take."""
-CODES = ("authorization_codes (code_hash, company_id, connection_id, redirect_uri, code_challenge, resource, scopes, "
-         "expires_at)")  # fmt: skip
+CODES = (
+    "authorization_codes (code_hash, company_id, connection_id, redirect_uri, code_challenge, resource, scopes, "
+    "expires_at)"
+)
 
 
 class Other(NamedTuple):

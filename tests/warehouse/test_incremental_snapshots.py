@@ -46,8 +46,12 @@ def place_units(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str
     def placed(sku_code: str, units: int | None) -> None:
         rows = parse_volumes([{"market": "FR", "year": 2026, "units_placed": units}])
         now = clock.now()
-        pool.run(company, lambda conn: write_volumes(
-            conn, company, sku_code, rows, origin=ORIGIN, now=now, rulesets=Rulesets(), dry_run=False))  # fmt: skip
+        pool.run(
+            company,
+            lambda conn: write_volumes(
+                conn, company, sku_code, rows, origin=ORIGIN, now=now, rulesets=Rulesets(), dry_run=False
+            ),
+        )
 
     return placed
 
@@ -60,9 +64,20 @@ def declare(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str, in
         today, doc_id = clock.today(), uuid4()
         with pool.company(company) as conn:
             sku_id = conn.execute("SELECT id FROM skus WHERE sku_code = %s", (sku_code,)).fetchone()[0]
-            docs.add(conn, company, doc_id, at=clock.now(), values={
-                "sku_id": sku_id, "reference": "R", "supplier_name": None, "status": "valid",
-                "issued_on": today + timedelta(days=begins), "expires_on": today + timedelta(days=ends)})  # fmt: skip
+            docs.add(
+                conn,
+                company,
+                doc_id,
+                at=clock.now(),
+                values={
+                    "sku_id": sku_id,
+                    "reference": "R",
+                    "supplier_name": None,
+                    "status": "valid",
+                    "issued_on": today + timedelta(days=begins),
+                    "expires_on": today + timedelta(days=ends),
+                },
+            )
             ledger.enter(conn, company, "doc.created", doc_id, origin=ORIGIN, now=clock.now(), before=None, after={})
 
     return declared
@@ -85,15 +100,26 @@ def assert_same_rows(snapshot: Snapshot, anew: Snapshot) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_whatever_is_written_the_rows_are_those_of_a_snapshot_made_anew(
-    seed: int, *, write: Write, published: Callable[[], Snapshot], place_units: Callable[[str, int | None], None],
-    declare: Callable[[str, int, int], None], pool: Pool, company: UUID, tmp_path: Path, clock: StoppedClock,
-) -> None:  # fmt: skip
+    seed: int,
+    *,
+    write: Write,
+    published: Callable[[], Snapshot],
+    place_units: Callable[[str, int | None], None],
+    declare: Callable[[str, int, int], None],
+    pool: Pool,
+    company: UUID,
+    tmp_path: Path,
+    clock: StoppedClock,
+) -> None:
     chance, codes = random.Random(seed), [f"S{number}" for number in range(40)]
     bodies: list[dict[str, Any]] = [
-        {"material": "plastic", "packaging_format": "cup"}, {"name": "other"}, {"components": []},
+        {"material": "plastic", "packaging_format": "cup"},
+        {"name": "other"},
+        {"components": []},
         {"components": [{"component_type": "body", "material_family": "plastic", "weight_g": 4.5}] * 2},
-        {"markets": ["FR", "GB"], "use_contexts": ["beverage"]}, {"weight_grams": 3.25},
-    ]  # fmt: skip
+        {"markets": ["FR", "GB"], "use_contexts": ["beverage"]},
+        {"weight_grams": 3.25},
+    ]
     write(*({"sku_code": code, **chance.choice(bodies)} for code in codes))
     before, shared = published(), 0
     for turn in range(9):
@@ -186,9 +212,14 @@ def killed_before(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with monkeypatch.context() as patched:
         for place, name in (
-            (Path, "mkdir"), (Path, "write_bytes"), (Path, "write_text"), (Path, "replace"), (os, "fsync"),
-            (os, "link"), (pl.DataFrame, "write_parquet"),
-        ):  # fmt: skip
+            (Path, "mkdir"),
+            (Path, "write_bytes"),
+            (Path, "write_text"),
+            (Path, "replace"),
+            (os, "fsync"),
+            (os, "link"),
+            (pl.DataFrame, "write_parquet"),
+        ):
             patched.setattr(place, name, counted(getattr(place, name)))
         with contextlib.suppress(Killed):
             yield
@@ -196,9 +227,14 @@ def killed_before(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("step", range(0, 28, 3))
 def test_killed_before_any_change_of_the_files_a_whole_snapshot_stays(
-    step: int, *, write: Write, published: Callable[[], Snapshot], company: UUID, tmp_path: Path,
+    step: int,
+    *,
+    write: Write,
+    published: Callable[[], Snapshot],
+    company: UUID,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     write(*({"sku_code": f"S{number}"} for number in range(3 * PART)))
     before = published()
     held = {file: file.read_bytes() for file in before.folder.iterdir()}

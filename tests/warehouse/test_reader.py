@@ -37,9 +37,13 @@ def test_no_path_leads_to_another_company(
     (own.folder / "link.parquet").symlink_to(secret)
     stranger = other.folder.parent.name
     paths = [
-        secret, own.folder / ".." / ".." / stranger / other.name / secret.name, own.folder / "link.parquet",
-        own.folder.parent.parent / "*" / "*" / secret.name, "/etc/passwd", own.folder / "*.parquet",
-    ]  # fmt: skip
+        secret,
+        own.folder / ".." / ".." / stranger / other.name / secret.name,
+        own.folder / "link.parquet",
+        own.folder.parent.parent / "*" / "*" / secret.name,
+        "/etc/passwd",
+        own.folder / "*.parquet",
+    ]
     with reader(own) as answers:
         for path in paths:
             with pytest.raises(duckdb.Error):
@@ -55,12 +59,19 @@ def test_nothing_is_written_loaded_or_configured(
     before = {path: path.read_bytes() for path in own.folder.iterdir()}
     with reader(own) as answers:
         for statement in (
-            "SET enable_external_access = true", f"SET allowed_paths = ['{other.skus[0]}']",
+            "SET enable_external_access = true",
+            f"SET allowed_paths = ['{other.skus[0]}']",
             "SET memory_limit = '10GB'",
-            "RESET allowed_paths", f"SET allowed_directories = ['{other.folder}']", "INSTALL httpfs", "LOAD httpfs",
-            f"ATTACH '{own.folder / 'x.db'}'", f"COPY skus TO '{own.folder / 'out.csv'}'",
-            f"COPY (SELECT 1) TO '{own.skus[0]}'", f"EXPORT DATABASE '{own.folder / 'out'}'", "SELECT * FROM own",
-        ):  # fmt: skip
+            "RESET allowed_paths",
+            f"SET allowed_directories = ['{other.folder}']",
+            "INSTALL httpfs",
+            "LOAD httpfs",
+            f"ATTACH '{own.folder / 'x.db'}'",
+            f"COPY skus TO '{own.folder / 'out.csv'}'",
+            f"COPY (SELECT 1) TO '{own.skus[0]}'",
+            f"EXPORT DATABASE '{own.folder / 'out'}'",
+            "SELECT * FROM own",
+        ):
             with pytest.raises(duckdb.Error):
                 answers.rows(statement)
     assert {path: path.read_bytes() for path in own.folder.iterdir()} == before

@@ -44,8 +44,9 @@ def deployment(shared: Database) -> Iterator[Callable[[str, str], Database]]:
             superuser.execute(f"DROP DATABASE {name} WITH (FORCE)")
         roles = superuser.execute(
             "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pcds\\_app%%' OR rolname LIKE 'pcds\\_dagster%%'"
-            " OR rolname = ANY(%s)", [made],
-        ).fetchall()  # fmt: skip
+            " OR rolname = ANY(%s)",
+            [made],
+        ).fetchall()
         for (name,) in roles:
             superuser.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(name)))
         superuser.execute(sql.SQL("DROP ROLE {}").format(sql.SQL(", ").join(sql.Identifier(name) for (name,) in roles)))

@@ -106,9 +106,10 @@ def test_a_connection_lost_inside_the_block_is_told_even_when_the_block_did_not_
 
 @pytest.mark.parametrize("pipelined", [True, False])
 @pytest.mark.parametrize(
-    ("noticed", "repeatable", "tries"), [(True, False, 2), (False, False, 1), (False, True, 2)],
+    ("noticed", "repeatable", "tries"),
+    [(True, False, 2), (False, False, 1), (False, True, 2)],
     ids=["before the commit", "at the commit", "at the commit, repeatable"],
-)  # fmt: skip
+)
 def test_what_a_lost_connection_cut_off_is_repeated_where_that_is_safe(
     database: Database, company: UUID, *, noticed: bool, repeatable: bool, tries: int, pipelined: bool
 ) -> None:
@@ -203,8 +204,12 @@ def test_what_fails_while_the_commit_travels_is_raised_once_and_the_connection_i
 
     with Pool(database.app_url, size=1) as pool:
         with pytest.raises(KeyError):
-            pool.run(company, lambda connection: connection.execute(_ADD, (uuid4(), company, "Vale")), then=fail,
-                     pipelined=pipelined)  # fmt: skip
+            pool.run(
+                company,
+                lambda connection: connection.execute(_ADD, (uuid4(), company, "Vale")),
+                then=fail,
+                pipelined=pipelined,
+            )
         with pool.company(company) as connection:
             assert connection.execute("SELECT name FROM brands").fetchall() == [("Vale",)]
 

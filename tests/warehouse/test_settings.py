@@ -49,9 +49,14 @@ def test_the_base_address_is_host_and_port_as_given(given: dict[str, object], ba
 
 def test_a_child_process_reads_the_very_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.load(
-        data_dir="somewhere", port=8123, public_url="https://data.example", database_url="postgresql://a:b@c/d",
-        trusted_proxies="10.0.0.1, 10.2.0.0/16", test_clock_offset=-5, objects_url="s3://bucket/prefix",
-    )  # fmt: skip
+        data_dir="somewhere",
+        port=8123,
+        public_url="https://data.example",
+        database_url="postgresql://a:b@c/d",
+        trusted_proxies="10.0.0.1, 10.2.0.0/16",
+        test_clock_offset=-5,
+        objects_url="s3://bucket/prefix",
+    )
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert Settings.load() == settings

@@ -18,18 +18,33 @@ from warehouse.snapshots import Snapshot, current
 
 Write = Callable[..., None]
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
-CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2.125,
-       "separable": True, "substances": {"pfas": {"status": "absent"}}}  # fmt: skip
+CAP = {
+    "component_type": "cap",
+    "material_family": "plastic",
+    "polymer_or_grade": "HDPE",
+    "weight_g": 2.125,
+    "separable": True,
+    "substances": {"pfas": {"status": "absent"}},
+}
 
 
 def test_a_snapshot_holds_what_the_rows_hold(
     write: Write, published: Callable[[], Snapshot], company: UUID, tmp_path: Path, clock: StoppedClock
 ) -> None:
     write(
-        {"sku_code": "A,\n\"x\"", "name": "é", "components": [BODY, CAP], "markets": ["FR", "GB"], "reusable": False,
-         "description": "", "packaging_format": "bottle", "material_subtype": "", "use_contexts": ["food"]},
+        {
+            "sku_code": 'A,\n"x"',
+            "name": "é",
+            "components": [BODY, CAP],
+            "markets": ["FR", "GB"],
+            "reusable": False,
+            "description": "",
+            "packaging_format": "bottle",
+            "material_subtype": "",
+            "use_contexts": ["food"],
+        },
         {"sku_code": "B", "weight_grams": 0.1, "material": "paper"},
-    )  # fmt: skip
+    )
     snapshot = published()
     assert current(tmp_path, company) == snapshot
     assert (snapshot.rows, snapshot.number) == ({"skus": 2, "components": 2, "volumes": 0}, 1)
@@ -53,8 +68,10 @@ def test_the_columns_are_those_of_a_rollup(write: Write, published: Callable[[],
     write({"sku_code": "A"})
     snapshot = published()
     for file, columns in (
-        (snapshot.skus, SKU_COLUMNS), (snapshot.components, COMPONENT_COLUMNS), (snapshot.volumes, VOLUME_COLUMNS),
-    ):  # fmt: skip
+        (snapshot.skus, SKU_COLUMNS),
+        (snapshot.components, COMPONENT_COLUMNS),
+        (snapshot.volumes, VOLUME_COLUMNS),
+    ):
         found = pl.read_parquet_schema(file[0])
         assert {name: found[name] for name in columns} == dict(columns)
 

@@ -187,11 +187,15 @@ def test_what_has_ended_is_swept_and_nothing_else(owner: Owner, pool: Pool):
 
 def test_the_application_may_neither_see_nor_change_what_decides(database: Database):
     statements = (
-        "SELECT * FROM request_slots", "DELETE FROM request_slots", "SELECT * FROM request_windows",
-        "SELECT * FROM bearer_tokens", "DELETE FROM bearer_tokens", "SELECT pcds_take('a', 1, now())",
+        "SELECT * FROM request_slots",
+        "DELETE FROM request_slots",
+        "SELECT * FROM request_windows",
+        "SELECT * FROM bearer_tokens",
+        "DELETE FROM bearer_tokens",
+        "SELECT pcds_take('a', 1, now())",
         "INSERT INTO request_windows VALUES (gen_random_uuid(), gen_random_uuid(), 9, now(), null)",
         "INSERT INTO bearer_tokens VALUES ('x', gen_random_uuid(), gen_random_uuid(), '{read}', now())",
-    )  # fmt: skip
+    )
     with psycopg.connect(database.app_url, autocommit=True) as app:
         for statement in statements:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):

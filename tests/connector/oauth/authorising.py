@@ -47,9 +47,14 @@ class Application:
 
     def asks(self, **other: str | None) -> dict[str, str]:
         asked = {
-            "response_type": "code", "client_id": self.id, "redirect_uri": REDIRECT, "state": "s t&a=te",
-            "code_challenge": challenge_of(self.verifier), "code_challenge_method": "S256", "resource": RESOURCE,
-        } | other  # fmt: skip
+            "response_type": "code",
+            "client_id": self.id,
+            "redirect_uri": REDIRECT,
+            "state": "s t&a=te",
+            "code_challenge": challenge_of(self.verifier),
+            "code_challenge_method": "S256",
+            "resource": RESOURCE,
+        } | other
         return {name: value for name, value in asked.items() if value is not None}
 
     def authorize(self, **other: str | None) -> Any:
@@ -71,8 +76,12 @@ class Application:
         )
 
     def redeem(self, code: str, **other: Any) -> Any:
-        sent = {"grant_type": "authorization_code", "code": code, "code_verifier": self.verifier,
-                "redirect_uri": REDIRECT}  # fmt: skip
+        sent = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "code_verifier": self.verifier,
+            "redirect_uri": REDIRECT,
+        }
         return self.token(**(sent | other))
 
     def refresh(self, token: str, **other: Any) -> Any:
@@ -88,11 +97,16 @@ class Application:
         self, token: str | None, method: str = "tools/list", params: Any = None, *, can: Any = None, **headers: str
     ) -> Any:
         """One request of the stateless revision; `can` are the capabilities of the application."""
-        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": can or {}}  # fmt: skip
-        sent = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method,
-                "Accept": "application/json, text/event-stream"}  # fmt: skip
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": can or {},
+        }
+        sent = {
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": method,
+            "Accept": "application/json, text/event-stream",
+        }
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         if params and "name" in params:

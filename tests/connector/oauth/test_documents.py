@@ -32,12 +32,38 @@ ADDRESS = "https://assistant.example/oauth/client.json"
 DOCUMENT = {"client_id": ADDRESS, "client_name": "Published helper", "redirect_uris": [REDIRECT]}
 
 
-@pytest.mark.parametrize("address", [
-    "127.0.0.1", "10.0.0.1", "172.16.5.4", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
-    "255.255.255.255", "240.0.0.1", "192.0.2.1", "198.18.0.1", "::1", "::", "fe80::1", "fc00::1", "fd12::1", "ff02::1",
-    "fec0::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "2002:a00:1::1", "64:ff9b::7f00:1",
-    "64:ff9b::a9fe:a9fe", "2001:db8::1", "2001:0:4136:e378:8000:63bf:80ff:fffe",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.0.0.1",
+        "172.16.5.4",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "255.255.255.255",
+        "240.0.0.1",
+        "192.0.2.1",
+        "198.18.0.1",
+        "::1",
+        "::",
+        "fe80::1",
+        "fc00::1",
+        "fd12::1",
+        "ff02::1",
+        "fec0::1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "2002:7f00:1::",
+        "2002:a00:1::1",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+        "2001:db8::1",
+        "2001:0:4136:e378:8000:63bf:80ff:fffe",
+    ],
+)
 def test_no_address_inside_a_network_is_reached_however_it_is_written(address):
     assert not is_public(ip_address(address))
 
@@ -54,12 +80,28 @@ def test_no_wrapping_makes_a_private_address_public(address):
         assert not is_public(ip_address(str(wrapped)))
 
 
-@pytest.mark.parametrize("client_id", [
-    "https://assistant.example", "https://assistant.example/", "http://assistant.example/c", "https://127.0.0.1/c",
-    "https://[::1]/c", "https://127.1/c", "https://0x7f.1/c", "https://localhost/c", "https://a.example:8443/c",
-    "https://user@a.example/c", "https://a.example/c#x", "https://a.example/../c", "https://a.example/./c",
-    "https://a.example/c d", "https://ä.example/c", "https://a.example\\@b.example/c", f"https://a.example/{'x' * 500}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://assistant.example",
+        "https://assistant.example/",
+        "http://assistant.example/c",
+        "https://127.0.0.1/c",
+        "https://[::1]/c",
+        "https://127.1/c",
+        "https://0x7f.1/c",
+        "https://localhost/c",
+        "https://a.example:8443/c",
+        "https://user@a.example/c",
+        "https://a.example/c#x",
+        "https://a.example/../c",
+        "https://a.example/./c",
+        "https://a.example/c d",
+        "https://ä.example/c",
+        "https://a.example\\@b.example/c",
+        f"https://a.example/{'x' * 500}",
+    ],
+)
 def test_such_an_address_is_no_documents(client_id):
     assert documents.address(client_id) is None
 
@@ -71,12 +113,21 @@ async def described(said: Any, client_id: str = ADDRESS) -> Any:
     return await documents.described(client_id, None, fetched)
 
 
-@pytest.mark.parametrize("said", [
-    DOCUMENT | {"client_id": ADDRESS + "x"}, {**DOCUMENT, "client_id": None}, DOCUMENT | {"redirect_uris": []},
-    DOCUMENT | {"redirect_uris": ["javascript:alert(1)"]}, DOCUMENT | {"client_secret": "x"}, [DOCUMENT], b"{", b"",
-    DOCUMENT | {"token_endpoint_auth_method": "client_secret_basic"},
-    DOCUMENT | {"token_endpoint_auth_method": "private_key_jwt"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    [
+        DOCUMENT | {"client_id": ADDRESS + "x"},
+        {**DOCUMENT, "client_id": None},
+        DOCUMENT | {"redirect_uris": []},
+        DOCUMENT | {"redirect_uris": ["javascript:alert(1)"]},
+        DOCUMENT | {"client_secret": "x"},
+        [DOCUMENT],
+        b"{",
+        b"",
+        DOCUMENT | {"token_endpoint_auth_method": "client_secret_basic"},
+        DOCUMENT | {"token_endpoint_auth_method": "private_key_jwt"},
+    ],
+)
 def test_such_a_document_describes_nobody(said):
     assert anyio.run(described, said) is None
 

@@ -29,8 +29,15 @@ def item(pool, company, clock) -> str:
     """The code of an item of the company."""
     record = parse_sku({"sku_code": "S-1", "name": "Bottle"})
     with pool.company(company) as connection:
-        write_records(connection, company, {0: record}, origin=Origin("operator", "t", "t", "t"), now=clock.now(),
-                      rulesets=Rulesets(), dry_run=False)  # fmt: skip
+        write_records(
+            connection,
+            company,
+            {0: record},
+            origin=Origin("operator", "t", "t", "t"),
+            now=clock.now(),
+            rulesets=Rulesets(),
+            dry_run=False,
+        )
     return "S-1"
 
 
@@ -71,8 +78,11 @@ def test_calls_of_a_connection_are_counted_exactly_and_nothing_else_is(applicati
     error = over.json()["error"]
     assert (over.json()["id"], error["code"]) == (1, -32000)
     assert error["data"] | {"correlationId": ""} == {
-        "error": "rate_limited", "limit": 60, "retryAfter": 60, "correlationId": "",
-    }  # fmt: skip
+        "error": "rate_limited",
+        "limit": 60,
+        "retryAfter": 60,
+        "correlationId": "",
+    }
     assert application.call(token).status_code == 200
     another = application.connected(scope="read")["access_token"]
     assert application.call(another, "tools/call", CALL).status_code == 429, "the same connection"
@@ -103,27 +113,31 @@ def test_what_only_looks_like_an_answer_is_a_call(application, token, item, pers
     theirs = another.connected()["access_token"]
     code = another.call(theirs, "tools/call", draft).json()["result"]["structuredContent"]["confirmation"]
     feigned = [
-        CALL | {"requestState": "sealed"}, CALL | {"arguments": {"confirmation": "made-up"}},
-        draft | {"requestState": "sealed"}, draft | {"arguments": {"sku_code": item, "confirmation": "made-up"}},
+        CALL | {"requestState": "sealed"},
+        CALL | {"arguments": {"confirmation": "made-up"}},
+        draft | {"requestState": "sealed"},
+        draft | {"arguments": {"sku_code": item, "confirmation": "made-up"}},
         draft | {"arguments": {"sku_code": item, "confirmation": code}},
-    ]  # fmt: skip
+    ]
     for number in range(60):
         assert application.call(token, "tools/call", feigned[number % len(feigned)]).status_code != 429
     for answer in (CALL, *feigned):
         assert application.call(token, "tools/call", answer).status_code == 429
 
 
-@pytest.mark.parametrize(
-    "written", ['{"a": NaN, %s', '{"a": "\\ud800", %s', '[{%s]', '"%s"', '{"a": 1}{%s', "\x00{%s"]
-)  # fmt: skip
+@pytest.mark.parametrize("written", ['{"a": NaN, %s', '{"a": "\\ud800", %s', "[{%s]", '"%s"', '{"a": 1}{%s', "\x00{%s"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("era", ["2026-07-28", "2025-11-25"])
 def test_what_the_gate_cannot_read_goes_no_further(application, written, encoding, era):
     """Other parsers take some of it: a call would come through uncounted, and one that writes with a scope to read."""
     token = application.connected(scope="read")["access_token"]
     whole = json.dumps(RPC | {"method": "tools/call", "params": {"name": "generate_doc_draft"}})
-    sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "MCP-Protocol-Version": era,
-            "Accept": "application/json, text/event-stream"}  # fmt: skip
+    sent = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": era,
+        "Accept": "application/json, text/event-stream",
+    }
     body = (written % whole[1:]).encode(encoding)
     answer = application.browser.http.post("/api/mcp", content=body, headers=sent)
     assert answer.status_code == 400

@@ -98,9 +98,13 @@ def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, s
 
     with monkeypatch.context() as patched:
         for place, name in (
-            (Path, "mkdir"), (Path, "write_bytes"), (Path, "write_text"), (Path, "replace"), (os, "fsync"),
+            (Path, "mkdir"),
+            (Path, "write_bytes"),
+            (Path, "write_text"),
+            (Path, "replace"),
+            (os, "fsync"),
             (pl.DataFrame, "write_parquet"),
-        ):  # fmt: skip
+        ):
             patched.setattr(place, name, counted(getattr(place, name)))
         with contextlib.suppress(Killed):
             publish(tmp_path, company, 2)
@@ -116,13 +120,16 @@ def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, s
 
 def test_rows_changed_are_those_that_are_new_differ_or_are_gone():
     def frame(*rows):
-        return written(pl.DataFrame(
-            [
-                ("DE", 2026, 0, code, code, "own", grams, grams, units, 1, grams, 0, "all", "primary")
-                for code, grams, units in rows
-            ],
-            schema=TONNES_SCHEMA, orient="row",
-        ))  # fmt: skip
+        return written(
+            pl.DataFrame(
+                [
+                    ("DE", 2026, 0, code, code, "own", grams, grams, units, 1, grams, 0, "all", "primary")
+                    for code, grams, units in rows
+                ],
+                schema=TONNES_SCHEMA,
+                orient="row",
+            )
+        )
 
     before = frame(("glass", 5, 1), ("paper", 7, 1))
     assert rows_changed(frame(), before) == 2

@@ -42,8 +42,10 @@ def test_a_snapshot_brings_its_figures(desk: Desk) -> None:
     assert snapshot is not None
     assert (held.origin.snapshot, held.origin.as_of, held.rows_written) == (snapshot.path, snapshot.as_of, 3)
     assert tonnes(desk) == {
-        ("DE", "plastics"): Decimal(10), ("FR", "plastique_pet"): Decimal(20), ("FR", "verre"): Decimal("0.2"),
-    }  # fmt: skip
+        ("DE", "plastics"): Decimal(10),
+        ("FR", "plastique_pet"): Decimal(20),
+        ("FR", "verre"): Decimal("0.2"),
+    }
     assert pl.read_parquet(held.uncounted).select("market", "sku_code", "units", "reason").rows() == [
         ("FR", "R3", 10, "material_missing")
     ]
@@ -74,11 +76,20 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
         found = explain.figure(at, "FR", 2026, 0, "verre")
         [row] = explain.with_origins(conn, found)
     assert row == {
-        "sku_code": "R2", "units": 1000, "unit_grams": Decimal(200), "tonnes": Decimal("0.2"),
-        "components": "glass glass 200.0 g", "version": 1, "import_id": sent, "filename": "autumn.csv",
-        "import_sheet": None, "import_line": 3, "earlier_versions": "", "scope": "ask",
+        "sku_code": "R2",
+        "units": 1000,
+        "unit_grams": Decimal(200),
+        "tonnes": Decimal("0.2"),
+        "components": "glass glass 200.0 g",
+        "version": 1,
+        "import_id": sent,
+        "filename": "autumn.csv",
+        "import_sheet": None,
+        "import_line": 3,
+        "earlier_versions": "",
+        "scope": "ask",
         "scope_why": "packaging_level; use_contexts",
-    }  # fmt: skip
+    }
     desk.run(desk.send("sku_code,name\nR2,Jam jar\n", filename="names.csv"))
     with desk.pool.company(desk.company) as conn:
         [row] = explain.with_origins(conn, found)
@@ -118,8 +129,10 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
     defs.resolve_job_def("roll_up").execute_in_process(  # as the UI starts it
         partition_key=slug, instance=desk.instance, resources=desk.resources.handed_in()
     )
-    for runs in (desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
-                 desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)}))):  # fmt: skip
+    for runs in (
+        desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
+        desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)})),
+    ):
         assert {run.job_name for run in runs} == {"import_file", "publish_portfolio", "roll_up"}
 
 

@@ -145,15 +145,58 @@ def columns_of_parts() -> bytes:
 
 
 REPEATED: Final = (
-    " ", "a", "1", "1 ", "1,", "1.", "1-", "- ", "/ ", " / ", "a - ", "(", "[", "%", "1%", "1 % a / ", "'", "_",
-    "\u00a0", "e\u0301\u0316", "\u0f73", "é", "e9", "FR;", "annual volume ", "glass ", "\u200b", "<", "#", "=", "-1e",
-)  # fmt: skip
+    " ",
+    "a",
+    "1",
+    "1 ",
+    "1,",
+    "1.",
+    "1-",
+    "- ",
+    "/ ",
+    " / ",
+    "a - ",
+    "(",
+    "[",
+    "%",
+    "1%",
+    "1 % a / ",
+    "'",
+    "_",
+    "\u00a0",
+    "e\u0301\u0316",
+    "\u0f73",
+    "é",
+    "e9",
+    "FR;",
+    "annual volume ",
+    "glass ",
+    "\u200b",
+    "<",
+    "#",
+    "=",
+    "-1e",
+)
 """What cells and headers are filled with, again and again."""
 _KINDS: Final = (
-    "weight_grams", "recycled_content_percent", "material", "material_subtype", "packaging_format", "food_contact",
-    "markets", "gtin", "use_contexts", "heavy_metals_sum_ppm", "brand_id", "packaging_level", "description",
-    "packagings_1_material", "packagings_1_weight", "unit", "annual_volume_fr",
-)  # fmt: skip
+    "weight_grams",
+    "recycled_content_percent",
+    "material",
+    "material_subtype",
+    "packaging_format",
+    "food_contact",
+    "markets",
+    "gtin",
+    "use_contexts",
+    "heavy_metals_sum_ppm",
+    "brand_id",
+    "packaging_level",
+    "description",
+    "packagings_1_material",
+    "packagings_1_weight",
+    "unit",
+    "annual_volume_fr",
+)
 """A column for every way to read a cell."""
 
 

@@ -45,9 +45,20 @@ def test_where_nothing_says_packaging_a_weight_is_asked_about(header: str) -> No
 
 @pytest.mark.parametrize(
     "header",
-    ["weight_grams", "weight_g", "Packaging weight", "Poids de l'emballage (g)", "Verpackungsgewicht (g)",
-     "Tare (kg)", "Leergewicht", "Poids unitaire vide en gramme", "Primary packaging weight", "PKG_WEIGHT", "Tara"],
-)  # fmt: skip
+    [
+        "weight_grams",
+        "weight_g",
+        "Packaging weight",
+        "Poids de l'emballage (g)",
+        "Verpackungsgewicht (g)",
+        "Tare (kg)",
+        "Leergewicht",
+        "Poids unitaire vide en gramme",
+        "Primary packaging weight",
+        "PKG_WEIGHT",
+        "Tara",
+    ],
+)
 def test_a_header_that_says_packaging_is_read(header: str) -> None:
     assert asked(table(header)) == {}
     assert "weight_grams" in read(delimited(table(header, "Length (cm)", "Price")))[1].values.columns
@@ -55,10 +66,19 @@ def test_a_header_that_says_packaging_is_read(header: str) -> None:
 
 @pytest.mark.parametrize(
     ("header", "cell"),
-    [("Packaging type", "Bottle"), ("Packaging material", "glass"), ("Recycled content (%)", 30),
-     ("Packaging level", "Primary"), ("Format", "Flasche"), ("Verpackungskosten", 3), ("Food contact", "yes"),
-     ("packaging_level", "sales"), ("reuse_cycles_target", 3), ("pfas_status", "absent")],
-)  # fmt: skip
+    [
+        ("Packaging type", "Bottle"),
+        ("Packaging material", "glass"),
+        ("Recycled content (%)", 30),
+        ("Packaging level", "Primary"),
+        ("Format", "Flasche"),
+        ("Verpackungskosten", 3),
+        ("Food contact", "yes"),
+        ("packaging_level", "sales"),
+        ("reuse_cycles_target", 3),
+        ("pfas_status", "absent"),
+    ],
+)
 def test_other_columns_that_say_packaging_say_it_of_the_weight(header: str, cell: object) -> None:
     assert asked(table("Weight", header, row=(1, cell))) == {}
 
@@ -122,9 +142,10 @@ def test_a_unit_of_a_weight_that_is_not_read_is_not_read() -> None:
 MATERIALS: list[tuple[list[object], str]] = [
     (["Poids verre (g)", "Poids papier (g)", "Poids cuir (g)"], "E"),
     (["Verp.-Gewicht Glas", "Verp.-Gewicht Leder", "Verp.-Gewicht Papier"], "D"),
-    (["Glas", "Leder", "Papier"], "D"), (["Glass (kg)", "Paper (kg)", "Leather (kg)"], "E"),
+    (["Glas", "Leder", "Papier"], "D"),
+    (["Glass (kg)", "Paper (kg)", "Leather (kg)"], "E"),
     (["Material 1", "Weight 1", "Material 2", "Weight 2", "Weight 3"], "G"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("head", "place"), MATERIALS)

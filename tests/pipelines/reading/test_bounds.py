@@ -97,7 +97,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     ),
     "five million elements within each other": lambda: raw_workbook(sheet_xml(HEAD + "<a>" * 5_000_000)),
     "a bomb of one piece of XML": lambda: raw_workbook(b"<worksheet>" + b" " * 200 * 2**20),
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says the peak of one process")

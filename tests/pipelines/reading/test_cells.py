@@ -148,6 +148,8 @@ def test_a_key_cannot_be_cleared_or_missing() -> None:
     table = [["sku_code", "name"], ["null", "n"], ["", "n"], ["A", "null"]]
     _, rows = read(delimited(table))
     assert rows.errors.select("line", "field", "code").rows() == [
-        (2, "sku_code", "not_null"), (3, "sku_code", "required"), (4, "name", "not_null"),
-    ]  # fmt: skip
+        (2, "sku_code", "not_null"),
+        (3, "sku_code", "required"),
+        (4, "name", "not_null"),
+    ]
     assert rows.rejected == 3

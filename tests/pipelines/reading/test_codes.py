@@ -5,8 +5,19 @@ import pytest
 from pipelines.reading import ReadingRefused
 from tests.pipelines.reading.writing import delimited, read
 
-SOMEBODY = ["Vendor", "Supplier", "Customer", "Manufacturer", "Lieferanten", "Kunden", "Hersteller", "Fournisseur",
-            "Proveedor", "Fornitore", "Leverancier"]  # fmt: skip
+SOMEBODY = [
+    "Vendor",
+    "Supplier",
+    "Customer",
+    "Manufacturer",
+    "Lieferanten",
+    "Kunden",
+    "Hersteller",
+    "Fournisseur",
+    "Proveedor",
+    "Fornitore",
+    "Leverancier",
+]
 NUMBERS = ["ID", "No.", "Nummer", "Code", "Number", "Nr."]
 
 
@@ -52,8 +63,10 @@ def test_of_columns_that_stand_for_the_code_the_article_s_own_is_best_and_a_bare
 def test_the_barcode_is_the_code_where_nothing_else_is_one() -> None:
     upload, rows = read(delimited([["EAN", "Name"], ["4006381333931", "a"]]))
     assert [(c["field"], c["column"]) for c in upload.source["columns"]] == [
-        ("sku_code", "A"), ("gtin", "A"), ("name", "B"),
-    ]  # fmt: skip
+        ("sku_code", "A"),
+        ("gtin", "A"),
+        ("name", "B"),
+    ]
     assert rows.values.select("sku_code", "gtin").rows() == [("4006381333931", "4006381333931")]
     with pytest.raises(ReadingRefused, match="GTIN"):
         read(delimited([["EAN", "GTIN", "Name"], ["4006381333931", "4006381333931", "a"]]))

@@ -7,18 +7,30 @@ from schemas.messages import translate
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 
 BLOCKS: Table = [
-    ["Fiche technique emballage"], [], ["Référence article", "4711"], ["Désignation", "Confiture d'abricots 370 g"],
-    ["Emballage primaire"], ["Matériau", "Verre"], ["Poids de l'emballage (g)", 198.5],
-    ["Emballage secondaire"], ["Matériau", "Carton"], ["Poids de l'emballage (g)", 312],
-]  # fmt: skip
+    ["Fiche technique emballage"],
+    [],
+    ["Référence article", "4711"],
+    ["Désignation", "Confiture d'abricots 370 g"],
+    ["Emballage primaire"],
+    ["Matériau", "Verre"],
+    ["Poids de l'emballage (g)", 198.5],
+    ["Emballage secondaire"],
+    ["Matériau", "Carton"],
+    ["Poids de l'emballage (g)", 312],
+]
 PAIRS: Table = [
-    ["Packaging specification"], ["Item code", "AB-12", "Item name", "Hand cream 75 ml"],
-    ["GTIN", "5000169005231", "Country", "GB"], ["Material", "Plastic", "Weight (g)", 12.5],
-]  # fmt: skip
+    ["Packaging specification"],
+    ["Item code", "AB-12", "Item name", "Hand cream 75 ml"],
+    ["GTIN", "5000169005231", "Country", "GB"],
+    ["Material", "Plastic", "Weight (g)", 12.5],
+]
 FAR: Table = [
-    ["Datenblatt Verpackung"], ["Artikelnummer:", "", "88001"], ["Artikelbezeichnung:", "", "Duschgel 300 ml"],
-    ["Material:", "", "HDPE"], ["Gewicht (g):", "", 24.5],
-]  # fmt: skip
+    ["Datenblatt Verpackung"],
+    ["Artikelnummer:", "", "88001"],
+    ["Artikelbezeichnung:", "", "Duschgel 300 ml"],
+    ["Material:", "", "HDPE"],
+    ["Gewicht (g):", "", 24.5],
+]
 
 
 def refusal(data: bytes) -> tuple[str, str]:

@@ -121,12 +121,17 @@ def test_a_missing_column_says_which_headers_were_seen_and_what_to_do() -> None:
 
 def test_both_years_of_one_market_in_a_row_are_a_fault() -> None:
     volumes = ["annual_volume_fr", "annual_volume_fr_2026", "annual_volume_gb_2026_h1"]
-    table = [["sku_code", "name", "volume_year", *volumes],
-             ["A", "a", 2025, 1, 2, ""], ["B", "b", 2026, 1, 2, ""], ["C", "c", "", "null", "", 5]]  # fmt: skip
+    table = [
+        ["sku_code", "name", "volume_year", *volumes],
+        ["A", "a", 2025, 1, 2, ""],
+        ["B", "b", 2026, 1, 2, ""],
+        ["C", "c", "", "null", "", 5],
+    ]
     _, rows = read(delimited(table))
     assert rows.values["volumes"].to_list() == [
-        '{"FR/2025/0":1,"FR/2026/0":2}', '{"FR/2026/0":null,"GB/2026/1":5}',
-    ]  # fmt: skip
+        '{"FR/2025/0":1,"FR/2026/0":2}',
+        '{"FR/2026/0":null,"GB/2026/1":5}',
+    ]
     assert rows.errors.select("line", "field", "code").rows() == [(3, "annual_volume_fr_2026", "duplicate_row")]
 
 
@@ -137,8 +142,10 @@ def test_all_fields_are_columns() -> None:
 def test_a_volume_column_counts_for_the_market_that_the_catalogue_serves():
     table = [
         ["sku_code", "name", "annual_volume_be_vlg_2026", "annual_volume_us_ca_2026", "annual_volume_br_2026"],
-        ["A", "Bottle", "7", "8", ""], ["B", "Bottle", "1", "", "9"], ["C", "Bottle", "", "", "null"],
-    ]  # fmt: skip
+        ["A", "Bottle", "7", "8", ""],
+        ["B", "Bottle", "1", "", "9"],
+        ["C", "Bottle", "", "", "null"],
+    ]
     upload, rows = read(delimited(table))
     assert [column["field"] for column in upload.source["columns"]] == table[0]
     assert rows.values["volumes"].to_list() == ['{"BE/2026/0":7,"US-CA/2026/0":8}']

@@ -27,9 +27,15 @@ def test_codes_and_words_are_what_is_seen(hidden: str) -> None:
     ]
     for data in (delimited([head, row]), workbook({"SKUs": [head, row]})):
         assert read(data)[1].values.drop("row", "line", "sheet").to_dicts() == [
-            {"sku_code": "A1", "name": "Jar", "weight_grams": 12, "material": "glass", "gtin": "4006381333931",
-             "markets": "{FR}"}
-        ]  # fmt: skip
+            {
+                "sku_code": "A1",
+                "name": "Jar",
+                "weight_grams": 12,
+                "material": "glass",
+                "gtin": "4006381333931",
+                "markets": "{FR}",
+            }
+        ]
     assert fold(f"Verpackungs{hidden}gewicht") == "verpackungsgewicht"
 
 

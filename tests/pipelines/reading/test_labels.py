@@ -96,10 +96,12 @@ def test_a_note_may_name_the_unit() -> None:
 @pytest.mark.parametrize(
     ("cells", "field"),
     [
-        (("Primary", "Secondary"), "packaging_level"), (("Primary", "Online"), "packaging_level"),
-        (("cosmetics", "food"), "use_contexts"), (("Primary", "Primary", "of all sorts"), "packaging_level"),
+        (("Primary", "Secondary"), "packaging_level"),
+        (("Primary", "Online"), "packaging_level"),
+        (("cosmetics", "food"), "use_contexts"),
+        (("Primary", "Primary", "of all sorts"), "packaging_level"),
     ],
-)  # fmt: skip
+)
 def test_the_cells_decide_whether_a_usage_is_a_level(cells: tuple[str, ...], field: str) -> None:
     for header in ("Usage", "Use"):
         table = [["SKU", "Name", header], *([f"S{at}", "n", cell] for at, cell in enumerate(cells))]

@@ -46,20 +46,30 @@ BODY, CAP = ("body", "glass", None, 200.0), ("cap", "metal", None, 5.5)
     ],
 )  # fmt: skip
 def test_numbered_groups_are_components(head: list[str]) -> None:
-    table = [["sku_code", "name", *head], ["A", "jar", "body", "glass", 200, "lid", "metal", "5,5"],
-             ["B", "jar", "body", "glass", 200, "", "", ""], ["C", "jar", "", "", "", "cap", "metal", 0]]  # fmt: skip
+    table = [
+        ["sku_code", "name", *head],
+        ["A", "jar", "body", "glass", 200, "lid", "metal", "5,5"],
+        ["B", "jar", "body", "glass", 200, "", "", ""],
+        ["C", "jar", "", "", "", "cap", "metal", 0],
+    ]
     assert parts(table) == ("wide", {"A": [BODY, CAP], "B": [BODY]})
 
 
 def test_a_group_says_its_fault_in_its_own_column_and_the_sku_is_rejected() -> None:
-    table = [["sku_code", "name", "Material 1", "Weight 1", "Material 2", "Weight 2"],
-             ["A", "a", "glass", 1, "unobtainium", 1], ["B", "b", "glass", 1, "", 3], ["C", "c", "glass", 1, "", ""],
-             ["C", "again", "glass", "x", "", ""], ["", "d", "glass", 1, "", ""]]  # fmt: skip
+    table = [
+        ["sku_code", "name", "Material 1", "Weight 1", "Material 2", "Weight 2"],
+        ["A", "a", "glass", 1, "unobtainium", 1],
+        ["B", "b", "glass", 1, "", 3],
+        ["C", "c", "glass", 1, "", ""],
+        ["C", "again", "glass", "x", "", ""],
+        ["", "d", "glass", 1, "", ""],
+    ]
     assert faults(table) == [
         (2, "component_2_material_family", "E", "not_in_vocabulary"),
         (3, "component_2_material_family", "E", "required"),
-        (5, "sku_code", "A", "duplicate_sku_code"), (6, "sku_code", "A", "required"),
-    ]  # fmt: skip
+        (5, "sku_code", "A", "duplicate_sku_code"),
+        (6, "sku_code", "A", "required"),
+    ]
     upload, rows = read(delimited(table))
     assert (rows.values["sku_code"].to_list(), rows.rejected, upload.rows) == (["C"], 4, 5)
 
@@ -102,22 +112,33 @@ def test_materials_that_are_ticked_are_no_weights() -> None:
 
 
 def test_merged_cells_hold_their_value_once() -> None:
-    table = [["sku_code", "name", "component_type", "Material", "component_weight_g"],
-             ["A", "jar", "body", "glass", 200], ["", "", "cap", "metal", "5,5"], ["B", "box", "body", "glass", 200],
-             ["", "Summe", "", "", 405.5]]  # fmt: skip
+    table = [
+        ["sku_code", "name", "component_type", "Material", "component_weight_g"],
+        ["A", "jar", "body", "glass", 200],
+        ["", "", "cap", "metal", "5,5"],
+        ["B", "box", "body", "glass", 200],
+        ["", "Summe", "", "", 405.5],
+    ]
     table[0][3] = "component_material_family"
     assert parts(table) == ("long", {"A": [BODY, CAP], "B": [BODY]})
-    own = [["Référence", "Désignation", "Type d'emballage", "Matériau", "Poids (g)"],
-           ["A", "jar", "Bocal", "Verre", 200], ["", "", "Couvercle", "Métal", "5,5"],
-           ["", "", "", "", 205.5]]  # fmt: skip
+    own = [
+        ["Référence", "Désignation", "Type d'emballage", "Matériau", "Poids (g)"],
+        ["A", "jar", "Bocal", "Verre", 200],
+        ["", "", "Couvercle", "Métal", "5,5"],
+        ["", "", "", "", 205.5],
+    ]
     assert parts(own) == ("long", {"A": [BODY, CAP]})
     assert faults(own) == [(4, "sku_code", "A", "required")]
 
 
 def test_a_line_below_an_example_belongs_to_it() -> None:
-    table = [["sku_code", "name", "component_type", "component_material_family", "component_weight_g"],
-             ["A", "jar", "body", "glass", 200], ["EXAMPLE-1", "jar", "body", "glass", 1], ["", "", "cap", "metal", 1],
-             ["B", "jar", "body", "glass", 200]]  # fmt: skip
+    table = [
+        ["sku_code", "name", "component_type", "component_material_family", "component_weight_g"],
+        ["A", "jar", "body", "glass", 200],
+        ["EXAMPLE-1", "jar", "body", "glass", 1],
+        ["", "", "cap", "metal", 1],
+        ["B", "jar", "body", "glass", 200],
+    ]
     assert parts(table) == ("long", {"A": [BODY], "B": [BODY]})
 
 
@@ -134,9 +155,16 @@ def test_a_unit_beside_a_weight_converts_it() -> None:
 
 @pytest.mark.parametrize(
     ("weight", "unit", "grams"),
-    [("12", "", None), ("12", "box", None), ("12 g", "KGM", None), ("12 g", "g", 12.0), ("1.2 kg", "", 1200.0),
-     ("", "", None), ("", "KGM", None)],
-)  # fmt: skip
+    [
+        ("12", "", None),
+        ("12", "box", None),
+        ("12 g", "KGM", None),
+        ("12 g", "g", 12.0),
+        ("1.2 kg", "", 1200.0),
+        ("", "", None),
+        ("", "KGM", None),
+    ],
+)
 def test_a_weight_in_two_units_or_in_none_is_a_fault(weight: str, unit: str, grams: float | None) -> None:
     _, rows = read(delimited([*UNITS, ["D", "d", weight, unit]]))
     if grams is None and weight:
@@ -146,10 +174,14 @@ def test_a_weight_in_two_units_or_in_none_is_a_fault(weight: str, unit: str, gra
 
 
 def test_counts_and_shares_make_the_weight_of_the_part() -> None:
-    table = [["GTIN", "Code", "Libellé", "Matériau", "Poids unitaire vide", "Nombre de composants", "% en poids"],
-             ["", "A", "box", "Carton", "24", 1, "95%"], ["", "A", "box", "Plastique", "24", 1, "5%"],
-             ["", "B", "bag", "Plastique", "0,88", 10, "100%"], ["", "B", "bag", "Carton", "44,7", 1, "100%"],
-             ["", "C", "bag", "Plastique", "2,5", 2, "100%"]]  # fmt: skip
+    table = [
+        ["GTIN", "Code", "Libellé", "Matériau", "Poids unitaire vide", "Nombre de composants", "% en poids"],
+        ["", "A", "box", "Carton", "24", 1, "95%"],
+        ["", "A", "box", "Plastique", "24", 1, "5%"],
+        ["", "B", "bag", "Plastique", "0,88", 10, "100%"],
+        ["", "B", "bag", "Carton", "44,7", 1, "100%"],
+        ["", "C", "bag", "Plastique", "2,5", 2, "100%"],
+    ]
     layout, graphs = parts(table)
     assert layout == "long"
     assert {code: [p[3] for p in found] for code, found in graphs.items()} == {"A": [22.8, 1.2], "B": [8.8, 44.7]}

@@ -22,9 +22,15 @@ from tests.pipelines.reading.writing import delimited, read, values, workbook
 
 Mapping = dict[str, Any]
 SAMPLES = {
-    "text": "Some words", "gtin": "4006381333931", "uuid": "00000000-0000-4000-8000-000000000001", "markets": "FR;DE",
-    "truth": "yes", "number": "2.5", "integer": "3", "ppm": "12",
-}  # fmt: skip
+    "text": "Some words",
+    "gtin": "4006381333931",
+    "uuid": "00000000-0000-4000-8000-000000000001",
+    "markets": "FR;DE",
+    "truth": "yes",
+    "number": "2.5",
+    "integer": "3",
+    "ppm": "12",
+}
 
 
 def sample(table: Table, name: str) -> str:
@@ -153,10 +159,16 @@ def test_a_column_that_fits_two_is_settled_by_switching_one_off() -> None:
 
 
 CONSTANTS = [
-    ("packaging_level", "sales", "sales"), ("material", "Glas", "glass"), ("recycled_content_percent", 30, 30.0),
-    ("food_contact", True, True), ("reusable", "nein", False), ("markets", ["FR", "DE"], "{FR,DE}"),
-    ("weight_grams", 12.345, 12.345), ("description", "1,234", "1,234"), ("use_contexts", ["beverage"], "{beverage}"),
-]  # fmt: skip
+    ("packaging_level", "sales", "sales"),
+    ("material", "Glas", "glass"),
+    ("recycled_content_percent", 30, 30.0),
+    ("food_contact", True, True),
+    ("reusable", "nein", False),
+    ("markets", ["FR", "DE"], "{FR,DE}"),
+    ("weight_grams", 12.345, 12.345),
+    ("description", "1,234", "1,234"),
+    ("use_contexts", ["beverage"], "{beverage}"),
+]
 
 
 @pytest.mark.parametrize(("name", "given", "stored"), CONSTANTS)
@@ -180,9 +192,12 @@ def test_a_constant_stands_above_a_recognised_column_which_is_told_as_ignored() 
 UNITS: list[tuple[Rows, Mapping, Any]] = [
     ([["sku_code", "name", "weight_grams"], ["A", "a", "0.02"]], {}, 20.0),
     ([["sku_code", "name", "Gewicht"], ["A", "a", "0,02"]], {"columns": {"weight_grams": "Gewicht"}}, 20.0),
-    ([["sku_code", "name", "Gewicht", "Einheit"], ["A", "a", "0.02", "GRM"]],
-     {"columns": {"weight_grams": "Gewicht"}}, 20.0),
-]  # fmt: skip
+    (
+        [["sku_code", "name", "Gewicht", "Einheit"], ["A", "a", "0.02", "GRM"]],
+        {"columns": {"weight_grams": "Gewicht"}},
+        20.0,
+    ),
+]
 
 
 @pytest.mark.parametrize(("table", "mapping", "grams"), UNITS)
@@ -203,9 +218,12 @@ def test_the_unit_of_all_weights_holds_for_components_of_every_layout() -> None:
     assert (
         '"weight_g":20.0' in values(delimited([*long, ["A", "a", "body", "glass", "0.02"]]), kilograms)[0]["components"]
     )
-    sheets = workbook({"S": [["sku_code", "name"], ["A", "a"]],
-                       "components": [["sku_code", "component_type", "material_family", "weight_g"],
-                                      ["A", "body", "glass", 0.02]]})  # fmt: skip
+    sheets = workbook(
+        {
+            "S": [["sku_code", "name"], ["A", "a"]],
+            "components": [["sku_code", "component_type", "material_family", "weight_g"], ["A", "body", "glass", 0.02]],
+        }
+    )
     assert '"weight_g":20.0' in values(sheets, {"components": kilograms})[0]["components"]
 
 
@@ -224,9 +242,13 @@ def test_a_constant_of_a_component_makes_each_line_one() -> None:
 
 @pytest.mark.promise("IMP-30")
 def test_texts_of_the_file_are_told_their_meaning() -> None:
-    file = delimited([["sku_code", "name", "component_type", "material_family", "colour", "markets", "gtin"],
-                      ["A", "a", "body", "plastic", "Schwarz", "Nordics; FR", "keine"],
-                      ["B", "b", "body", "plastic", "light", "FR", ""]])  # fmt: skip
+    file = delimited(
+        [
+            ["sku_code", "name", "component_type", "material_family", "colour", "markets", "gtin"],
+            ["A", "a", "body", "plastic", "Schwarz", "Nordics; FR", "keine"],
+            ["B", "b", "body", "plastic", "light", "FR", ""],
+        ]
+    )
     meanings = {"colour": {"schwarz": "dark"}, "markets": {"Nordics": ["DK", "SE"]}, "gtin": {"keine": None}}
     upload, typed = read(file, {"values": meanings})
     assert typed.errors.is_empty()
@@ -238,12 +260,19 @@ def test_texts_of_the_file_are_told_their_meaning() -> None:
 
 
 def test_texts_of_groups_and_of_the_components_sheet_are_told_their_meaning() -> None:
-    wide = delimited([["sku_code", "name", "component_1_material_family", "component_1_colour"],
-                      ["A", "a", "glass", "schwarz"]])  # fmt: skip
+    wide = delimited(
+        [["sku_code", "name", "component_1_material_family", "component_1_colour"], ["A", "a", "glass", "schwarz"]]
+    )
     assert '"colour":"dark"' in values(wide, {"values": {"colour": {"schwarz": "dark"}}})[0]["components"]
-    book = workbook({"S": [["sku_code", "name"], ["A", "a"]],
-                     "components": [["sku_code", "component_type", "material_family", "colour"],
-                                    ["A", "body", "glass", "schwarz"]]})  # fmt: skip
+    book = workbook(
+        {
+            "S": [["sku_code", "name"], ["A", "a"]],
+            "components": [
+                ["sku_code", "component_type", "material_family", "colour"],
+                ["A", "body", "glass", "schwarz"],
+            ],
+        }
+    )
     mapping = {"components": {"values": {"colour": {"schwarz": "dark"}}}}
     assert '"colour":"dark"' in values(book, mapping)[0]["components"]
 
@@ -300,11 +329,21 @@ def test_a_wrong_mapping_is_refused_with_what_would_be_right(mapping: Mapping, r
 def test_every_name_that_source_publishes_can_be_mapped_again() -> None:
     """What an answer calls a column is what a mapping calls it."""
     files = [
-        [["sku_code", "name", "component_type", "component_weight_g", "component_recycled_content_percent",
-          "recycled_content_percent", "annual_volume_fr"], ["A", "a", "body", "1", "2", "3", "4"]],
+        [
+            [
+                "sku_code",
+                "name",
+                "component_type",
+                "component_weight_g",
+                "component_recycled_content_percent",
+                "recycled_content_percent",
+                "annual_volume_fr",
+            ],
+            ["A", "a", "body", "1", "2", "3", "4"],
+        ],
         [["sku_code", "name", "Emballage 1 - Matière", "Weight 1 (kg)"], ["A", "a", "glass", "1"]],
         [["sku_code", "name", "Glas", "Poids plastique (g)", "Deckel Papier"], ["A", "a", "1", "2", "3"]],
-    ]  # fmt: skip
+    ]
     for file in files:
         data = delimited(file)
         source = read(data)[0].source

@@ -23,8 +23,9 @@ def refusals(data: bytes, mapping: dict[str, object] | None = None) -> list[tupl
 @BOTH
 def test_a_file_without_a_header_is_refused_naming_what_is_missing(write) -> None:
     assert [(code, field) for code, field, _ in refusals(write(ROWS))] == [
-        ("missing_column", "sku_code"), ("missing_column", "name"),
-    ]  # fmt: skip
+        ("missing_column", "sku_code"),
+        ("missing_column", "name"),
+    ]
 
 
 @BOTH

@@ -53,8 +53,9 @@ def test_a_retailer_s_list_of_components_by_the_barcode(mapping: dict[str, objec
     assert (rows.values.height, rows.rejected) == (18, 0)
     croquettes = rows.values.filter(rows.values["sku_code"] == "3250390021544")["components"][0]
     assert [(part["polymer_or_grade"], part["weight_g"]) for part in json.loads(croquettes)] == [
-        ("Carton plat", 22.8), ("PE", 1.2),
-    ]  # fmt: skip
+        ("Carton plat", 22.8),
+        ("PE", 1.2),
+    ]
     ten_films = rows.values.filter(rows.values["sku_code"] == "3250390020745")["components"][0]
     assert json.loads(ten_films)[0]["weight_g"] == 8.8
 

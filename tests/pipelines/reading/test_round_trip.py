@@ -84,17 +84,25 @@ def cases(draw: st.DrawFn) -> Case:
                 record[field.name] = draw(value_of(field))
         records.append(record)
     return Case(
-        list(fields), records, draw(st.sampled_from(["own", "en", "fr", "de"])), draw(st.sampled_from([".", ","])),
-        draw(st.sampled_from([",", ";", "\t", "|"])), draw(st.sampled_from(ENCODINGS)), draw(st.integers(0, 3)),
+        list(fields),
+        records,
+        draw(st.sampled_from(["own", "en", "fr", "de"])),
+        draw(st.sampled_from([".", ","])),
+        draw(st.sampled_from([",", ";", "\t", "|"])),
+        draw(st.sampled_from(ENCODINGS)),
+        draw(st.integers(0, 3)),
         draw(st.booleans()),
-    )  # fmt: skip
+    )
 
 
 def header(field: Field, lang: str, at: int) -> str:
     if lang == "own":
         return field.name
-    listed = [row["header"] for row in words._rows("headers.csv")
-              if (row["table"], row["field"], row["lang"]) == ("sku", field.name, lang)]  # fmt: skip
+    listed = [
+        row["header"]
+        for row in words._rows("headers.csv")
+        if (row["table"], row["field"], row["lang"]) == ("sku", field.name, lang)
+    ]
     if field.name == "weight_grams":  # a weight that is not said to be the packaging's is asked about: test_asked.py
         listed = [text for text in listed if any(word in text.lower() for word in OF_PACKAGING)]
     return listed[at % len(listed)]
@@ -208,8 +216,10 @@ Graph = list[dict[str, object]]
 
 def as_sheet(graphs: list[Graph], mark: str) -> dict[str, list[list[object]]]:
     lines = [[f"S{at}", *_cells(part, mark)] for at, graph in enumerate(graphs) for part in graph]
-    return {"SKUs": [["sku_code", "name"], *[[f"S{at}", "n"] for at in range(len(graphs))]],
-            "components": [["sku_code", *PART_FIELDS], *lines]}  # fmt: skip
+    return {
+        "SKUs": [["sku_code", "name"], *[[f"S{at}", "n"] for at in range(len(graphs))]],
+        "components": [["sku_code", *PART_FIELDS], *lines],
+    }
 
 
 def as_long(graphs: list[Graph], mark: str, *, merged: bool) -> list[list[object]]:
@@ -271,11 +281,15 @@ def sorted_parts(graphs: list[Graph]) -> list[list[list[tuple[str, object]]]]:
 @settings(max_examples=40)
 @given(
     st.lists(st.lists(st.integers(0, 99_999), min_size=4, max_size=4), min_size=1, max_size=5),
-    st.sampled_from([("Glas", "Weißblech", "Papier", "Kunststoff"), ("Poids verre (g)", "Poids acier (g)",
-                     "Poids papier (g)", "Poids plastique (g)"), ("glass weight", "steel weight", "paper weight",
-                     "plastic weight")]),
+    st.sampled_from(
+        [
+            ("Glas", "Weißblech", "Papier", "Kunststoff"),
+            ("Poids verre (g)", "Poids acier (g)", "Poids papier (g)", "Poids plastique (g)"),
+            ("glass weight", "steel weight", "paper weight", "plastic weight"),
+        ]
+    ),
     st.sampled_from([",", "."]),
-)  # fmt: skip
+)
 def test_weights_of_materials_read_back_to_the_same_weights(
     hundredths: list[list[int]], head: tuple[str, ...], mark: str
 ) -> None:
@@ -283,8 +297,9 @@ def test_weights_of_materials_read_back_to_the_same_weights(
     table = [["sku_code", "name", *head], *rows]
     _, typed = read(delimited(table, ";"))
     assert typed.errors.rows() == []
-    found = [[] if text is None else [part["weight_g"] for part in json.loads(text)]
-             for text in typed.values["components"]]  # fmt: skip
+    found = [
+        [] if text is None else [part["weight_g"] for part in json.loads(text)] for text in typed.values["components"]
+    ]
     assert found == [[of / 100 for of in weights if of] for weights in hundredths]
 
 

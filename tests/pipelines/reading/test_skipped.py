@@ -51,15 +51,21 @@ def test_a_line_is_left_out_by_what_it_says(row: list[str], reason: str | None) 
 def test_help_is_only_looked_for_below_the_header_and_totals_everywhere() -> None:
     flags = ["M", "M", "K", "K"]
     assert left_out(flags, ["EXAMPLE-1", "e", "1", ""], DATA, ["Total", "", "9", ""], ["B", "b", "", ""]) == [
-        (2, skipped.HELP), (3, skipped.EXAMPLE), (5, skipped.TOTAL),
-    ]  # fmt: skip
+        (2, skipped.HELP),
+        (3, skipped.EXAMPLE),
+        (5, skipped.TOTAL),
+    ]
     assert left_out(DATA, ["B", "M", "K", "K"])[:1] == []
 
 
 def test_the_first_column_may_say_it_although_no_field_is_read_from_it() -> None:
     head = ["", *HEAD]
-    rows = [["Description", "the code", "the name", "grams", "one of"], ["Exemple :", *DATA], ["", *DATA],
-            ["Summe", "", "", "12.5", ""]]  # fmt: skip
+    rows = [
+        ["Description", "the code", "the name", "grams", "one of"],
+        ["Exemple :", *DATA],
+        ["", *DATA],
+        ["Summe", "", "", "12.5", ""],
+    ]
     assert left_out(*rows, head=head) == [(2, skipped.HELP), (3, skipped.EXAMPLE), (5, skipped.TOTAL)]
 
 
@@ -78,10 +84,12 @@ def test_no_more_lines_are_listed_than_a_person_reads() -> None:
 @pytest.mark.parametrize(
     "total",
     [
-        ["Total", "2 items", "14.5", ""], ["Summe:", "2 Artikel", "14.5", ""], ["TOTAL", "all of them", "14.50", ""],
+        ["Total", "2 items", "14.5", ""],
+        ["Summe:", "2 Artikel", "14.5", ""],
+        ["TOTAL", "all of them", "14.50", ""],
         ["Somme", "des articles", "14.5", "2"],
     ],
-)  # fmt: skip
+)
 def test_a_line_whose_figure_is_the_sum_of_its_column_is_a_total(total: list[str]) -> None:
     rows = [["A-1", "Bottle", "12.5", ""], ["A-2", "Cap", "2", ""]]
     assert left_out(*rows, [*total[:3], ""]) == [(4, skipped.TOTAL)]
@@ -90,8 +98,9 @@ def test_a_line_whose_figure_is_the_sum_of_its_column_is_a_total(total: list[str
     again = [["B-1", "Jar", "3", ""], ["B-2", "Lid", "4", ""]]
     for figure in ("7", "21.5"):  # since the last total, or of all
         assert left_out(*rows, [*total[:3], ""], *again, [total[0], total[1], figure, ""]) == [
-            (4, skipped.TOTAL), (7, skipped.TOTAL),
-        ]  # fmt: skip
+            (4, skipped.TOTAL),
+            (7, skipped.TOTAL),
+        ]
 
 
 def test_every_figure_of_a_total_is_a_sum() -> None:
@@ -120,10 +129,13 @@ def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        ["an35", "an200", "n..6", "an..3"], ["an..35", "an..200", "n6,2", ""], ["M an35", "M/an200", "K n..6", "K a3"],
-        ["AN 35", "AN 200", "N 6.2", "A 3"], ["", "an..70", "n..6", "a3"],
+        ["an35", "an200", "n..6", "an..3"],
+        ["an..35", "an..200", "n6,2", ""],
+        ["M an35", "M/an200", "K n..6", "K a3"],
+        ["AN 35", "AN 200", "N 6.2", "A 3"],
+        ["", "an..70", "n..6", "a3"],
     ],
-)  # fmt: skip
+)
 def test_formats_below_the_header_are_help(row: list[str]) -> None:
     assert left_out(["M", "M", "K", "K"], row, DATA) == [(2, skipped.HELP), (3, skipped.HELP)]
     assert left_out(DATA, ["AN35", "Bottle", "3", ""]) == []

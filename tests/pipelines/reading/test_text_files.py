@@ -91,16 +91,27 @@ def test_line_numbers_count_titles_blank_lines_and_quoted_breaks() -> None:
 
 def test_broken_lines_are_rejected_with_their_number_and_the_rest_goes_on() -> None:
     lines = [
-        b"sku_code,name,material", b"A,a,glass", b'B,"never closed,glass', b"C,\x00,glass", b"D,d",
+        b"sku_code,name,material",
+        b"A,a,glass",
+        b'B,"never closed,glass',
+        b"C,\x00,glass",
+        b"D,d",
         b"E,e,glass,surplus",
-        b"F,f,glass,,", b"G,g\xff\xfe,glass", 'H,hé,glass'.encode(), b'I,"i"x,glass', b"J,j,glass\x1a",
-    ]  # fmt: skip
+        b"F,f,glass,,",
+        b"G,g\xff\xfe,glass",
+        "H,hé,glass".encode(),
+        b'I,"i"x,glass',
+        b"J,j,glass\x1a",
+    ]
     _, rows = read(b"\n".join(lines))
     assert rows.values["sku_code"].to_list() == ["A", "D", "F", "H", "J"]
     assert rows.errors.select("line", "code").rows() == [
-        (3, "ragged_row"), (4, "undecodable"), (6, "ragged_row"),
-        (8, "undecodable"), (10, "ragged_row"),
-    ]  # fmt: skip
+        (3, "ragged_row"),
+        (4, "undecodable"),
+        (6, "ragged_row"),
+        (8, "undecodable"),
+        (10, "ragged_row"),
+    ]
     assert rows.rejected == 5
 
 
@@ -121,8 +132,10 @@ def test_a_repeated_code_is_rejected_with_the_line_that_counts() -> None:
 def test_a_row_with_three_faults_counts_once_and_names_its_cells() -> None:
     _, rows = read(b"sku_code,name,material,gtin,markets\nA,a,stone,1," + b"Z" * 300 + b"\n")
     assert rows.errors.select("field", "column", "code").rows() == [
-        ("material", "C", "not_in_vocabulary"), ("gtin", "D", "invalid_gtin"), ("markets", "E", "unknown_market"),
-    ]  # fmt: skip
+        ("material", "C", "not_in_vocabulary"),
+        ("gtin", "D", "invalid_gtin"),
+        ("markets", "E", "unknown_market"),
+    ]
     assert rows.errors["value"].to_list() == ["stone", "1", "Z" * 200 + "…"]
     assert rows.rejected == 1
 

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from tests.pipelines.reading.writing import delimited, read, workbook
 
-UNITS = {"g": ["g", "GRM", "gramme", "Gramm"], "kg": ["kg", "KGM", "Kilogramm", "kilograms"], "mg": ["mg", "MGM"],
-         "t": ["TNE", "tonnes"], "oz": ["oz", "ounces"], "lb": ["lb", "LBR"]}  # fmt: skip
+UNITS = {
+    "g": ["g", "GRM", "gramme", "Gramm"],
+    "kg": ["kg", "KGM", "Kilogramm", "kilograms"],
+    "mg": ["mg", "MGM"],
+    "t": ["TNE", "tonnes"],
+    "oz": ["oz", "ounces"],
+    "lb": ["lb", "LBR"],
+}
 GRAMS = {"g": "1", "kg": "1000", "mg": "0.001", "t": "1000000", "oz": "28.349523125", "lb": "453.59237"}
 IN_HEADER = ("{} ({})", "{} [{}]", "{} in {}", "{}, {}", "{} - {}", "{} {}")
 FAMILIES = ("glass", "paper", "plastic")
@@ -182,9 +188,13 @@ def test_a_measured_weight_has_the_unit_of_its_group() -> None:
 
 @pytest.mark.parametrize(
     ("above", "grams"),
-    [([["Alle Gewichte in kg", ""], []], 200), ([["kg", ""]], 200), ([["Net weight: 5 kg", ""], []], 0.2),
-     ([["Poids en grammes", ""], []], 0.2)],
-)  # fmt: skip
+    [
+        ([["Alle Gewichte in kg", ""], []], 200),
+        ([["kg", ""]], 200),
+        ([["Net weight: 5 kg", ""], []], 0.2),
+        ([["Poids en grammes", ""], []], 0.2),
+    ],
+)
 def test_a_remark_above_the_table_names_the_unit_of_weights_that_name_none(above: list[Line], grams: float) -> None:
     table = [*above, ["Tare", "SKU", "Name"], ["0.2", "A", "a"]]
     assert read(workbook({"SKUs": table}))[1].values["weight_grams"].to_list() == [grams]

@@ -71,8 +71,10 @@ def test_formulas_errors_and_rich_text_by_both_roads() -> None:
     for xml in (sheet_xml(f'{head}<row r="2">{body}'), sheet_xml(f'{head}<!-- odd --><row r="2">{body}')):
         _, rows = read(raw_workbook(xml, sharedStrings=strings))
         assert rows.errors.select("line", "sku_code", "code", "value").rows() == [
-            (2, "X", "no_value", "=1/0"), (3, "rich", "cell_error", "#DIV/0!"), (4, None, "required", None),
-        ]  # fmt: skip
+            (2, "X", "no_value", "=1/0"),
+            (3, "rich", "cell_error", "#DIV/0!"),
+            (4, None, "required", None),
+        ]
 
 
 WITHOUT_REFERENCES = (
@@ -210,14 +212,19 @@ def test_components_replace_graphs_of_the_skus_they_name() -> None:
     upload, rows = read(workbook({"SKUs": [*TABLE, ["B", "b"], ["C", "c"]], "Composants ": parts}))
     assert upload.source["components"]["sheet"] == "Composants "
     assert rows.values.select("sku_code", "line", "sheet").rows() == [
-        ("A", 2, "SKUs"), ("C", 4, "SKUs"), ("H", 4, "Composants "),
-    ]  # fmt: skip
+        ("A", 2, "SKUs"),
+        ("C", 4, "SKUs"),
+        ("H", 4, "Composants "),
+    ]
     graphs = [None if text is None else json.loads(text) for text in rows.values["components"]]
     body = {
-        "component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 21.5,
+        "component_type": "body",
+        "material_family": "plastic",
+        "polymer_or_grade": "PET",
+        "weight_g": 21.5,
         "additives": ["uv_stabiliser", "filler_talc"],
         "substances": {"pfas": {"status": "below_limit", "value": 3.0, "unit": "ppb"}},
-    }  # fmt: skip
+    }
     cap = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": 'HDPE "x"', "weight_g": 2.1}
     assert graphs == [[body, cap], None, [{"component_type": "label", "material_family": "paper"}]]
     assert rows.errors.select("sheet", "line", "sku_code", "field", "code").rows() == [
@@ -230,9 +237,12 @@ def test_components_replace_graphs_of_the_skus_they_name() -> None:
 def test_the_long_layout_gives_each_sku_its_components() -> None:
     table = [
         ["sku_code", "name", "component_type", "material_family", "component_weight_g", "weight_g"],
-        ["A", "a", "body", "glass", 200, 203], ["A", "", "cap", "metal", 3, ""], ["B", "b", "", "", "", 7],
-        ["C", "c", "body", "glass", 1, ""], ["C", "other", "cap", "metal", 1, ""],
-    ]  # fmt: skip
+        ["A", "a", "body", "glass", 200, 203],
+        ["A", "", "cap", "metal", 3, ""],
+        ["B", "b", "", "", "", 7],
+        ["C", "c", "body", "glass", 1, ""],
+        ["C", "other", "cap", "metal", 1, ""],
+    ]
     upload, rows = read(workbook({"SKUs": table}))
     assert (upload.source["layout"], upload.rows) == ("long", 5)
     assert rows.values.select("sku_code", "name", "weight_grams").rows() == [("A", "a", 203.0), ("B", "b", 7.0)]
@@ -244,10 +254,12 @@ def test_the_long_layout_gives_each_sku_its_components() -> None:
 def test_lines_of_one_sku_that_differ_in_material_are_its_components() -> None:
     table = [
         ["Référence", "Désignation", "Type d'emballage", "Matériau", "Poids (g)"],
-        ["A", "jar", "Bocal", "Verre", 200], ["A", "jar", "Couvercle", "Métal", "5,5"],
+        ["A", "jar", "Bocal", "Verre", 200],
+        ["A", "jar", "Couvercle", "Métal", "5,5"],
         ["B", "box", "Étui", "Carton", 12],
-        ["C", "bag", "sac", "papier", 3], ["C", "other bag", "sac", "plastique", 4],
-    ]  # fmt: skip
+        ["C", "bag", "sac", "papier", 3],
+        ["C", "other bag", "sac", "plastique", 4],
+    ]
     upload, rows = read(workbook({"SKUs": table}))
     assert upload.source["layout"] == "long"
     found = rows.values.select("sku_code", "packaging_format", "material", "weight_grams").rows()

@@ -42,11 +42,17 @@ class Office(Stocked):
     def write(self, rulesets: Rulesets | None = None, **skus: dict[str, Any]) -> None:
         with self.pool.company(self.company) as conn:
             write_records(
-                conn, self.company, {row: parse_sku({"sku_code": code.replace("_", "-"), "name": "n", **body})
-                                     for row, (code, body) in enumerate(skus.items())},
-                origin=CALLER, now=self.clock.now(), rulesets=rulesets or self.rulesets,
+                conn,
+                self.company,
+                {
+                    row: parse_sku({"sku_code": code.replace("_", "-"), "name": "n", **body})
+                    for row, (code, body) in enumerate(skus.items())
+                },
+                origin=CALLER,
+                now=self.clock.now(),
+                rulesets=rulesets or self.rulesets,
                 dry_run=False,
-            )  # fmt: skip
+            )
 
     def activate(self, change: Change, *, then_regrade: bool = True) -> str:
         """Add and activate a version of a new name; its name."""

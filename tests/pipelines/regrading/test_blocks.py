@@ -17,8 +17,12 @@ def test_only_what_changes_is_written_and_says_why(office: Office) -> None:
     assert office.held() == before
     totals = office.regrade()
     assert totals.as_dict() == {
-        "companies": 1, "skus": 3, "changed": 2, "matrix": {"A→A": 1, "B→C": 2}, "ruleset_version": version,
-    }  # fmt: skip
+        "companies": 1,
+        "skus": 3,
+        "changed": 2,
+        "matrix": {"A→A": 1, "B→C": 2},
+        "ruleset_version": version,
+    }
     assert totals.regraded.examples == [["B-1", "B", "C"], ["B-2", "B", "C"]]
     assert office.held() == {"B-1": ("C", version, 2), "B-2": ("C", version, 2), "G-1": before["G-1"]}
     assert office.entries()[4:] == [

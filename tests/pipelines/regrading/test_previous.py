@@ -17,10 +17,14 @@ def read(office: Office, code: str) -> dict[str, Any] | None:
         row = detail.row_of(found)
         before = present.version_before(row)
         shown = present.sku_detail(
-            row, present.record(row), rules=office.rulesets.active(conn), doc_status="missing",
+            row,
+            present.record(row),
+            rules=office.rulesets.active(conn),
+            doc_status="missing",
             graded_by=office.rulesets.of(conn, row["ruleset_version"]),
-            before=before and office.rulesets.of(conn, before), today=office.clock.today(),
-        )  # fmt: skip
+            before=before and office.rulesets.of(conn, before),
+            today=office.clock.today(),
+        )
     return shown["compliance"]["grade_trace"]["previous"]
 
 
@@ -28,9 +32,14 @@ def written(office: Office, code: str, **fields: Any) -> tuple[str, dict[str, An
     """The outcome of a person's write, and `previous` as it answers."""
     with office.pool.company(office.company) as conn:
         results = write_records(
-            conn, office.company, {0: parse_sku({"sku_code": code, "name": "n", **fields})},
-            origin=CALLER, now=office.clock.now(), rulesets=office.rulesets, dry_run=False,
-        )  # fmt: skip
+            conn,
+            office.company,
+            {0: parse_sku({"sku_code": code, "name": "n", **fields})},
+            origin=CALLER,
+            now=office.clock.now(),
+            rulesets=office.rulesets,
+            dry_run=False,
+        )
         detail = results[0].detail()
     return results[0].outcome, detail["compliance"]["grade_trace"]["previous"]
 

@@ -104,9 +104,10 @@ def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(
     assert request.tags["pcds/regrade"] == version
     office.instance.add_dynamic_partitions("companies", [str(request.partition_key)])
     under_way = office.instance.create_run_for_job(
-        defs.resolve_job_def("regrade_portfolios"), status=dg.DagsterRunStatus.STARTED,
+        defs.resolve_job_def("regrade_portfolios"),
+        status=dg.DagsterRunStatus.STARTED,
         tags={"dagster/partition": str(request.partition_key)},
-    )  # fmt: skip
+    )
     assert look(office) == []
     office.instance.report_run_failed(under_way)
     assert look(office) == [], "not at once"

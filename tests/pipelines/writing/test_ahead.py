@@ -51,9 +51,11 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
             "SELECT description, product_category, version FROM skus WHERE sku_code = 'S000'"
         ).fetchall()
     expected = {
-        "another field": ("ours", "theirs", 3), "the same field": ("ours", "old", 3),
-        "a new SKU": ("ours", "theirs", 2), "nobody": ("ours", "old", 2),
-    }  # fmt: skip
+        "another field": ("ours", "theirs", 3),
+        "the same field": ("ours", "old", 3),
+        "a new SKU": ("ours", "theirs", 2),
+        "nobody": ("ours", "old", 2),
+    }
     assert held == [expected[between]]
     assert done.counts["created"] == rows - 1
     assert done.counts["updated"] == 1

@@ -104,8 +104,9 @@ def test_among_fifty_thousand_an_answer_is_found_by_its_key(database: Database, 
     with pool.company(company) as conn:
         conn.execute(
             "INSERT INTO kept_answers SELECT %s, sha256(n::text::bytea), 'f', 201, 'application/json', 'b', now() "
-            "FROM generate_series(1, 50000) AS n", [company],
-        )  # fmt: skip
+            "FROM generate_series(1, 50000) AS n",
+            [company],
+        )
         plan = conn.execute(f"EXPLAIN {FIND}", [company, b"x" * 32]).fetchall()
     assert "pk_kept_answers" in str(plan)
     assert "Seq Scan" not in str(plan)

@@ -135,8 +135,17 @@ def test_two_halves_are_found_as_the_whole_is(pool: Pool, company: UUID) -> None
 
 
 def test_what_the_law_refuses_by_now_is_looked_at_although_it_is_held(pool: Pool, company: UUID) -> None:
-    rows = [{"sku_code": f"S{at}", "name": "Wrap", "food_contact": "yes", "markets": "FR",
-             "pfas_status": "above_limit" if at == 1 else "", "weight_grams": "1"} for at in range(4)]  # fmt: skip
+    rows = [
+        {
+            "sku_code": f"S{at}",
+            "name": "Wrap",
+            "food_contact": "yes",
+            "markets": "FR",
+            "pfas_status": "above_limit" if at == 1 else "",
+            "weight_grams": "1",
+        }
+        for at in range(4)
+    ]
     asked = typed(rows)
     write(pool, company, asked, BEFORE_THE_BAN)
     assert found(pool, company, asked) == {0, 2, 3}
@@ -145,8 +154,17 @@ def test_what_the_law_refuses_by_now_is_looked_at_although_it_is_held(pool: Pool
 
 
 def test_a_graph_a_cleared_cell_and_a_row_with_a_fault_are_looked_at(pool: Pool, company: UUID) -> None:
-    rows = [{"sku_code": f"S{at}", "name": "Jar", "weight_grams": "1", "pfas_status": "", "pfas_value": "",
-             "material": "glass"} for at in range(8)]  # fmt: skip
+    rows = [
+        {
+            "sku_code": f"S{at}",
+            "name": "Jar",
+            "weight_grams": "1",
+            "pfas_status": "",
+            "pfas_value": "",
+            "material": "glass",
+        }
+        for at in range(8)
+    ]
     write(pool, company, typed(rows))
     rows[1]["material"] = "null"
     asked = typed(rows)

@@ -16,12 +16,14 @@ from tests.pipelines.conftest import ORIGIN
 from warehouse.catalogue.queries import served_markets
 
 MARKETS = ["fr", "DE", "UK", "gb", "us_ca", "US TX", "be-vlg", "BE"]
-BY_MARKET_YEAR_AND_HALF = st.fixed_dictionaries({
-    "market": st.sampled_from([*MARKETS, *MARKETS, "BR"]),
-    "year": st.sampled_from([2000, 2025, 2026, 2100]),
-    "half": st.just(0),
-    "units_placed": st.none() | st.integers(0, 3000) | st.just(2**53 - 1),
-})  # fmt: skip
+BY_MARKET_YEAR_AND_HALF = st.fixed_dictionaries(
+    {
+        "market": st.sampled_from([*MARKETS, *MARKETS, "BR"]),
+        "year": st.sampled_from([2000, 2025, 2026, 2100]),
+        "half": st.just(0),
+        "units_placed": st.none() | st.integers(0, 3000) | st.just(2**53 - 1),
+    }
+)
 HALVES = BY_MARKET_YEAR_AND_HALF.map(lambda row: {**row, "market": "gb", "half": 1 + row["year"] % 2})
 
 
@@ -42,9 +44,10 @@ def _file(code, rows):
 
 
 @settings(
-    max_examples=10, phases=[Phase.explicit, Phase.generate],
+    max_examples=10,
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 @given(first=ROWS, then=ROWS)
 def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
     by_rows, by_file = f"R-{uuid4()}", f"F-{uuid4()}"
@@ -57,8 +60,16 @@ def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
         refused = set()
         try:
             with desk.pool.company(desk.company) as conn:
-                write_volumes(conn, desk.company, by_rows, parse_volumes(rows), origin=ORIGIN, now=desk.clock.now(),
-                              rulesets=desk.rulesets, dry_run=False)  # fmt: skip
+                write_volumes(
+                    conn,
+                    desk.company,
+                    by_rows,
+                    parse_volumes(rows),
+                    origin=ORIGIN,
+                    now=desk.clock.now(),
+                    rulesets=desk.rulesets,
+                    dry_run=False,
+                )
         except Invalid as invalid:
             refused = {issue.code for issue in invalid.issues}
         sent = desk.send(_file(by_file, rows))

@@ -20,8 +20,12 @@ CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade"
 def write(pool, company, clock):
     def write(*bodies: dict[str, Any], dry_run: bool = False) -> list[RowResult]:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
-        results = pool.run(company, lambda conn: write_records(
-            conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=dry_run))  # fmt: skip
+        results = pool.run(
+            company,
+            lambda conn: write_records(
+                conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=dry_run
+            ),
+        )
         return list(results.values())
 
     return write
@@ -70,9 +74,16 @@ def test_a_reference_is_taken_only_when_it_is_the_companys_own(write, pool, comp
 
 def test_a_library_component_fills_what_a_line_omits_and_is_copied(write, pool, company, clock):
     shared = {
-        "code": "C1", "name": "cap", "component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP",
-        "weight_g": 2.5, "supplier_id": None, "colour": None, "recycled_content_percent": None,
-    }  # fmt: skip
+        "code": "C1",
+        "name": "cap",
+        "component_type": "cap",
+        "material_family": "plastic",
+        "polymer_or_grade": "PP",
+        "weight_g": 2.5,
+        "supplier_id": None,
+        "colour": None,
+        "recycled_content_percent": None,
+    }
     with pool.company(company) as conn:
         made = library.add(conn, "library_component", company, uuid4(), values=shared, at=clock.now())
     line = {"component_type": "cap", "component_id": str(made["id"]), "weight_g": 3}
@@ -119,10 +130,14 @@ def test_legacy_fields_and_substances_are_one_declaration(write):
 
 def test_what_a_read_returns_can_be_written_back(write):
     body = {
-        "sku_code": "A", "components": [{**BODY, "substances": {"svhc": {"status": "absent"}}}, CAP],
+        "sku_code": "A",
+        "components": [{**BODY, "substances": {"svhc": {"status": "absent"}}}, CAP],
         "substances": {"heavy_metals": {"status": "above_limit", "value": 120, "unit": "mg_per_kg"}},
-        "markets": ["FR"], "use_contexts": ["food"], "packaging_level": "primary", "reuse_deposit_system": False,
-    }  # fmt: skip
+        "markets": ["FR"],
+        "use_contexts": ["food"],
+        "packaging_level": "primary",
+        "reuse_deposit_system": False,
+    }
     shown = detail(write(body)[0])
     sendable = {k: v for k, v in shown.items() if k in SkuInput.model_fields}
     sendable["components"] = [{k: v for k, v in line.items() if k != "id"} for line in shown["components"]]
@@ -130,8 +145,14 @@ def test_what_a_read_returns_can_be_written_back(write):
     assert write(sendable)[0].outcome == "unchanged"
 
 
-@pytest.mark.parametrize("sent", [{"substances": {"heavy_metals": {"status": "below_limit"}}},
-                                  {"heavy_metals_sum_ppm": "<100"}, {"heavy_metals_sum_ppm": "<50"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"substances": {"heavy_metals": {"status": "below_limit"}}},
+        {"heavy_metals_sum_ppm": "<100"},
+        {"heavy_metals_sum_ppm": "<50"},
+    ],
+)
 def test_an_attestation_can_be_written_back_in_both_its_forms(write, sent):
     shown = detail(write({"sku_code": "A", **sent})[0])
     both = {name: shown[name] for name in ("sku_code", "substances", "heavy_metals_sum_ppm")}

@@ -27,8 +27,12 @@ def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
 
     def write(*bodies: dict[str, Any]) -> list[RowResult]:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
-        results = pool.run(company, lambda conn: write_records(
-            conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False))  # fmt: skip
+        results = pool.run(
+            company,
+            lambda conn: write_records(
+                conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False
+            ),
+        )
         return list(results.values())
 
     return write

@@ -28,8 +28,9 @@ def chain(write, enter, company, owner):
     yield company
     owner.execute(
         "UPDATE company_counters SET links = greatest(links, 5), audit_entries = greatest(audit_entries, 9) "
-        "WHERE company_id = %s", [company]
-    )  # fmt: skip
+        "WHERE company_id = %s",
+        [company],
+    )
 
 
 @pytest.fixture
@@ -92,16 +93,18 @@ def test_a_transaction_removed_with_its_entries_is_found_also_at_the_end(verdict
     for number, first in ((5, "8"), (2, "3")):
         owner.execute(
             "WITH gone AS (DELETE FROM audit_transactions WHERE number = %s AND company_id = %s RETURNING id) "
-            "DELETE FROM audit_entries USING gone WHERE transaction_id = gone.id", [number, chain]
-        )  # fmt: skip
+            "DELETE FROM audit_entries USING gone WHERE transaction_id = gone.id",
+            [number, chain],
+        )
         assert verdict()[1] == first
 
 
 def test_a_row_version_that_nobody_entered_is_found(verdict, owner, chain):
     (sku_id,) = owner.execute(
         "INSERT INTO sku_versions SELECT (jsonb_populate_record(v, '{\"version\": 7}')).* FROM sku_versions v "
-        "WHERE sku_code = 'B' AND company_id = %s RETURNING id", [chain]
-    ).fetchone()  # fmt: skip
+        "WHERE sku_code = 'B' AND company_id = %s RETURNING id",
+        [chain],
+    ).fetchone()
     assert verdict() == (8, str(sku_id))
 
 
@@ -145,6 +148,15 @@ def test_the_digest_covers_every_column_that_is_stored():
     """A column added later goes into a new version of the digest; see warehouse/audit/chain.py."""
     assert set(CURRENT.row) == {column.name for column in skus.columns} == {c.name for c in sku_versions.columns}
     assert set(CURRENT.entry) == {column.name for column in audit_entries.columns} - {
-        "id", "company_id", "transaction_id", "digest"}  # fmt: skip
+        "id",
+        "company_id",
+        "transaction_id",
+        "digest",
+    }
     assert set(CURRENT.link) == {column.name for column in audit_transactions.columns} - {
-        "ip", "user_agent", "digest_version", "hash", "visible_at"}  # fmt: skip
+        "ip",
+        "user_agent",
+        "digest_version",
+        "hash",
+        "visible_at",
+    }

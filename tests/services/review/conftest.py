@@ -20,12 +20,16 @@ from warehouse.skus import detail
 CONNECTION = Origin("connection", str(uuid4()), "Assistant", "correlation-7")
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "correlation-8", "192.0.2.9", "browser")
 BOTTLE = {
-    "sku_code": "BOTTLE-1", "name": "Bottle", "packaging_format": "bottle", "food_contact": True, "markets": ["FR"],
+    "sku_code": "BOTTLE-1",
+    "name": "Bottle",
+    "packaging_format": "bottle",
+    "food_contact": True,
+    "markets": ["FR"],
     "components": [
         {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20},
         {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
     ],
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,14 @@ class Queue:
         record = parse_sku({**BOTTLE, **fields})
         with self.pool.company(self.company) as conn:
             [row] = write_records(
-                conn, self.company, {0: record}, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets,
+                conn,
+                self.company,
+                {0: record},
+                origin=PERSON,
+                now=self.clock.now(),
+                rulesets=self.rulesets,
                 dry_run=False,
-            ).values()  # fmt: skip
+            ).values()
         assert row.detail is not None, row.errors
         return row.detail()
 

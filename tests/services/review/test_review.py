@@ -13,10 +13,19 @@ from services import review
 from services.audit import verify
 from warehouse.review import entries
 
-CARBON_BLACK = {"changes": {"components": [
-    {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20,
-     "colour": "carbon_black"},
-]}}  # fmt: skip
+CARBON_BLACK = {
+    "changes": {
+        "components": [
+            {
+                "component_type": "body",
+                "material_family": "plastic",
+                "polymer_or_grade": "PET",
+                "weight_g": 20,
+                "colour": "carbon_black",
+            },
+        ]
+    }
+}
 FORBIDDEN = {"changes": {"substances": {"pfas": {"status": "above_limit"}}}}
 
 
@@ -143,11 +152,24 @@ def test_a_draft_becomes_a_valid_declaration_once_nothing_is_open(queue, clock):
     sku = queue.wrote()
     entry = queue.filed("doc_draft", {"reference": "DOC-7"}, sku_id=sku["id"])
     today = clock.today()
-    full = {"point.manufacturer": "Quai 1, Lyon", "point.standards": "EN 13430", "on_behalf_of": "Brand",
-            "signatory": "Ada Marsh", "function": "Head of quality", "place": "Lyon", "issued_on": str(today),
-            "expires_on": str(today + timedelta(days=365))}  # fmt: skip
-    wrong = {"point.standards": " ", "place": "", "issued_on": str(today + timedelta(days=1)), "signatory": "x" * 201,
-             "expires_on": str(today - timedelta(days=1)), "function": "\x00"}  # fmt: skip
+    full = {
+        "point.manufacturer": "Quai 1, Lyon",
+        "point.standards": "EN 13430",
+        "on_behalf_of": "Brand",
+        "signatory": "Ada Marsh",
+        "function": "Head of quality",
+        "place": "Lyon",
+        "issued_on": str(today),
+        "expires_on": str(today + timedelta(days=365)),
+    }
+    wrong = {
+        "point.standards": " ",
+        "place": "",
+        "issued_on": str(today + timedelta(days=1)),
+        "signatory": "x" * 201,
+        "expires_on": str(today - timedelta(days=1)),
+        "function": "\x00",
+    }
     for name, value in {**wrong, "point.manufacturer": "\n"}.items():
         with pytest.raises(review.Incomplete) as refused:
             queue.accepted(entry, issued_with=full | {name: value})

@@ -56,10 +56,11 @@ def of(number: int, header: str, cells: dict[str, object], delimiter: str = ",")
 def filtered(head: list[str], first: list[str], second: list[str]) -> bytes:
     """A workbook of which a filter hides the last row, and somebody the last column."""
     rows = "".join(
-        f'<row r="{at}"{hidden}>' + "".join(f'<c r="{letter(place)}{at}" t="str"><v>{cell}</v></c>'
-                                            for place, cell in enumerate(cells)) + "</row>"
+        f'<row r="{at}"{hidden}>'
+        + "".join(f'<c r="{letter(place)}{at}" t="str"><v>{cell}</v></c>' for place, cell in enumerate(cells))
+        + "</row>"
         for at, (cells, hidden) in enumerate(((head, ""), (first, ""), (second, ' hidden="1"')), 1)
-    )  # fmt: skip
+    )
     hiding = b'<cols><col min="3" max="3" width="9" hidden="1"/></cols><sheetData>'
     return raw_workbook(sheet_xml(rows).replace(b"<sheetData>", hiding))
 

@@ -4,8 +4,15 @@ from tests.pipelines.reading.cases.casebook import HEAD, READ, A, B, Case, book,
 from tests.pipelines.reading.writing import raw_workbook, sheet_xml, workbook
 
 RANGES = (
-    "84,60–86,70", "84 to 86", "de 84 à 86", "von 84 bis 86", "between 84 and 86", "84..86", "84 ± 2", "84~86",
-)  # fmt: skip
+    "84,60–86,70",
+    "84 to 86",
+    "de 84 à 86",
+    "von 84 bis 86",
+    "between 84 and 86",
+    "84..86",
+    "84 ± 2",
+    "84~86",
+)
 CASES = [
     Case(
         34,

@@ -100,22 +100,45 @@ def shop_export() -> Sent:
     """A shop's export: ounces, a barcode that lost its zero in a number cell, an internal id beside the SKU."""
     upc = gtin("03600029145")
     rows = [
-        ["Internal ID", "SKU", "Display Name", "UPC Code", "Packaging Weight (oz)", "Packaging Material",
-         "Post-consumer recycled content", "Food safe", "Sold in"],
+        [
+            "Internal ID",
+            "SKU",
+            "Display Name",
+            "UPC Code",
+            "Packaging Weight (oz)",
+            "Packaging Material",
+            "Post-consumer recycled content",
+            "Food safe",
+            "Sold in",
+        ],
         [9912, "TEE-BLK-M", "T-shirt mailer, medium", int(upc), 0.45, "LDPE film", "100%", "No", "GB, IE, FR"],
         [9913, "MUG-01", "Gift box for mug", None, 3.2, "Corrugated cardboard", "85%", "No", "UK"],
-    ]  # fmt: skip
+    ]
     return Sent(
         "english shop export",
         book({"Export": rows}),
-        {"B": "sku_code", "C": "name", "D": "gtin", "E": "weight_grams", "F": "material",
-         "G": "recycled_content_percent", "H": "food_contact", "I": "markets"},
         {
-            "MUG-01": {"name": "Gift box for mug", "weight_grams": 90.718, "material": "paper",
-                       "recycled_content_percent": 85, "food_contact": False, "markets": ["GB"]},
+            "B": "sku_code",
+            "C": "name",
+            "D": "gtin",
+            "E": "weight_grams",
+            "F": "material",
+            "G": "recycled_content_percent",
+            "H": "food_contact",
+            "I": "markets",
+        },
+        {
+            "MUG-01": {
+                "name": "Gift box for mug",
+                "weight_grams": 90.718,
+                "material": "paper",
+                "recycled_content_percent": 85,
+                "food_contact": False,
+                "markets": ["GB"],
+            },
         },
         asked=[(2, "gtin")],
-    )  # fmt: skip
+    )
 
 
 def data_pool() -> Sent:

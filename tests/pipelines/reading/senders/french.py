@@ -46,20 +46,55 @@ def supplier_form() -> Sent:
 
 def eco_contribution() -> Sent:
     """A declaration by material: a weight column each, a computed total, a line of totals."""
-    head = ["Référence interne", "Désignation commerciale", "Code EAN", "Acier (g)", "Aluminium (g)",
-            "Papier-carton (g)", "Briques (g)", "Verre (g)", "Plastique PET (g)", "Autres plastiques (g)",
-            "Poids total (g)", "Quantités vendues 2025"]  # fmt: skip
+    head = [
+        "Référence interne",
+        "Désignation commerciale",
+        "Code EAN",
+        "Acier (g)",
+        "Aluminium (g)",
+        "Papier-carton (g)",
+        "Briques (g)",
+        "Verre (g)",
+        "Plastique PET (g)",
+        "Autres plastiques (g)",
+        "Poids total (g)",
+        "Quantités vendues 2025",
+    ]
     rows = [
         ["Déclaration annuelle 2025 - Citeo / Léko", *[LEFT] * 5],
         [],
         head,
-        ["BIS-01", "Biscuits sablés 200 g", SARDINES, None, 1.2, 28.5, None, None, None, 3.4,
-         Computed("=SUM(D4:J4)", 33.1), 120500],
-        ["JUS-07", "Jus d'orange 1 L", THON, None, None, None, 31, None, None, 2.1, Computed("=SUM(D5:J5)", 33.1),
-         88000],
+        [
+            "BIS-01",
+            "Biscuits sablés 200 g",
+            SARDINES,
+            None,
+            1.2,
+            28.5,
+            None,
+            None,
+            None,
+            3.4,
+            Computed("=SUM(D4:J4)", 33.1),
+            120500,
+        ],
+        [
+            "JUS-07",
+            "Jus d'orange 1 L",
+            THON,
+            None,
+            None,
+            None,
+            31,
+            None,
+            None,
+            2.1,
+            Computed("=SUM(D5:J5)", 33.1),
+            88000,
+        ],
         ["EAU-15", "Eau gazeuse 1,5 L", CREME, 0, 0, 1.5, 0, 0, 32.75, 2, Computed("=SUM(D6:J6)", 36.25), 1040000],
         ["TOTAL", None, None, 0, Computed("=SUM(E4:E6)", 1.2), 30, 31, 0, 32.75, 7.5, 102.45, 1248500],
-    ]  # fmt: skip
+    ]
     plastic = {"material_family": "plastic"}
     return Sent(
         "french eco-contribution",

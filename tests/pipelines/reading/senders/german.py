@@ -136,7 +136,7 @@ def mixed_levels() -> Sent:
         {"A": "sku_code", "B": "name", "C": "packaging_level", "D": "material_family", "E": "weight_g"},
         {"8802": {"name": "Seife 100 g", "packaging_level": "sales", "material": "paper", "weight_grams": 6.5}},
         asked=[(3, None)],
-    )  # fmt: skip
+    )
 
 
 def shop_export() -> Sent:

@@ -69,8 +69,12 @@ LEFT_OPEN = ("material_subtype", "volume_year")
 """What a reader may add to a SKU that a person need not name: the detail of a material as it is written."""
 
 
-ALSO = {"material_family": "material", "weight_g": "weight_grams", "polymer_or_grade": "material_subtype",
-        "component_type": "shape"}  # fmt: skip
+ALSO = {
+    "material_family": "material",
+    "weight_g": "weight_grams",
+    "polymer_or_grade": "material_subtype",
+    "component_type": "shape",
+}
 """What the columns of a part are called where the SKU has them too, or where words only help to find its type."""
 _OF_A_GROUP = re.compile(r"component_\d+_")
 

@@ -90,11 +90,19 @@ def german_packaging_master() -> Sent:
 def english_levels_in_headers() -> Sent:
     """Levels in the headers themselves, in one line."""
     rows = [
-        ["Line Number", "Product", "Barcode (EAN)", "Primary pack material", "Primary pack weight (g)",
-         "Secondary pack material", "Secondary pack weight (g)", "Recyclable?"],
+        [
+            "Line Number",
+            "Product",
+            "Barcode (EAN)",
+            "Primary pack material",
+            "Primary pack weight (g)",
+            "Secondary pack material",
+            "Secondary pack weight (g)",
+            "Recyclable?",
+        ],
         ["000451", "Oat biscuits 300g", int(ONE), "OPP", 5.4, "Corrugated cardboard", 212, "Y"],
         ["000452", "Crackers 200g", int(TWO), "PP", 4.9, "Corrugated cardboard", 198, "Y"],
-    ]  # fmt: skip
+    ]
     return Sent(
         "later english levels in headers",
         book({"Sheet1": rows}),
@@ -185,6 +193,12 @@ def italian_parts() -> Sent:
 
 
 FILES = (
-    french_specification, french_export, german_numbered, german_packaging_master, english_levels_in_headers,
-    english_items, spanish_supplier, italian_parts,
-)  # fmt: skip
+    french_specification,
+    french_export,
+    german_numbered,
+    german_packaging_master,
+    english_levels_in_headers,
+    english_items,
+    spanish_supplier,
+    italian_parts,
+)

@@ -113,9 +113,12 @@ def _merged(rows: Rows) -> list[tuple[int, int, int, int]]:
 
 
 def part(
-    component_type: str, material_family: str, weight_g: float | None = None, polymer_or_grade: str | None = None,
+    component_type: str,
+    material_family: str,
+    weight_g: float | None = None,
+    polymer_or_grade: str | None = None,
     **more: object,
-) -> dict[str, object]:  # fmt: skip
+) -> dict[str, object]:
     """A component as the reader shall make it; what is None is not said of it."""
     said = {"component_type": component_type, "material_family": material_family, "polymer_or_grade": polymer_or_grade}
     return {name: held for name, held in {**said, "weight_g": weight_g, **more}.items() if held is not None}
