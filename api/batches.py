@@ -7,17 +7,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter
 from pydantic import Field as PydanticField
 from pydantic import ValidationError
-from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
-from api.origin import origin_of
 from api.parameters import DryRunValues, agreed, truth
-from api.service import service_of
-from api.writing import JsonWrite, answer, caller_and_body
+from api.writing import JsonWrite
 from pipelines.writing.records import RowResult, write_records
 from schemas.bounds import listed
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
@@ -49,26 +46,30 @@ Rows = dict[int, RowResult]
         body=body_of(SkuBatchInput),
     ),
 )
-def post_batch(request: Request, received: JsonWrite, sent: DryRunValues = None) -> Response:
+def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
     the query.
     """
-    key, body = caller_and_body(request, received)
+    write, body = received.admitted()
     dry_run = agreed("dry_run", truth, [*(sent or ()), *_said_in(body)]) or False
-    service, origin = service_of(request), origin_of(request, key)
-    now = service.clock.now()
 
-    def write(conn: Connection) -> Rows:
+    def work(conn: Connection) -> Rows:
         records, rows = _validated(body)
         rows |= write_records(
-            conn, key.company_id, records, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
+            conn,
+            write.company_id,
+            records,
+            origin=write.origin,
+            now=write.now,
+            rulesets=write.service.rulesets,
+            dry_run=dry_run,
         )
         return rows
 
     show = partial(_shown, dry_run=dry_run)
-    return answer(request, key.company_id, fingerprint(body), write, show, dry_run=dry_run)
+    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
 
 
 def _said_in(body: Any) -> list[str]:

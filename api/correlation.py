@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import Fault, Refused, Stopping
 from api.headers import completed
-from api.languages import spoken
+from api.languages import accepted_language, in_language
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -98,7 +98,7 @@ class Correlation:
 
 
 def _json(request: Request, refused: Refused) -> Response:
-    return spoken(request, refused.response(request.state.correlation_id))
+    return in_language(refused.response(request.state.correlation_id), accepted_language(request))
 
 
 _PROBES: Final = ("/healthz", "/readyz")

@@ -17,12 +17,11 @@ from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
 from api.errors import NotFound, Refused
-from api.origin import origin_of
 from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.service import service_of
 from api.uploads import FileForm, judged
-from api.writing import answer
+from api.writing import Write
 from pipelines.writing import quota
 from schemas.messages import Message
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
@@ -146,14 +145,14 @@ async def _settled(
 
 
 def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
-    service = service_of(request)
+    write = Write.by_key(request, key)
 
-    def write(connection: Connection) -> dict[str, Any]:
-        now = service.clock.now()
+    def work(connection: Connection) -> dict[str, Any]:
+        company_id, now = write.company_id, write.now
         if not dry_run:
-            quota.admit(connection, service.objects, key.company_id, new_bytes=file.size_bytes, now=now)
+            quota.admit(connection, write.service.objects, company_id, new_bytes=file.size_bytes, now=now)
             try:
-                record(connection, key.company_id, sku_id, file, origin=origin_of(request, key), now=now)
+                record(connection, company_id, sku_id, file, origin=write.origin, now=now)
             except SkuUnknown:
                 raise NotFound from None
         return {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
@@ -161,4 +160,4 @@ def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
     meaning |= {name: getattr(file, name) for name in FIELDS}
     show = partial(json_of, status=200 if dry_run else 201)
-    return answer(request, key.company_id, fingerprint(meaning), write, show, dry_run=dry_run)
+    return write.answer(fingerprint(meaning), work, show, dry_run=dry_run)

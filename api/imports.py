@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -19,9 +18,8 @@ from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
 from api.errors import InvalidBody, NotFound
-from api.languages import asked_for, spoken
+from api.languages import accepted_language, in_language
 from api.launching import Launch
-from api.origin import origin_of
 from api.parameters import (
     MAX_MAPPING_NAME,
     DryRunValues,
@@ -37,8 +35,7 @@ from api.parameters import (
 )
 from api.read_apart import read_apart
 from api.reading import read
-from api.service import service_of
-from api.writing import answer, answered
+from api.writing import Write
 from pipelines import imports
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import orders
@@ -112,10 +109,10 @@ async def post_import(
     if isinstance(asked, Response):
         return asked
     order = orders.reading(
-        file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.now.date()
+        file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.write.now.date()
     )
     read = await read_apart(request, key.company_id, "company", order)
-    response, launch = await run_in_threadpool(_accepted, request, key, file, asked, read)
+    response, launch = await run_in_threadpool(_accepted, key.client_id, file, asked, read)
     if launch is not None:
         request.app.state.launching.soon(launch)
     return response
@@ -125,12 +122,12 @@ async def post_import(
 class _Asked:
     """The meaning of a request beside its file: `sent` is the mapping in it, `mapping` the one that applies.
 
-    `digest` is the digest of all of it, `now` is the instant of the submission.
+    `digest` is the digest of all of it.
     """
 
+    write: Write
     digest: bytes
     dry_run: bool
-    now: datetime
     sent: dict[str, Any] | None
     mapping: dict[str, Any] | None
     name: str | None
@@ -140,42 +137,41 @@ def _asked(request: Request, key: Key, file: Upload, sent: _Sent) -> _Asked | Re
     """Return the request's meaning, or the answer that an equal request has already had."""
     digest = _fingerprint(file, sent)
     dry_run = _with_part("dry_run", truth, sent.dry_run, file) or False
-    if earlier := answered(request, key.company_id, digest, dry_run=dry_run):
+    write = Write.by_key(request, key)
+    if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
     given, name = _mapping(file, sent), _mapping_name(file, sent)
-    mapping = _kept(request, key, name) if given is None and name is not None else given
-    return _Asked(digest, dry_run, service_of(request).clock.now(), given, mapping, name)
+    mapping = _kept(write, name) if given is None and name is not None else given
+    return _Asked(write, digest, dry_run, given, mapping, name)
 
 
-def _accepted(
-    request: Request, key: Key, file: Upload, asked: _Asked, read: PackedUpload
-) -> tuple[Response, Launch | None]:
+def _accepted(key_id: UUID, file: Upload, asked: _Asked, read: PackedUpload) -> tuple[Response, Launch | None]:
     """Check the file against the plan, store and queue it; return the run it needs, unless it was sent before."""
-    service, dry_run, origin = service_of(request), asked.dry_run, origin_of(request, key)
+    write, dry_run = asked.write, asked.dry_run
     launch: Launch | None = None
 
-    def write(conn: Connection) -> report.ImportAccepted:
+    def work(conn: Connection) -> report.ImportAccepted:
         if asked.sent is not None and asked.name is not None and not dry_run:
-            mappings.keep(conn, key.company_id, asked.name, asked.sent, asked.now)
+            mappings.keep(conn, write.company_id, asked.name, asked.sent, write.now)
         accepted = imports.submit(
             conn,
-            service.objects,
-            key.company_id,
+            write.service.objects,
+            write.company_id,
             read,
             data=file.data,
             filename=file.filename,
             dry_run=dry_run,
-            origin=origin,
-            key_id=key.client_id,
-            now=asked.now,
+            origin=write.origin,
+            key_id=key_id,
+            now=write.now,
         )
         nonlocal launch
-        slug = slugs.own(conn, key.company_id)
-        launch = Launch(UUID(accepted["id"]), key.company_id, slug, file.filename, read.rows)
+        slug = slugs.own(conn, write.company_id)
+        launch = Launch(UUID(accepted["id"]), write.company_id, slug, file.filename, read.rows)
         return accepted
 
     show = partial(json_of, status=202)
-    return answer(request, key.company_id, asked.digest, write, show, dry_run=dry_run), launch
+    return write.answer(asked.digest, work, show, dry_run=dry_run), launch
 
 
 def _fingerprint(file: Upload, sent: _Sent) -> bytes:
@@ -219,10 +215,10 @@ def _mapping_name(file: Upload, sent: _Sent) -> str | None:
     return name
 
 
-def _kept(request: Request, key: Key, name: str) -> dict[str, Any]:
+def _kept(write: Write, name: str) -> dict[str, Any]:
     """Return the mapping that the company stored under a name."""
-    with service_of(request).writes.company(key.company_id) as conn:
-        mapping = mappings.recall(conn, key.company_id, name)
+    with write.service.writes.company(write.company_id) as conn:
+        mapping = mappings.recall(conn, write.company_id, name)
     if mapping is None:
         sentence = Message(
             "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
@@ -243,8 +239,9 @@ async def get_import(
     request: Request, presented: Presented, import_id: RecordId, limit: Limit = 50, offset: Offset = 0
 ) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
-    query = polled(limit, offset, with_templates=asked_for(request) != ORIGINAL)
+    lang = accepted_language(request)
+    query = polled(limit, offset, with_templates=lang != ORIGINAL)
     answer, *templates = await read(request, presented, query, {"import_id": import_id})
     if answer is None:
         raise NotFound
-    return spoken(request, json_text(answer), *map(orjson.loads, templates))
+    return in_language(json_text(answer), lang, *map(orjson.loads, templates))

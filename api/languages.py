@@ -51,39 +51,38 @@ def weight_of(header: str, media_type: str) -> float:
     return 0 if named is None else _weight("".join(parameters[:1]))
 
 
-def asked_for(request: Request) -> str:
+def accepted_language(request: Request) -> str:
     """Return the language of the answer to a request."""
     headers = request.headers.getlist("accept-language")
     return preferred(",".join(headers)) if headers else ORIGINAL
 
 
-def spoken(request: Request, answer: Response, templates: Mapping[str, str] = MappingProxyType({})) -> Response:
-    """Return a JSON answer with its messages in the caller's language, and the headers that declare it.
+def in_language(answer: Response, lang: str, templates: Mapping[str, str] = MappingProxyType({})) -> Response:
+    """Return a JSON answer with its messages in a language, and the headers that declare it.
 
     `templates` are what is stored beside the English messages of an answer that the database has written.
     """
-    lang = asked_for(request)
     if lang != ORIGINAL:
         value = answer.value if isinstance(answer, JsonAnswer) else orjson.loads(answer.body)
-        answer.body = orjson.dumps(in_language(value, lang, templates))
+        answer.body = orjson.dumps(translated(value, lang, templates))
         answer.headers["Content-Length"] = str(len(answer.body))
     answer.headers["Content-Language"] = lang
     answer.headers.add_vary_header("Accept-Language")
     return answer
 
 
-def in_language(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
-    """Return the plain values of an answer with their messages in a language; `templates` as in `spoken`."""
+def translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
+    """Return the plain values of an answer with their messages in a language; `templates` as in `in_language`."""
     match value:
         case Mapping():
             return {
                 name: translate(stored(held, templates), lang)
                 if _is_message(name, held, value)
-                else in_language(held, lang, templates)
+                else translated(held, lang, templates)
                 for name, held in value.items()
             }
         case list() | tuple():
-            return [in_language(held, lang, templates) for held in value]
+            return [translated(held, lang, templates) for held in value]
     return value
 
 

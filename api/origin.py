@@ -6,7 +6,6 @@ from starlette.requests import Request
 
 from api.service import service_of
 from schemas.addresses import behind, network_of
-from warehouse.access.keys import Key
 from warehouse.audit.origin import Origin
 
 _LONGEST_AGENT: Final = 500
@@ -21,11 +20,6 @@ def client_address(request: Request) -> str | None:
 def client_network(request: Request) -> str:
     """Return the network that an address limit counts: an IPv4 address, or 64 bits of IPv6 (RFC 4291, 2.5.4)."""
     return network_of(client_address(request) or "unknown")
-
-
-def origin_of(request: Request, key: Key) -> Origin:
-    """Return the audit ledger's origin of a write made with a key."""
-    return acting(request, "api_key", str(key.client_id), key.name)
 
 
 def acting(request: Request, actor_type: str, actor_id: str, actor_name: str | None) -> Origin:

@@ -16,7 +16,7 @@ from starlette.routing import Match
 from api.auth import admit_left_over
 from api.bodies import unreadable
 from api.errors import Fault, InvalidBody, NotFound, Refused, TokenRefused, WrongMethod
-from api.languages import spoken
+from api.languages import accepted_language, in_language
 from api.pages.refusals import for_people
 from schemas.messages import message_of
 from schemas.models import issue_of
@@ -34,7 +34,7 @@ def _answer(request: Request, refused: Refused) -> Response:
         return shown
     answer = refused.response(request.state.correlation_id)
     # RFC 6749 (section 5.2) allows only ASCII in the token endpoint's messages.
-    return answer if isinstance(refused, TokenRefused) else spoken(request, answer)
+    return answer if isinstance(refused, TokenRefused) else in_language(answer, accepted_language(request))
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -13,12 +13,11 @@ from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
-from api.languages import asked_for, spoken
-from api.origin import origin_of
+from api.languages import accepted_language, in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.reading import read
 from api.service import service_of
-from api.writing import JsonWrite, answer, caller_and_body
+from api.writing import JsonWrite, Write
 from pipelines.writing import present
 from pipelines.writing.records import RowResult, write_records
 from schemas import texts
@@ -27,7 +26,6 @@ from schemas.messages import Message
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from schemas.sku import SkuPatch
-from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 from warehouse.skus import detail, queries
 
@@ -78,9 +76,9 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
     row = detail.row_of(await read(request, presented, detail.BY_ID, {"id": sku_id, "today": today}))
     if row["id"] is None:
         raise NotFound
-    rules_for, lang = service_of(request).rules_for, asked_for(request)
+    rules_for, lang = service_of(request).rules_for, accepted_language(request)
     shown, _ = await present.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
-    return spoken(request, json_of({"data": shown}))
+    return in_language(json_of({"data": shown}), lang)
 
 
 @router.post(
@@ -92,13 +90,13 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
         errors=WRITE_ERRORS,
     ),
 )
-def post_sku(request: Request, received: JsonWrite, dry_run: DryRun) -> Response:
+def post_sku(received: JsonWrite, dry_run: DryRun) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
-    key, body = caller_and_body(request, received)
-    return _write(request, key, body, addressed=None, dry_run=dry_run)
+    write, body = received.admitted()
+    return _answer(write, body, addressed=None, dry_run=dry_run)
 
 
 @router.put(
@@ -110,28 +108,32 @@ def post_sku(request: Request, received: JsonWrite, dry_run: DryRun) -> Response
         errors=(*WRITE_ERRORS, "not_found"),
     ),
 )
-def put_sku(request: Request, received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+def put_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
-    key, body = caller_and_body(request, received)
-    return _write(request, key, body, addressed=sku_id, dry_run=dry_run)
+    write, body = received.admitted()
+    return _answer(write, body, addressed=sku_id, dry_run=dry_run)
 
 
-def _write(request: Request, key: Key, body: Any, *, addressed: UUID | None, dry_run: bool) -> Response:
+def _answer(write: Write, body: Any, *, addressed: UUID | None, dry_run: bool) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
-    service, origin = service_of(request), origin_of(request, key)
-    now = service.clock.now()
 
-    def write(conn: Connection) -> RowResult:
+    def work(conn: Connection) -> RowResult:
         record = _record(body, None if addressed is None else _code_of(conn, addressed))
         [row] = write_records(
-            conn, key.company_id, {0: record}, origin=origin, now=now, rulesets=service.rulesets, dry_run=dry_run
+            conn,
+            write.company_id,
+            {0: record},
+            origin=write.origin,
+            now=write.now,
+            rulesets=write.service.rulesets,
+            dry_run=dry_run,
         ).values()
         if row.outcome == "rejected":
             raise InvalidBody(row.errors)
         return row
 
-    show = partial(_shown, lang=asked_for(request), dry_run=dry_run)
-    return answer(request, key.company_id, fingerprint(body), write, show, dry_run=dry_run, pipelined=True)
+    show = partial(_shown, lang=write.lang, dry_run=dry_run)
+    return write.answer(fingerprint(body), work, show, dry_run=dry_run, pipelined=True)
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:

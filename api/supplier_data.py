@@ -17,9 +17,9 @@ from api.answers import json_of
 from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
-from api.origin import acting, client_network
+from api.origin import client_network
 from api.service import service_of
-from api.writing import answer
+from api.writing import Write
 from schemas.models import Invalid
 from schemas.responses import SupplierSubmissionAccepted
 from schemas.sku import SupplierResponse
@@ -63,10 +63,9 @@ async def post_supplier_data(request: Request, token: Token) -> Response:
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
 
-    def write(conn: Connection) -> review.Entry:
-        return _filed(conn, request, company_id, request_id, response)
-
-    return await run_in_threadpool(answer, request, company_id, fingerprint(body), write, _accepted)
+    write = Write.by(request, company_id, "supplier", str(request_id))
+    work = partial(_filed, write, request_id, response)
+    return await run_in_threadpool(write.answer, fingerprint(body), work, _accepted)
 
 
 def _accepted(entry: review.Entry) -> Response:
@@ -88,18 +87,20 @@ async def admitted(request: Request, token: str) -> tuple[UUID, UUID]:
 
 def answered(request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse) -> review.Entry:
     """File an answer for review and return its entry; `response` is parsed. Raise `NotFound` and `InvalidBody`."""
-    return service_of(request).writes.run(
-        company_id, lambda conn: _filed(conn, request, company_id, request_id, response)
-    )
+    write = Write.by(request, company_id, "supplier", str(request_id))
+    return write.service.writes.run(company_id, partial(_filed, write, request_id, response))
 
 
-def _filed(
-    conn: Connection, request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse
-) -> review.Entry:
-    service, origin = service_of(request), acting(request, "supplier", str(request_id), None)
+def _filed(write: Write, request_id: UUID, response: SupplierResponse, conn: Connection) -> review.Entry:
     try:
         return supplier_requests.submit(
-            conn, company_id, request_id, response, origin=origin, now=service.clock.now(), rulesets=service.rulesets
+            conn,
+            write.company_id,
+            request_id,
+            response,
+            origin=write.origin,
+            now=write.now,
+            rulesets=write.service.rulesets,
         )
     except supplier_requests.RequestClosed:
         raise NotFound from None

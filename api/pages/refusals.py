@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from api.errors import Refused, Stopping, TokenRefused
-from api.languages import spoken, weight_of
+from api.languages import accepted_language, in_language, weight_of
 from api.pages.render import language_of, link, page
 from api.pages.sessions import SignInFirst
 from schemas.messages import translate
@@ -60,7 +60,9 @@ def for_people(request: Request, refused: Refused) -> Response | None:
 
 def fault(request: Request, refused: Refused) -> Response:
     """Return the answer to a fault of the service, or to a request that a stop ended; it shows nothing of the fault."""
-    return for_people(request, refused) or spoken(request, refused.response(request.state.correlation_id))
+    if page := for_people(request, refused):
+        return page
+    return in_language(refused.response(request.state.correlation_id), accepted_language(request))
 
 
 async def _to_sign_in(request: Request, error: Exception) -> Response:

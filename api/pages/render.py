@@ -14,7 +14,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from api.languages import asked_for
+from api.languages import accepted_language
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
 from schemas.messages import translate
@@ -50,7 +50,7 @@ def headers(form_action: str = "'self'") -> dict[str, str]:
 def language_of(request: Request) -> str:
     """Return the language of a page: that of `lang`, else the browser's preferred one."""
     asked = request.query_params.get("lang")
-    return asked if asked in LANGUAGES else asked_for(request)
+    return asked if asked in LANGUAGES else accepted_language(request)
 
 
 def page(

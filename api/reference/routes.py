@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from api.answers import kept
 from api.errors import InvalidBody, NotFound
-from api.languages import asked_for
+from api.languages import accepted_language
 from api.reference.pages import TOLD, render
 from pipelines.imports.template import template
 from schemas.issues import Issue
@@ -65,7 +65,7 @@ def reference(request: Request) -> Response:
 def _language(request: Request) -> str:
     lang = request.query_params.get("lang")
     if lang is None:
-        return asked_for(request)
+        return accepted_language(request)
     if lang not in LANGUAGES:
         sentence = Message(
             "{lang} is no language of this page; send one of: {languages}.",

@@ -1,6 +1,6 @@
 """A report is stored in English with templates and parameters beside it, and read in any language."""
 
-from api.languages import in_language
+from api.languages import translated
 from tests.pipelines.conftest import Desk
 from warehouse.imports import polls
 
@@ -15,15 +15,15 @@ def test_a_report_is_read_in_every_language_and_one_from_before_in_english(desk:
     assert found is not None
     templates = found.pop("templates")
     assert found == desk.poll(import_id)
-    german = [error["message"] for error in in_language(found, "de", templates)["errors"]]
+    german = [error["message"] for error in translated(found, "de", templates)["errors"]]
     assert german == [
         "“about 12” ist keine Zahl; schreiben Sie nur Ziffern, etwa 12.5.",
         "Derselbe sku_code steht in Zeile 3, die zählt; geben Sie jedem SKU eine Zeile, oder einen anderen Code.",
         "“1␁ stone” hat eine Einheit, die sich nicht umrechnen lässt; schreiben Sie die Zahl in g.",
     ]
-    french = [error["message"] for error in in_language(found, "fr", templates)["errors"]]
+    french = [error["message"] for error in translated(found, "fr", templates)["errors"]]
     assert not set(french) & {*english, *german}
     desk.rows("UPDATE import_errors SET template = NULL WHERE company_id = %s RETURNING 1")
     found = polls.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
     assert found is not None
-    assert [error["message"] for error in in_language(found, "fr", found.pop("templates"))["errors"]] == english
+    assert [error["message"] for error in translated(found, "fr", found.pop("templates"))["errors"]] == english
