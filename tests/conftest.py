@@ -43,21 +43,29 @@ PROCESSES = (
     "browser/",
     "journeys/",
     "guards/test_readme.py",
+    "api/test_declaration_command.py",
     "api/test_docs.py",
     "api/test_import_command.py",
+    "api/test_missing_places.py",
+    "api/test_ratings_command.py",
     "api/test_read_apart.py",
+    "api/test_reference_examples.py",
+    "api/test_rules_commands.py",
+    "api/test_snapshot_command.py",
     "api/test_start.py",
     "connector/test_conformance.py",
     "connector/test_real_clients.py",
     "pipelines/reading/test_bounds.py",
+    "pipelines/reading/test_hostile.py",
+    "pipelines/sandbox/test_limits.py",
     "warehouse/test_backup.py",
     "warehouse/test_embedded.py",
     "warehouse/test_leftovers.py",
     "warehouse/test_supervisor.py",
 )
-"""What starts the service's processes, kills them or drives a browser: the second ring, `make test-all` alone.
+"""What starts the service's processes, kills them, measures them or drives a browser: in `make test-all` alone.
 
-A single test of that kind in another file has the mark itself.
+A single test of that kind in another file has the mark itself, as has one that takes longer than ten seconds.
 """
 
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
@@ -72,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: _remove(root))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the second ring. What shares a service stays with one worker, so that it starts once.
 
