@@ -30,9 +30,9 @@ serve: setup  ## Start everything: Postgres, API on 8000 with Dagster at /dagste
 	@exec $(BIN)/pcds serve
 
 test: setup-dev  ## Unit and contract tests, in parallel, against a real Postgres with the real migrations
-	$(BIN)/python -m pytest -m "not processes"
+	$(BIN)/python -m pytest -m "not processes and not long" --hypothesis-profile=quick
 
-test-all: setup-dev  ## All tests: those too that start the service, kill its processes and drive a browser
+test-all: setup-dev  ## All tests: those too that start the service, kill its processes and drive a browser; all examples
 	$(BIN)/python -m pytest
 
 # Redis from Debian's packages, unpacked beside the libraries where it is not installed: that needs no root.

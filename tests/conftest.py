@@ -31,10 +31,11 @@ from warehouse.migrate import migrate
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
-# The gate draws the same examples each time; `make explore` draws others (`--hypothesis-profile=explore`). Neither
-# minds how long drawing takes, which says how busy the machine is.
+# The gate draws the same examples each time, `make test` a quarter of them, `make explore` others. None minds how long
+# drawing takes, which says how busy the machine is.
 _UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 hypothesis_settings.register_profile("gate", derandomize=True, **_UNHURRIED)
+hypothesis_settings.register_profile("quick", derandomize=True, max_examples=25, **_UNHURRIED)
 hypothesis_settings.register_profile("explore", print_blob=True, **_UNHURRIED)
 hypothesis_settings.load_profile("gate")
 
@@ -42,21 +43,29 @@ PROCESSES = (
     "browser/",
     "journeys/",
     "guards/test_readme.py",
+    "api/test_declaration_command.py",
     "api/test_docs.py",
     "api/test_import_command.py",
+    "api/test_missing_places.py",
+    "api/test_ratings_command.py",
     "api/test_read_apart.py",
+    "api/test_reference_examples.py",
+    "api/test_rules_commands.py",
+    "api/test_snapshot_command.py",
     "api/test_start.py",
     "connector/test_conformance.py",
     "connector/test_real_clients.py",
     "pipelines/reading/test_bounds.py",
+    "pipelines/reading/test_hostile.py",
+    "pipelines/sandbox/test_limits.py",
     "warehouse/test_backup.py",
     "warehouse/test_embedded.py",
     "warehouse/test_leftovers.py",
     "warehouse/test_supervisor.py",
 )
-"""What starts the service's processes, kills them or drives a browser: the second ring, `make test-all` alone.
+"""What starts the service's processes, kills them, measures them or drives a browser: in `make test-all` alone.
 
-A single test of that kind in another file has the mark itself.
+A single test of that kind in another file has the mark itself, as has one that takes longer than ten seconds.
 """
 
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
@@ -71,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: _remove(root))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the second ring. What shares a service stays with one worker, so that it starts once.
 

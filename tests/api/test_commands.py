@@ -221,6 +221,7 @@ def test_a_command_may_be_the_first_to_come_to_a_data_directory(tmp_path):
     assert added["plan"] == "starter"
 
 
+@pytest.mark.processes
 def test_the_catalogue_is_refreshed_from_the_release_and_from_a_file(pcds, tmp_path):
     assert pcds.json("catalogue", "refresh")["added"] == sorted(entry.code for entry in catalogue.pinned())
     file = tmp_path / "ours.csv"
@@ -229,6 +230,7 @@ def test_the_catalogue_is_refreshed_from_the_release_and_from_a_file(pcds, tmp_p
     assert "changed: AU" in pcds.run("catalogue", "refresh").stdout.splitlines()
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("content", "fault"),
     [

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance.grading import explain, grade
@@ -14,6 +14,7 @@ from tests.compliance.oracle_parts import by
 from tests.compliance.packs import pack
 from tests.compliance.records import RECORDS
 from tests.compliance.worked import EXAMPLES, record_of
+from tests.drawing import examples
 
 BLOCKS = 4
 PACKS = int(os.environ.get("PCDS_PACKS", "800"))
@@ -48,7 +49,7 @@ def agree(record, rules):
     assert found.provisional == trace["provisional"] == provisional
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 @given(record=RECORDS, version=st.sampled_from(versions()))
 def test_the_kernel_agrees_with_the_slow_transcription(record, version):
     agree(record, load(version))

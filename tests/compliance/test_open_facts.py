@@ -1,7 +1,7 @@
 """What would settle a provisional grade: the open facts of its trace, beside the slow transcription's trials."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance.grading import explain, grade
@@ -12,6 +12,7 @@ from tests.compliance import oracle
 from tests.compliance.oracle_parts import by
 from tests.compliance.records import RECORDS
 from tests.compliance.worked import EXAMPLES, record_of
+from tests.drawing import examples
 
 RULES = load()
 STEPS = {"A": 3, "B": 2, "C": 1, "not_recyclable": 0, "not_assessed": 0}
@@ -53,7 +54,7 @@ def named(trace):
     return {(fact["component_id"], fact["field"]): fact["could_become"] for fact in trace["open"]}
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 @given(record=RECORDS, version=st.sampled_from(versions()))
 def test_each_open_fact_gives_exactly_the_grades_listed_and_no_other_fact_changes_the_grade(record, version):
     record = with_ids(record)
@@ -71,7 +72,7 @@ def test_each_open_fact_gives_exactly_the_grades_listed_and_no_other_fact_change
     assert bool(trace["open"]) == trace["provisional"] == grade(record, load(version)).provisional
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 @given(record=RECORDS)
 def test_the_strongest_effect_stands_first(record):
     trace = explain(with_ids(record), RULES)

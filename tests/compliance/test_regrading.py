@@ -2,11 +2,12 @@
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from compliance.grading import GRADED_INPUTS, explain, grade, grade_rows, regrade_rows
 from compliance.ruleset import load, parse
 from tests.compliance.records import RECORDS
+from tests.drawing import examples
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, texts
 
 RULES = load()
@@ -46,7 +47,7 @@ def without_version(record, rules):
     return {name: value for name, value in explain(record, rules).items() if name != "ruleset_version"}
 
 
-@settings(max_examples=250, suppress_health_check=list(HealthCheck))
+@examples(250, suppress_health_check=list(HealthCheck))
 @given(record=RECORDS)
 def test_a_row_changes_where_its_grade_or_its_trace_does(record):
     stored = row(record)

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import polars as pl
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance import catalogue
@@ -13,8 +13,9 @@ from compliance.rollup.tonnes import combined, rollup
 from compliance.ruleset import load
 from tests.compliance import rollup_oracle
 from tests.compliance.portfolios import frames, portfolios, rolled_up
+from tests.drawing import examples
 
-BROAD = settings(max_examples=30, suppress_health_check=list(HealthCheck))
+BROAD = examples(30, suppress_health_check=list(HealthCheck))
 
 
 def _as_oracle(figures):
@@ -51,7 +52,7 @@ def _periods(skus):
     return [(market, year, half) for market, year in held for half in ((0, 1, 2) if market == "GB" else (0,))]
 
 
-@settings(BROAD, max_examples=120)
+@examples(120, suppress_health_check=list(HealthCheck))
 @given(portfolios())
 def test_every_figure_and_every_gap_is_the_slow_transcriptions(skus):
     found = _as_oracle(rolled_up(skus))
@@ -59,7 +60,7 @@ def test_every_figure_and_every_gap_is_the_slow_transcriptions(skus):
     assert found == {period: answer for period, answer in expected.items() if answer[0] or answer[1]}
 
 
-@settings(BROAD, max_examples=100)
+@examples(100, suppress_health_check=list(HealthCheck))
 @given(portfolios())
 def test_every_verdict_is_the_slow_transcriptions(skus):
     figures = rolled_up(skus)
@@ -97,7 +98,7 @@ def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(s
             assert bool(each.fields) == (each.reason == "scope_fact_missing")
 
 
-@settings(BROAD, max_examples=100)
+@examples(100, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_a_fact_that_is_given_makes_nothing_undecidable_that_was_decided(skus, data):
     """Whatever a missing level or deposit turns out to be: a narrower interval lies on one side where the wider did."""

@@ -7,13 +7,14 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compliance.ruleset import load
 from compliance.statements import check, facts, regulation, service
 from compliance.statements.figures import marked
 from compliance.statements.reading import read
+from tests.drawing import examples
 
 TODAY = date(2026, 11, 21)
 CORPORA = {"regulation": regulation, "service": service}
@@ -96,7 +97,7 @@ def test_a_statement_with_a_word_that_nobody_knows_is_not_supported(doubt: str):
 @example("@0", "en")
 @example("\uff200", "fr")
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "de"]))
-@settings(max_examples=200)
+@examples(200)
 def test_any_text_has_a_verdict(text: str, lang: str):
     assert verdict(text, lang, "regulation") in ("supported", "contradicted", "not_covered")
 

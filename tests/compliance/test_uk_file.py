@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 
 from compliance import catalogue
@@ -21,6 +21,7 @@ from compliance.declarations.uk.rules import FileRefused
 from compliance.ruleset import load
 from tests.compliance import uk_oracle
 from tests.compliance.portfolios import frames, portfolios, rolled_up
+from tests.drawing import examples
 
 EXAMPLES = json.loads((Path(__file__).parent / "data" / "uk_examples.json").read_text(encoding="utf-8"))
 
@@ -159,7 +160,7 @@ def not_for_a_marketplace(said):
     return said["organisation_size"] == "L" and said["activity"] == "OM" and said["household_type"] == "NH"
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@examples(60, suppress_health_check=list(HealthCheck))
 @given(portfolios(), statements(), st.data())
 def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a_file(skus, said, data):
     """Rows are judged by the transcription of the published rules. What is left out of a file is listed."""
@@ -190,7 +191,7 @@ def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a
     assert said["activity"] != "OM" or "plastic_shape_missing" not in reasons
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@examples(40, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_the_file_and_its_difference_are_what_the_figures_count(skus, data):
     """Of a small organisation nothing is left out but what has no level, so that the sums can be compared."""

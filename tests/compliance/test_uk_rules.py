@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compliance.declarations.uk.conditions import condition
@@ -15,6 +15,7 @@ from compliance.declarations.uk.rules import FileRefused, drinks_materials, faul
 from compliance.declarations.uk.tables import FOLDER, codes, columns
 from compliance.tables import TableError, rows
 from tests.compliance import uk_oracle
+from tests.drawing import examples
 
 REFUSED = json.loads((Path(__file__).parent / "data" / "uk_refused_rows.json").read_text(encoding="utf-8"))
 
@@ -55,7 +56,7 @@ def any_row(**fixed):
     return st.fixed_dictionaries({**strategies, **fixed}).map(lambda row: blank | row)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(any_row())
 def test_any_row_has_the_codes_whose_published_conditions_hold(row):
     assert faults(row) == uk_oracle.codes(row)

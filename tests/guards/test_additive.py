@@ -154,6 +154,7 @@ def of_answer(place: tuple, schema: dict) -> Iterator[Named]:
         yield f"{named} may be null", with_value(place, "type", ["string", "null"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutations", [of_operations, of_bodies, of_answers])
 def test_every_loss_and_every_new_demand_is_noticed(mutations: Callable[[], Iterator[Named]]):
     unnoticed, tried = [], 0

@@ -23,6 +23,7 @@ FOUND_BEFORE = (
 """Patterns that the reader had, each of which a file was made for."""
 
 
+@pytest.mark.long
 def test_no_pattern_grows_with_the_square_of_a_text() -> None:
     held = list(patterns.of_the_code())
     assert len(held) > 60

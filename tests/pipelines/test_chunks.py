@@ -5,12 +5,13 @@ from itertools import pairwise
 from uuid import uuid4
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.imports.process import Chunk, Rows, chunks
 from pipelines.imports.work import Work
 from pipelines.reading import Upload, read_upload, type_rows
+from tests.drawing import examples
 
 
 def upload(good: list[bool]) -> Upload:
@@ -53,7 +54,7 @@ def run_through(sent: Upload, sizes: list[int]) -> list[Chunk]:
     return done
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(good=st.lists(st.booleans(), min_size=1, max_size=40), sizes=st.lists(st.integers(1, 15), max_size=6))
 def test_each_row_and_fault_is_in_one_chunk_whatever_size_each_run_takes(good: list[bool], sizes: list[int]) -> None:
     done = run_through(upload(good), [*sizes, 16])

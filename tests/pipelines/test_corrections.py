@@ -7,12 +7,13 @@ from datetime import date
 import polars as pl
 import pytest
 import xlsxwriter
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
 from pipelines.reading import read_upload, type_rows
 from pipelines.reading.values import unescaped
+from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited
 
 TODAY = date(2026, 11, 21)
@@ -75,7 +76,7 @@ PLAIN = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
 CELL = st.text(PLAIN | st.sampled_from("\n\"',;=+-@'\t"), max_size=12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(CELL.filter(str.strip), min_size=1, max_size=5), st.sampled_from(",;\t|"), st.booleans())
 def test_any_cell_comes_back_as_it_was(names, delimiter, as_text):
     """Quotes, delimiters, line breaks, marks of formulas: read again, each cell is the one that was sent."""

@@ -11,9 +11,10 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from tests.waiting import PATIENCE_SECONDS
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -42,7 +43,7 @@ def fresh() -> str:
     return f"test:{uuid4()}"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(gaps=GAPS, ceiling=st.integers(1, 5))
 def test_a_request_is_let_in_exactly_when_the_last_60_seconds_have_room(owner: Owner, gaps: list[int], ceiling: int):
     spender, admitted = fresh(), list[datetime]()
@@ -57,7 +58,7 @@ def test_a_request_is_let_in_exactly_when_the_last_60_seconds_have_room(owner: O
             assert wait == ceil((live[-ceiling] + MINUTE - at).total_seconds())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     sent=st.lists(st.tuples(st.sampled_from(MICROSECONDS), st.integers(0, 20_000_000)), max_size=40),
     ceiling=st.integers(1, 5),

@@ -5,7 +5,7 @@ An import of such a file goes on in `tests/pipelines/test_empty_tables.py`.
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.imports.template.columns import columns
@@ -13,6 +13,7 @@ from pipelines.reading import ReadingRefused
 from pipelines.reading.fields import Table, fields_of
 from schemas import contracts, words
 from schemas.labels import LANGUAGES, word
+from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 Rows = Sequence[Sequence[object]]
@@ -90,7 +91,7 @@ def typed(data: bytes) -> None:
     contracts.typed_rows(rows.values.columns).validate(rows.values)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tables("sku"), tables("component"), st.sampled_from(LANGUAGES))
 def test_a_workbook_of_any_columns_and_cells_is_typed(
     main: Sequence[Sequence[object]], parts: Sequence[Sequence[object]], lang: str
@@ -98,7 +99,7 @@ def test_a_workbook_of_any_columns_and_cells_is_typed(
     typed(workbook({"SKU": main, word("sheet", "components", lang): parts}))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tables("sku"))
 def test_a_text_of_any_columns_and_cells_is_typed(main: Rows) -> None:
     typed(delimited(main))

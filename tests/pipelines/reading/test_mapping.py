@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipelines.reading import ReadingRefused
@@ -17,6 +17,7 @@ from pipelines.reading.mapping import check_mapping
 from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import fold
+from tests.drawing import examples
 from tests.pipelines.reading.writing import Table as Rows
 from tests.pipelines.reading.writing import delimited, read, values, workbook
 
@@ -366,7 +367,7 @@ def test_every_mapping_of_the_document_is_one() -> None:
     st.sampled_from(sorted(SKU_FIELDS)),
     st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=4, max_size=12),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_header_can_be_mapped_to_any_field(name: str, header: str) -> None:
     assume(recognise(header, 0, "sku") is None and spare(header) is None and fold(header) not in ("sku code", "name"))
     weight = [["weight_grams", "7.5"]] if name in ("weight_unit", "unit_count", "weight_share_percent") else []

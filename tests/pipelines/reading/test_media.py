@@ -6,12 +6,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.reading.media import judge, ole
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES
+from tests.drawing import examples
 from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, compound
 from warehouse.objects import Objects
 from warehouse.settings import Settings
@@ -32,7 +33,7 @@ def test_any_bytes_have_an_answer(data: bytes) -> None:
     assert judged(data) in {*TAKEN, None}
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_damage_anywhere_has_an_answer(sample: bytes, data: st.DataObject) -> None:
     damaged = bytearray(sample)

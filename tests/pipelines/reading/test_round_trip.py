@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from stdnum import ean
 
@@ -14,6 +14,7 @@ from pipelines.reading import ReadingRefused
 from schemas import words
 from schemas.fields import SKU, Field
 from schemas.vocabularies import VOCABULARIES
+from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited, read, values, workbook
 
 LETTERS = "abcXYZ éèüßœ0123456789,;.|\t\"'-_/()&<>%€"
@@ -138,7 +139,7 @@ def expected(case: Case) -> list[dict[str, object]]:
     return [{field.name: stored(record.get(field.name)) for field in case.fields} for record in case.records]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(cases())
 def test_csv(case: Case) -> None:
     data = delimited(table(case), case.delimiter, case.encoding)
@@ -146,7 +147,7 @@ def test_csv(case: Case) -> None:
     assert values(data) == expected(case)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_workbook(case: Case) -> None:
     cells = table(case)
@@ -253,7 +254,7 @@ def graphs_of(data: bytes) -> list[Graph]:
     return [json.loads(text) for text in rows.values["components"]]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     GRAPHS, st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.sampled_from(ENCODINGS), st.data()
 )
@@ -278,7 +279,7 @@ def sorted_parts(graphs: list[Graph]) -> list[list[list[tuple[str, object]]]]:
     return [sorted((sorted(part.items()) for part in graph), key=str) for graph in graphs]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.lists(st.integers(0, 99_999), min_size=4, max_size=4), min_size=1, max_size=5),
     st.sampled_from(
@@ -331,7 +332,7 @@ def records_of(data: bytes) -> list[tuple[dict[str, object], Graph]]:
     ]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(portfolios(), st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.booleans())
 def test_the_three_layouts_hold_the_same_records(
     skus: list[tuple[dict[str, object], Graph]], mark: str, delimiter: str, merged: bool

@@ -3,11 +3,12 @@
 import codecs
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.reading import ReadingRefused, delimited
 from pipelines.reading.encoding import decode
+from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited as write
 from tests.pipelines.reading.writing import faults, read, values
 
@@ -164,7 +165,7 @@ def test_fifty_thousand_lines_are_taken() -> None:
     assert read(data)[1].values.height == 50_000
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.text(st.sampled_from('ab",\n\ré'), max_size=30), max_size=6), st.sampled_from([",", ";"]))
 def test_both_roads_give_the_same_grid(lines: list[str], delimiter: str) -> None:
     text = "\n".join(lines)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 UNITS = {
@@ -148,7 +149,7 @@ def grams_of(data: bytes, layout: str) -> list[list[float]]:
     return [[part["weight_g"] for part in json.loads(text)] for text in typed.values["components"]]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(weighed(), st.sampled_from(list(LAYOUTS)))
 def test_any_layout_and_any_place_of_the_unit_read_back_to_the_same_grams(w: Weighed, layout: str) -> None:
     if w.place == "format":

@@ -4,7 +4,7 @@ import csv
 import io
 from uuid import uuid4
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from compliance.catalogue import pinned, served
@@ -12,6 +12,7 @@ from pipelines.writing.records import write_records
 from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import ISSUE_CODES
 from schemas.models import Invalid, parse_volumes
+from tests.drawing import examples
 from tests.pipelines.conftest import ORIGIN
 from warehouse.catalogue.queries import served_markets
 
@@ -43,8 +44,8 @@ def _file(code, rows):
     return text.getvalue()
 
 
-@settings(
-    max_examples=10,
+@examples(
+    10,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
