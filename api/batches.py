@@ -15,7 +15,7 @@ from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
 from api.parameters import DryRunValues, agreed, truth
 from api.writing import JsonWrite
-from pipelines.writing.records import RowResult, write_records
+from pipelines.writing.records import WriteOutcome, write_records
 from schemas.bounds import listed
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
@@ -34,7 +34,7 @@ class _BatchOfRows(SkuBatchInput):
 
 
 Records = dict[int, SkuPatch]
-Rows = dict[int, RowResult]
+Rows = dict[int, WriteOutcome]
 
 
 @router.post(
@@ -109,11 +109,13 @@ def _validated(body: Any) -> tuple[Records, Rows]:
             records[index] = parse_sku(row)
         except Invalid as invalid:
             code = row.get("sku_code") if isinstance(row, dict) else None
-            rejected[index] = RowResult(index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues)
+            rejected[index] = WriteOutcome(
+                index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues
+            )
     return records, rejected
 
 
-def _published(index: int, row: RowResult) -> dict[str, Any]:
+def _published(index: int, row: WriteOutcome) -> dict[str, Any]:
     """Return the BatchRow of decisions §1."""
     return {
         "index": index,

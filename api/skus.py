@@ -19,7 +19,7 @@ from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
 from pipelines.writing import present
-from pipelines.writing.records import RowResult, write_records
+from pipelines.writing.records import WriteOutcome, write_records
 from schemas import texts
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -117,7 +117,7 @@ def put_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
 def _answer(write: Write, body: Any, *, addressed: UUID | None, dry_run: bool) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 
-    def work(conn: Connection) -> RowResult:
+    def work(conn: Connection) -> WriteOutcome:
         record = _record(body, None if addressed is None else _code_of(conn, addressed))
         [row] = write_records(
             conn,
@@ -159,7 +159,7 @@ def _record(body: Any, code: str | None) -> SkuPatch:
     return record
 
 
-def _shown(row: RowResult, *, lang: str, dry_run: bool) -> Response:
+def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     shown = {
         "outcome": row.outcome,

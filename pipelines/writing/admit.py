@@ -1,7 +1,7 @@
-"""What a row must bring along: a new SKU its name and a row of its own, and every graph at most so many components.
+"""Rejects rows that cannot be stored: a new SKU without a name, components of an unknown SKU, too many components.
 
-A row of a file may name a SKU without its name, because an empty cell leaves a stored name as it is; and a components
-sheet may name a SKU that stands in no other sheet, because it is held. Neither can make a SKU that is not there.
+A row of a file may leave out the name, because an empty cell keeps the stored name; and a components sheet may name a
+SKU that is in no other sheet, because it is stored. Neither can create a SKU.
 """
 
 from typing import Final
@@ -18,9 +18,9 @@ _ONLY_A_GRAPH: Final = {"sku_code", "components"}
 
 
 def admit(patch: Patch, merged: Table) -> list[RowIssue]:
-    """The rows that would make a SKU without a name, or of too many components.
+    """Return a fault for each row that would create a SKU without a name, or store too many components.
 
-    `merged` has the rows of the patch in its order. A graph that a row does not give may be one from before the limit.
+    `merged` has the rows of the patch in its order. A graph that a row does not give may be older than the limit.
     """
     issues = []
     if "components" in patch.given:
@@ -46,5 +46,5 @@ def _issue(patch: Patch, at: int, code: str) -> Issue:
 
 
 def nameless(code: str) -> Issue:
-    """What is wrong with a new SKU that has no name."""
+    """Return the fault of a new SKU that has no name."""
     return Issue("required", Message("{code} is not held yet, and a new SKU needs a name.", code=code), "name")

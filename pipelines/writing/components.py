@@ -1,7 +1,7 @@
-"""The component graph: lines filled from the library, checked, given their ids, and written as one canonical text.
+"""Completes component graphs: fills lines from the library, checks them, gives them ids, and writes one canonical text.
 
-A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line keeps the id of the
-old line that it stands for (decisions §3), so that an unchanged graph has an unchanged text.
+A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line takes the id of the
+stored line that it replaces (decisions §3), so that an unchanged graph has an unchanged text.
 """
 
 from collections import defaultdict
@@ -30,14 +30,14 @@ _FILLED: Final = tuple(LibraryPart.__annotations__)
 
 
 def draft_text(lines: Sequence[Component] | None) -> str:
-    """Lines as a caller sent them, for the patch; null is the empty graph."""
+    """Return the lines that a caller sent as text for the patch; null is the empty graph."""
     return orjson.dumps(list(lines or ())).decode()
 
 
 def complete(draft: str, library: Mapping[str, LibraryPart], rules: RuleSet) -> tuple[list[Component], list[Issue]]:
-    """The lines of a draft with library values filled in, in canonical key order, without nulls or ids.
+    """Return the lines of a draft with library values filled in, in canonical key order, without nulls or ids.
 
-    `library` is the company's own components by id; whether an id is in it was checked before.
+    `library` has the company's own components by id; ids that are not in it were rejected before.
     """
     lines: list[Component] = []
     issues: list[Issue] = []
@@ -81,7 +81,7 @@ def _number(value: object) -> float:
 
 
 def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
-    """The canonical text of a graph whose lines have taken the ids of the stored ones; None for an empty graph."""
+    """Return the canonical text of a graph, with the ids of matching stored lines; None for an empty graph."""
     if not lines:
         return None
     old: list[Component] = orjson.loads(stored) if stored else []
@@ -94,14 +94,14 @@ def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
         kind = line["component_type"]
         by_place[kind, places[kind]] = line["id"]
         places[kind] += 1
-    ids = _taken(lines, by_library, by_place)
+    ids = _matching_ids(lines, by_library, by_place)
     return orjson.dumps([{"id": identity, **line} for identity, line in zip(ids, lines, strict=True)]).decode()
 
 
-def _taken(
+def _matching_ids(
     lines: Sequence[Component], by_library: Mapping[str, list[str]], by_place: Mapping[tuple[str, int], str]
 ) -> list[str]:
-    """An id for each line: of the same library component first, then of the same place among its type."""
+    """Return an id for each line: of the same library component, else at the same place of its type, else a new one."""
     ids: list[str | None] = [None] * len(lines)
     used: set[str] = set()
     for index, line in enumerate(lines):
@@ -121,7 +121,7 @@ def _taken(
 
 
 def total_weight_g(graph: str | None) -> float | None:
-    """The sum of the weights in a graph; None where there is no graph or no weight in it."""
+    """Return the sum of the weights in a graph; None where there is no graph or no weight in it."""
     if graph is None:
         return None
     lines: list[Component] = orjson.loads(graph)
@@ -130,7 +130,7 @@ def total_weight_g(graph: str | None) -> float | None:
 
 
 def references(draft: str | None) -> list[tuple[str, str, str]]:
-    """What the lines of a draft refer to: (table, id, field path)."""
+    """Return the references of a draft's lines: (table, id, field path)."""
     if draft is None or "_id" not in draft:
         return []
     return [
@@ -142,7 +142,7 @@ def references(draft: str | None) -> list[tuple[str, str, str]]:
 
 
 def published(line: Component) -> Component:
-    """One line as reads return it: every field of the contract, null where nothing was given."""
+    """Return a line as reads return it: every field of the contract, null where nothing was given."""
     declared = line.get("substances", {})
     entries: Substances = {name: substances.published(declared.get(name)) for name in SUBSTANCES}
     return cast(Component, {**_BLANK, **line, "substances": entries})

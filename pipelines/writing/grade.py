@@ -1,7 +1,4 @@
-"""Grading as a step of a write: the derived columns of the rows that change, by the active rule-set.
-
-How a grade comes about is `compliance.grading`; nothing here decides anything.
-"""
+"""Grades the rows that a write changes, by the active rule-set. `compliance.grading` decides the grades."""
 
 from typing import Final
 
@@ -14,23 +11,23 @@ _GRADED: Final = ("recyclability_grade", "recyclability_score", "grade_provision
 
 
 def grade(merged: Table, rules: RuleSet) -> Table:
-    """The merged rows with their derived columns computed anew; unchanged rows keep what is stored."""
+    """Return the merged rows with their derived columns computed again; unchanged rows keep the stored ones."""
     changed = [outcome != "unchanged" for outcome in merged["outcome"]]
     if not any(changed):
         return merged
-    asked = merged.where(changed)
-    graded = zip(*grade_rows(asked.rows(GRADED_INPUTS), rules), strict=True)
+    to_grade = merged.where(changed)
+    graded = zip(*grade_rows(to_grade.rows(GRADED_INPUTS), rules), strict=True)
     computed = {
         **{name: list(values) for name, values in zip(_GRADED, graded, strict=True)},
-        "components_weight_g": [total_weight_g(graph) for graph in asked["components"]],
-        "ruleset_version": [rules.version] * len(asked),
+        "components_weight_g": [total_weight_g(graph) for graph in to_grade["components"]],
+        "ruleset_version": [rules.version] * len(to_grade),
     }
-    if asked is merged:
+    if to_grade is merged:
         return merged.with_columns(computed)
     return merged.with_columns({name: _filled(merged[name], changed, values) for name, values in computed.items()})
 
 
-def _filled(held: Column, changed: list[bool], computed: Column) -> Column:
-    """The column with the computed values, in their order, where the row changed."""
+def _filled(stored: Column, changed: list[bool], computed: Column) -> Column:
+    """Return the column with the computed values, in their order, where the row changed."""
     new = iter(computed)
-    return [next(new) if is_changed else old for old, is_changed in zip(held, changed, strict=True)]
+    return [next(new) if is_changed else old for old, is_changed in zip(stored, changed, strict=True)]

@@ -1,6 +1,6 @@
-"""Merging: what the record would be after the write, and whether that differs from what is stored.
+"""Merges a patch with the stored rows: computes each record after the write, and whether it differs from before.
 
-An omitted field stays, a null clears (interface v1, write semantics). Everything here goes column by column.
+An omitted field stays, a null clears (interface v1, write semantics). The functions work column by column.
 """
 
 from typing import Final
@@ -18,15 +18,15 @@ _CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", GR
 
 
 def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
-    """One row per row of the patch, as it would be held, with `row` and `outcome` (created, updated, unchanged).
+    """Return each row of the patch as it would be stored, with `row` and `outcome` (created, updated, unchanged).
 
-    Its value columns are those that `stored` has; the stored `id`, `version`, instants and derived columns come along,
-    null where there is no stored row. Faults of a component line are found here, because a library component may fill
-    what it lacks; such a row is in the answer too and is the caller's to reject.
+    Its value columns are those of `stored`; the stored `id`, `version`, instants and derived columns are added, null
+    where there is no stored row. Faults of a component line are found here, because a library component may fill a
+    missing field; the caller rejects such rows, which are in the result too.
     """
     places = {code: place for place, code in enumerate(stored["sku_code"])}
     found = [places.get(code) for code in patch.values["sku_code"]]
-    in_order = found == list(range(len(stored)))  # as with every single SKU that is held
+    in_order = found == list(range(len(stored)))  # as with every single SKU that is stored
     before = {
         name: stored[name] if in_order else _at(stored[name], found)
         for name in (*_CARRIED, *VALUE_COLUMNS)
@@ -60,7 +60,7 @@ def _merged(patch: Patch, name: str, before: Column) -> Column:
 
 
 def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
-    """The positions at which some value differs from what is stored."""
+    """Return the positions at which some value differs from the stored one."""
     changed: set[int] = set()
     for name, after in merged.items():
         if after != before[name]:
@@ -71,7 +71,7 @@ def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
 def _composed(
     patch: Patch, before: dict[str, Column], library: Library, rules: RuleSet
 ) -> tuple[Patch, list[RowIssue]]:
-    """The patch with graphs and volumes as they would be stored: both follow from what is stored already."""
+    """Return the patch with graphs and volumes as they would be stored: both depend on the stored ones."""
     composed: dict[str, list[str | None]] = {}
     issues: list[RowIssue] = []
     if "components" in patch.given:
@@ -85,7 +85,7 @@ def _composed(
 def _graphs(
     patch: Patch, before: list[str | None], library: Library, rules: RuleSet
 ) -> tuple[list[str | None], list[RowIssue]]:
-    """Each given draft as the canonical text that it would be stored as, ids taken from the stored graph."""
+    """Return each given draft as the canonical text to store, with ids from the stored graph."""
     issues: list[RowIssue] = []
     texts: list[str | None] = []
     for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):

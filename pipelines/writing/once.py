@@ -1,8 +1,8 @@
-"""A write that is sent again is done once: its answer is kept with what it wrote and given to whoever repeats it.
+"""Makes writes idempotent: stores an answer with what it wrote, and returns it to equal requests with the same key.
 
-The Idempotency-Key of interface v1. Everything happens inside the write's own transaction: a lock that lets one of
-several equal requests in at a time, whichever process they came to; the look for an answer; the keeping of one. What a
-request is made of is decided by `api.writing`; nothing here knows HTTP beyond the answer's parts.
+This is the Idempotency-Key of interface v1. Everything happens inside the write's own transaction: a lock that admits
+one of several equal requests at a time, in whichever process they arrive; the look-up of a stored answer; its storage.
+`api.writing` decides what identifies a request; nothing here knows HTTP beyond the parts of an answer.
 """
 
 import hashlib
@@ -16,19 +16,19 @@ from warehouse.answers import queries as answers
 from warehouse.sessions import Connection
 
 KEPT_FOR: Final = timedelta(hours=24)
-"""From the first answer on; a replay prolongs nothing (interface v1, Limits; decisions §11)."""
+"""How long an answer is stored; a replay does not extend it (interface v1, Limits; decisions §11)."""
 
 _FAST: Final = 1
-"""The level of deflation: a quarter of the bytes is left to write and to log, for a moment of work."""
+"""The compression level: it leaves a quarter of the bytes to store, for little CPU time."""
 
 
 class ReusedKey(Exception):  # noqa: N818  (the name of the published code)
-    """The key has been answered for another payload less than a day ago; nothing was written."""
+    """The key was used for another payload less than a day ago; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered, byte for byte."""
+    """A stored answer, byte for byte."""
 
     status: int
     media_type: str
@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """One request by what its repeats have in common. The key belongs to company, method and path (decisions §3)."""
+    """The identity of a request and its repeats. The key belongs to company, method and path (decisions §3)."""
 
     company_id: UUID
     request: bytes
@@ -45,26 +45,26 @@ class Once:
 
     @classmethod
     def of(cls, company_id: UUID, *, method: str, path: str, key: str, fingerprint: bytes) -> Self:
-        """`fingerprint` is a SHA-256 of the payload; two payloads under one key are told apart by it."""
+        """Return the identity; `fingerprint` is a SHA-256 of the payload: it separates payloads under one key."""
         names = "\0".join((str(company_id), method, path, key))
         return cls(company_id, hashlib.sha256(names.encode("utf-8", "surrogatepass")).digest(), fingerprint)
 
     def recall(self, conn: Connection, now: datetime) -> Answer | None:
-        """The answer that an equal request has had, or None where this one is to be done.
+        """Return the stored answer to an equal request, or None where there is none and this one must be done.
 
-        Waits for an equal request that is being done. The look is a statement of its own, so that it sees what the one
-        waited for has committed. Raises `ReusedKey`.
+        It waits for an equal request under way. The look-up is a statement of its own, so that it sees what that
+        request has committed. Raise `ReusedKey`.
         """
         answers.lock(conn, self.request)
-        kept = answers.find(conn, self.company_id, self.request)
-        if kept is None or kept.answered_at <= now - KEPT_FOR:
+        stored = answers.find(conn, self.company_id, self.request)
+        if stored is None or stored.answered_at <= now - KEPT_FOR:
             return None
-        if kept.fingerprint != self.fingerprint:
+        if stored.fingerprint != self.fingerprint:
             raise ReusedKey
-        return Answer(kept.status, kept.media_type, zlib.decompress(kept.body))
+        return Answer(stored.status, stored.media_type, zlib.decompress(stored.body))
 
     def keep(self, conn: Connection, answer: Answer, now: datetime) -> None:
-        """Keep the answer of a request that was done in this transaction; one older than a day is replaced."""
+        """Store the answer to the request that this transaction did; an answer older than a day is replaced."""
         body = zlib.compress(answer.body, _FAST)
-        kept = answers.Kept(self.fingerprint, answer.status, answer.media_type, body, now)
-        answers.keep(conn, self.company_id, self.request, kept)
+        stored = answers.Kept(self.fingerprint, answer.status, answer.media_type, body, now)
+        answers.keep(conn, self.company_id, self.request, stored)

@@ -1,8 +1,8 @@
-"""The patch: a table of rows to write, in stored columns, with the word whether each value was given at all.
+"""Makes patches: tables of rows to write, in stored columns, each value with whether it was given at all.
 
-Both doors end here: validated JSON records through `from_records`, typed import rows through `from_typed`. From a
-patch on there is one road. Lists are Postgres array literals, substances, graph and volumes JSON text, so that
-comparing, copying and merging a column is the same for every column.
+JSON records become a patch by `from_records`, typed import rows by `from_typed`; everything after that is the same for
+both. Lists are Postgres array literals; substances, graph and volumes are JSON text: so every column is compared,
+copied and merged in the same way.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ from warehouse.skus.columns import Table
 from warehouse.skus.tables import VALUE_COLUMNS, skus
 
 _ALWAYS: Final = ("sku_code", "name")
-"""Columns of every patch, one without rows included."""
+"""Columns of every patch, also of one without rows."""
 
 
 class RowIssue(NamedTuple):
@@ -34,18 +34,18 @@ class RowIssue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Rows to write. `values` has `row` and stored columns; `given` the same columns but `row`, as truths."""
+    """Rows to write. `values` has `row` and stored columns; `given` has booleans in the same columns except `row`."""
 
     values: Table
     given: Table
 
     @classmethod
     def of(cls, values: pl.DataFrame, given: pl.DataFrame) -> Self:
-        """The patch that two frames make."""
+        """Return the patch of two frames."""
         return cls(Table.of(values), Table.of(given))
 
     def without(self, rows: Collection[int]) -> "Patch":
-        """The patch less the rows of these numbers."""
+        """Return the patch without the rows of these numbers."""
         if not rows:
             return self
         left_out = set(rows)
@@ -54,17 +54,17 @@ class Patch:
 
 
 def array_literal(values: Sequence[str] | None) -> str | None:
-    """Codes as Postgres writes them: {FR,DE}. Codes hold no character that would need a quote."""
+    """Return codes as Postgres writes an array: {FR,DE}. No code contains a character that needs a quote."""
     return None if values is None else "{" + ",".join(values) + "}"
 
 
 def array_values(literal: str | None) -> list[str] | None:
-    """The codes of an array literal; None for null."""
+    """Return the codes of an array literal; None for null."""
     return None if literal is None else [code for code in literal.strip("{}").split(",") if code]
 
 
 def from_records(records: Sequence[tuple[int, SkuPatch]], rules: RuleSet) -> tuple[Patch, list[RowIssue]]:
-    """Validated records with their row numbers → a patch, and the faults that one record shows by itself."""
+    """Return the patch of validated records with their row numbers, and the faults that one record has by itself."""
     issues: list[RowIssue] = []
     rows: list[dict[str, object]] = []
     for number, record in records:
@@ -97,19 +97,19 @@ def _stored(record: SkuPatch, rules: RuleSet) -> tuple[dict[str, object], list[I
 
 
 class TypedPatch(NamedTuple):
-    """Typed import rows in stored columns, still as frames, and the faults that one row shows by itself."""
+    """Typed import rows in stored columns, still as frames, and the faults that one row has by itself."""
 
     values: pl.DataFrame
     given: pl.DataFrame
     issues: list[RowIssue]
 
     def part(self, start: int, stop: int) -> "TypedPatch":
-        """The rows from one place to another, by the numbers that they have."""
+        """Return the rows from position `start` to before `stop`; they keep their numbers."""
         return TypedPatch(self.values[start:stop], self.given[start:stop], self.issues)
 
 
 def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> TypedPatch:
-    """Typed import rows in stored columns: substance columns become entries, once for each distinct combination."""
+    """Return typed import rows in stored columns; substance columns become entries, once per combination."""
     source = [name for name in given.columns if name in substances.COLUMNS]
     plain = [name for name in given.columns if name in VALUE_COLUMNS]
     if not source:

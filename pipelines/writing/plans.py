@@ -1,6 +1,6 @@
-"""The plan's limit on SKUs: how many a company holds, how many it may hold, and the refusal between them.
+"""Checks the plan's limit on SKUs: counts a company's SKUs, and refuses a write that would exceed the limit.
 
-The counter is locked by who creates on a limited plan, so that two writers at once cannot both take the last place.
+A write that creates on a limited plan locks the counter, so that two writers at once cannot both take the last place.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from warehouse.skus import queries as skus
 
 
 class PlanLimitReached(Exception):  # noqa: N818  (the name of the published code)
-    """The write would pass the plan's limit; nothing was written."""
+    """The write would exceed the plan's limit; nothing was written."""
 
     code = "plan_limit_reached"
 
     def __init__(self, limit: int, held: int, new: int) -> None:
-        """`new` counts distinct codes that the company does not hold yet."""
+        """`held` counts the company's SKUs, `new` the distinct codes that it does not have yet."""
         super().__init__(
             Message(
                 "The plan holds {limit} SKUs; {held} are held and this would add {new}.",
@@ -31,7 +31,7 @@ class PlanLimitReached(Exception):  # noqa: N818  (the name of the published cod
 
 
 def check(conn: Connection, company_id: UUID, *, new: int) -> None:
-    """Raise `PlanLimitReached` where `new` more SKUs would pass the limit; hold the counter until the commit."""
+    """Raise `PlanLimitReached` where `new` more SKUs would exceed the limit; lock the counter until the commit."""
     if not new:
         return
     counted = limits.skus(conn, company_id)
@@ -44,7 +44,7 @@ def check(conn: Connection, company_id: UUID, *, new: int) -> None:
 
 
 def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str]) -> None:
-    """The same for a file before it is accepted: its distinct codes less those that the company holds."""
+    """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have."""
     counted = limits.skus(conn, company_id)
     if counted is None or counted.limit is None:
         return

@@ -1,7 +1,7 @@
-"""A stored SKU as the API shows it: SkuDetailResponse.data, out of one row in the form that frames and queries share.
+"""Renders a stored SKU as the API shows it: SkuDetailResponse.data of one row, as frames and queries both have rows.
 
-Text forms in, published forms out: array literals become arrays, JSON texts objects, legacy fields are read back from
-the entries, the grade is explained by the rule-set version that made it. The list's items are made by the database.
+Array literals become arrays, JSON texts become objects, legacy fields are read back from the entries, and the grade is
+explained by the rule-set version that graded. The items of the SKU list are made by the database.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from warehouse.skus.detail import StoredSku
 from warehouse.skus.tables import VALUE_COLUMNS
 
 _SHORT: Final = 8 * 2**10
-"""Bytes of a component graph, some two dozen parts, that is explained before a thread would have begun to."""
+"""Bytes of a component graph, some two dozen parts, that takes less time to explain than a thread takes to start."""
 _KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
 _PLAIN: Final = tuple(field.name for field in SKU_FIELDS if field.kind in _KINDS and field.name in VALUE_COLUMNS)
 
@@ -55,30 +55,30 @@ def _plain(row: StoredSku) -> dict[str, object]:
 
 
 def fields(row: StoredSku) -> dict[str, object]:
-    """Return what one row stores, and its grade, under the names of `SkuDetail`; without what is explained."""
+    """Return the stored fields of a row, and its grade, under the names of `SkuDetail`; without explanations."""
     return _fields(row, record(row))
 
 
-def _fields(row: StoredSku, held: Sku) -> dict[str, object]:
+def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
     weight = row["weight_grams"]
     return {
         **_plain(row),
         "weight_grams": row["components_weight_g"] if weight is None else weight,
         "recyclability_grade": row["recyclability_grade"],
         "recyclability_score": row["recyclability_score"],
-        "markets": held["markets"],
-        "use_contexts": held["use_contexts"],
-        "substances": {name: substances.published(held[name]) for name in SUBSTANCES},
-        **{substances.LEGACY[name]: substances.legacy_of(name, held[name]) for name in SUBSTANCES},
+        "markets": sku["markets"],
+        "use_contexts": sku["use_contexts"],
+        "substances": {name: substances.published(sku[name]) for name in SUBSTANCES},
+        **{substances.LEGACY[name]: substances.legacy_of(name, sku[name]) for name in SUBSTANCES},
         "substances_source": None,
         "volumes": volumes.published(row["volumes"]),
-        "components": [components.published(line) for line in held["components"]],
+        "components": [components.published(line) for line in sku["components"]],
     }
 
 
 def sku_detail(
     row: StoredSku,
-    held: Sku,
+    sku: Sku,
     *,
     rules: RuleSet,
     graded_by: RuleSet,
@@ -99,14 +99,14 @@ def sku_detail(
         "doc_status": doc_status,
         "annex_v_flags": [
             {**flag, "reason": retold(flag["code"], flag["reason"], rules, lang)}
-            for flag in annex_v.flags(held, rules, today=today)
+            for flag in annex_v.flags(sku, rules, today=today)
         ],
-        "grade_trace": _trace(row, held, graded_by, before, day=rules, lang=lang),
-        "schemes": schemes.shown(held, rules, today.year, lang),
+        "grade_trace": _trace(row, sku, graded_by, before, day=rules, lang=lang),
+        "schemes": schemes.shown(sku, rules, today.year, lang),
     }
     detail = {
         "id": row["id"],
-        **_fields(row, held),
+        **_fields(row, sku),
         "doc_status": doc_status,
         "packaging_format_key": _format_key(row["packaging_format"], rules),
         "compliance": compliance,
@@ -143,7 +143,7 @@ async def sku_detail_on_loop(
 
 def _trace(
     row: StoredSku,
-    held: Sku,
+    sku: Sku,
     graded_by: RuleSet,
     before: RuleSet | None,
     *,
@@ -151,10 +151,10 @@ def _trace(
     lang: str,
 ) -> GradeTrace:
     inputs = _graded_inputs(row)
-    trace = grading.explain_row(inputs, held, graded_by, day=day, lang=lang)
+    trace = grading.explain_row(inputs, sku, graded_by, day=day, lang=lang)
     if before is None:
         return trace
-    then = grading.explain_row(inputs, held, before, day=day, lang=lang)
+    then = grading.explain_row(inputs, sku, before, day=day, lang=lang)
     earlier = orjson.loads(row["graded_before"] or "")
     previous: PreviousGrade = {
         "ruleset_version": earlier["ruleset_version"],
@@ -182,5 +182,5 @@ def _format_key(text: str | None, rules: RuleSet) -> str | None:
 
 
 def instant(at: str | None) -> str | None:
-    """RFC 3339 in UTC with Z, out of the database's text."""
+    """Return the database's text of an instant as RFC 3339 in UTC with Z."""
     return None if at is None else datetime.fromisoformat(at).astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Writing JSON records: they become a patch, `write_patch` writes it, and each record has its result.
+"""Writes JSON records: makes a patch of them, lets `write_patch` write it, and returns an outcome for each record.
 
 POST, PUT and batch come here, inside a transaction that the caller opened and repeats where writers collide
 (`warehouse.sessions.Pool.run`).
@@ -39,8 +39,8 @@ class Detail(Protocol):
 
 
 @dataclass(slots=True)
-class RowResult:
-    """What became of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`."""
+class WriteOutcome:
+    """The outcome of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`."""
 
     index: int
     sku_code: str
@@ -54,7 +54,7 @@ class RowResult:
 
 
 class _Merged(StoredSku):
-    """A row of `Prepared.merged`: the SKU as it would be stored, with the row of the patch and what became of it."""
+    """A row of `Prepared.merged`: the SKU as it would be stored, with the row of the patch and its outcome."""
 
     row: int
     outcome: Outcome
@@ -70,61 +70,66 @@ def write_records(
     rulesets: Rulesets,
     dry_run: bool,
     resource: str = "sku",
-) -> dict[int, RowResult]:
-    """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; one result each.
+) -> dict[int, WriteOutcome]:
+    """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; return an outcome for each.
 
-    Records and results go by the number of their row in what the caller sent. A record whose code an earlier one has
-    is rejected. `origin` is who causes the write, `resource` what the audit calls the thing written. Raises
+    Records and outcomes are keyed by the number of their row in the caller's body. A record with the code of an earlier
+    one is rejected. `origin` is who causes the write, `resource` the name of the written record in the audit. Raises
     `plans.PlanLimitReached`.
     """
     rules = rulesets.active(conn)
-    results = {row: RowResult(row, record["sku_code"], "rejected") for row, record in records.items()}
+    outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
     first: dict[str, int] = {}
-    for row, result in results.items():
-        before = first.setdefault(result.sku_code, row)
+    for row, outcome in outcomes.items():
+        before = first.setdefault(outcome.sku_code, row)
         if before != row:
             sentence = Message("Row {before} has the same sku_code; send each code once.", before=before)
-            result.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
-    patch, faults = from_records([(row, records[row]) for row, result in results.items() if not result.errors], rules)
-    outcomes = write_patch(
+            outcome.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
+    patch, faults = from_records(
+        [(row, records[row]) for row, outcome in outcomes.items() if not outcome.errors], rules
+    )
+    written = write_patch(
         conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run, resource=resource
     )
-    for fault in (*faults, *outcomes.errors):
-        results[fault.row].errors.append(fault.issue)
-    _fill(results, patch, outcomes, rules, now=now, graded_by=partial(rulesets.of, conn))
-    return results
+    for fault in (*faults, *written.errors):
+        outcomes[fault.row].errors.append(fault.issue)
+    _fill(outcomes, patch, written, rules, now=now, graded_by=partial(rulesets.of, conn))
+    return outcomes
 
 
 def _fill(
-    results: Mapping[int, RowResult],
+    outcomes: Mapping[int, WriteOutcome],
     patch: Patch,
-    outcomes: Prepared,
+    written: Prepared,
     rules: RuleSet,
     *,
     now: datetime,
     graded_by: Callable[[str], RuleSet],
 ) -> None:
-    """Outcomes, grades, warnings and details into the results of the accepted rows.
+    """Fill grades, warnings and details into the outcomes of the accepted rows.
 
-    `graded_by` gives the rule-set of a version: a row that stays as it was keeps the grade of an older one.
+    `graded_by` returns the rule-set of a version: an unchanged row keeps the grade of an older rule-set.
     """
     sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
-    for row in cast(list[_Merged], outcomes.merged.dicts(outcomes.merged.names)):
-        result = results[row["row"]]
-        result.outcome, result.id = row["outcome"], row["id"]
-        result.recyclability_grade, result.recyclability_score = row["recyclability_grade"], row["recyclability_score"]
-        held, earlier = present.record(row), present.version_before(row)
-        result.warnings = [
+    for row in cast(list[_Merged], written.merged.dicts(written.merged.names)):
+        outcome = outcomes[row["row"]]
+        outcome.outcome, outcome.id = row["outcome"], row["id"]
+        outcome.recyclability_grade, outcome.recyclability_score = (
+            row["recyclability_grade"],
+            row["recyclability_score"],
+        )
+        sku, earlier = present.record(row), present.version_before(row)
+        outcome.warnings = [
             *_weight_warning(row),
-            *grading.warnings(held, rules),
-            *market_warnings(held["markets"], sent.get(row["row"])),
+            *grading.warnings(sku, rules),
+            *market_warnings(sku["markets"], sent.get(row["row"])),
         ]
         if row["id"] is not None and row["outcome"] != "unchanged":
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
-        result.detail = partial(
+        outcome.detail = partial(
             present.sku_detail,
             row,
-            held,
+            sku,
             rules=rules,
             graded_by=graded_by(row["ruleset_version"]),
             doc_status=row.get("doc_status") or "missing",
@@ -146,7 +151,7 @@ def _weight_warning(row: StoredSku) -> list[Issue]:
 
 
 def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:
-    """A volume for a market that the SKU does not name (decisions §11): said, never refused."""
+    """Return a warning for each market with volumes that the SKU does not name (decisions §11); it is never refused."""
     if not markets or volume_patch is None:
         return []
     named = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}

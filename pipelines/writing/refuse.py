@@ -1,6 +1,6 @@
-"""Refusals by law, on the record that the write would leave: today one, PFAS in food contact packaging.
+"""Refuses records that the law forbids, as the write would store them: today PFAS in food contact packaging.
 
-The rule itself is `compliance.substances`; here only the rows that could break it are asked.
+The rule itself is in `compliance.substances`; this module selects the rows that could break it.
 """
 
 from datetime import date
@@ -15,13 +15,13 @@ from pipelines.writing.patch import RowIssue, array_values
 from schemas.issues import Issue
 from warehouse.skus.columns import Table
 
-_ASKED: Final = ("row", "food_contact", "markets", "pfas", "components")
+_READ: Final = ("row", "food_contact", "markets", "pfas", "components")
 
 
 def refuse(merged: Table, rules: RuleSet, on: date) -> list[RowIssue]:
-    """The rows that Article 5(5) of Regulation (EU) 2025/40 forbids on that UTC day, each with its issue."""
+    """Return an issue for each row that Article 5(5) of Regulation (EU) 2025/40 forbids on that UTC day."""
     issues: list[RowIssue] = []
-    for row, food_contact, markets, pfas, graph in merged.rows(_ASKED):
+    for row, food_contact, markets, pfas, graph in merged.rows(_READ):
         if not food_contact or not (pfas or (graph and '"pfas"' in graph)):
             continue
         lines = orjson.loads(graph) if graph else []

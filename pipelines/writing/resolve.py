@@ -1,7 +1,7 @@
-"""References of a patch: ids that must be the company's own, library components, and subdivisions the catalogue knows.
+"""Resolves the references of a patch: ids of the company's own records, library components, market subdivisions.
 
-An id of another company looks exactly like one that nobody has (decisions §2). Row-level security answers the
-question; this module only asks it, once per table for all rows.
+An id of another company is refused like one that does not exist (decisions §2): row-level security hides it. There is
+one query per table for all rows.
 """
 
 from collections import defaultdict
@@ -34,7 +34,7 @@ class _Mention:
 
 
 def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
-    """The patch with markets folded to what the catalogue knows, the library components named, and the faults."""
+    """Return the patch with markets as the catalogue serves them, its library components, and the faults."""
     mentions = list(_mentions(patch))
     wanted: dict[str, set[str]] = defaultdict(set)
     for mention in mentions:
@@ -72,9 +72,9 @@ def _fold_markets(conn: Connection, patch: Patch) -> Patch:
 
 
 def folded_markets(conn: Connection, literals: Iterable[str | None]) -> dict[str | None, str | None]:
-    """The array literals that name a subdivision, each as it is stored; most patches name none.
+    """Return for each array literal that names a subdivision the one to store; most patches name none.
 
-    A subdivision that the catalogue does not serve is kept as its parent.
+    A subdivision that the catalogue does not serve is stored as its parent.
     """
     with_parts = {literal for literal in literals if literal and "-" in literal}
     if not with_parts:

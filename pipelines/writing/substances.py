@@ -1,7 +1,7 @@
-"""Substance declarations: the legacy fields and the entries made one, and both forms read back from the entry.
+"""Combines substance entries and the deprecated fields into one entry, and reads both forms back from it.
 
-What a value means against a limit is `compliance.substances`. Here is the contract's part: which entry a record
-declares, when two fields contradict each other, and what the deprecated fields read as (decisions §2, §9, §11).
+This is the contract's part: which entry a record declares, when two fields contradict each other, and what the
+deprecated fields read as (decisions §2, §9, §11). `compliance.substances` compares values with limits.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ COLUMN_UNITS: Final[dict[Substance, str]] = {"pfas": "ppb", "svhc": "percent_w_w
 """The unit of a `…_value` column: the one in which the limit of the substance is written."""
 
 _PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
-"""What a unit is in mg/kg, the unit of `heavy_metals_sum_ppm`."""
+"""Each unit in mg/kg, the unit of `heavy_metals_sum_ppm`."""
 
 _PPM_LIMIT: Final = 100.0
 """The bound that `heavy_metals_sum_ppm` reads as where an attestation named no lower one (decisions §11)."""
@@ -45,7 +45,7 @@ _KEYS: Final = (*PARTS, "below")
 
 
 def declared(record: SkuPatch, rules: RuleSet) -> tuple[Substances, list[Issue]]:
-    """What a record says of each substance: an entry, None where it clears, absent where it says nothing."""
+    """Return what a record declares of each substance: an entry, None where it clears it, no key where it omits it."""
     found: Substances = {}
     issues: list[Issue] = []
     sent = record.get("substances", {})
@@ -70,18 +70,18 @@ def declared(record: SkuPatch, rules: RuleSet) -> tuple[Substances, list[Issue]]
 
 
 def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Substances, list[Issue]]:
-    """The same of one row of import columns; `given:<column>` says whether the cell held anything."""
+    """Return the same for one row of import columns; `given:<column>` is whether the cell had a value."""
     record = {name: row[name] for name in row if name in COLUMNS and row[f"given:{name}"]}
     sent: Substances = {}
     issues: list[Issue] = []
     for substance in SUBSTANCES:
-        told = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
-        if all(value is None for value in told.values()):
-            if "status" in told or "value" in told:
+        given = {part: record[f"{substance}_{part}"] for part in PARTS if f"{substance}_{part}" in record}
+        if all(value is None for value in given.values()):
+            if "status" in given or "value" in given:
                 sent[substance] = None
             continue
-        entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **told})
-        status, value = told.get("status"), entry.get("value")
+        entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **given})
+        status, value = given.get("status"), entry.get("value")
         if value is not None:
             entry.setdefault("unit", COLUMN_UNITS.get(substance))
             status = status or implied_status(substance, value, entry["unit"], entry.get("basis"), rules)
@@ -101,7 +101,7 @@ def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Subs
 def _complete(
     substance: Substance, entry: SubstanceEntry | None, rules: RuleSet
 ) -> tuple[SubstanceEntry | None, Issue | None]:
-    """The entry without nulls, and the fault where its value and its status disagree."""
+    """Return the entry without nulls, and the fault where its value and its status disagree."""
     if entry is None:
         return None, None
     kept = without_nulls(entry)
@@ -136,7 +136,7 @@ def _from_legacy(substance: Substance, value: float | str | None, source: str, r
 
 
 def _agree(entry: SubstanceEntry | None, implied: SubstanceEntry | None, substance: Substance) -> bool:
-    """Whether a legacy value beside an entry means the same: it is what reads return for that entry."""
+    """Return whether a legacy value beside an entry means the same: reads return it for that entry."""
     if substance == "heavy_metals" and entry and implied and "below" in implied:
         return entry.get("status") == "below_limit" and "value" not in entry
     return legacy_of(substance, entry) == legacy_of(substance, implied)
@@ -152,7 +152,7 @@ def _conflict(substance: str, legacy: str) -> Issue:
 
 
 def legacy_of(substance: Substance, entry: SubstanceEntry | None) -> float | str | None:
-    """What the deprecated field of a substance reads as."""
+    """Return the value of a substance's deprecated field."""
     if entry is None:
         return None
     if substance == "heavy_metals":
@@ -163,18 +163,18 @@ def legacy_of(substance: Substance, entry: SubstanceEntry | None) -> float | str
 
 
 def entry_text(entry: SubstanceEntry | None) -> str | None:
-    """The stored form: JSON with the keys in one order and no nulls."""
+    """Return the stored form: JSON with the keys in one order and no nulls."""
     if entry is None:
         return None
     return orjson.dumps(without_nulls(entry)).decode()
 
 
 def without_nulls(entry: SubstanceEntry) -> SubstanceEntry:
-    """The entry with its keys in one order."""
+    """Return the entry with its keys in one order, without nulls."""
     given: Mapping[str, object] = entry
     return cast(SubstanceEntry, {key: given[key] for key in _KEYS if given.get(key) is not None})
 
 
 def published(entry: SubstanceEntry | None) -> SubstanceEntry | None:
-    """The form that reads return: every key of the contract, null where nothing was said."""
+    """Return the form of reads: every key of the contract, null where nothing was declared."""
     return None if entry is None else cast(SubstanceEntry, {key: entry.get(key) for key in PARTS})

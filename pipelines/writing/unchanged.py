@@ -1,8 +1,8 @@
-"""The rows of a file that are held already as they are, found by one comparison inside the database.
+"""Finds the rows of a file that are stored already with the same values, by one comparison inside the database.
 
-Most rows of a portfolio that is sent again are as they were. They need no merging, no grading and no lock, so that only
-their numbers come back. A row is found where this is certain; whatever needs a closer look (a graph, a cell that
-clears, a declaration that the law may refuse by now) is the write path's to decide (`write.prepare`).
+Most rows of a portfolio that is sent again are unchanged. They need no merging, grading or lock, so the database
+returns only their positions. Only certain rows are found; others (with a graph, a cell that clears, a declaration that
+the law may refuse by now) go through `write.prepare`.
 """
 
 from typing import Final
@@ -16,17 +16,17 @@ from warehouse.skus.unchanged import alike
 
 _SAMPLE_ROWS: Final = 200
 _WORTHWHILE: Final = 0.5
-"""Share of the sample that must be held as it is: below it a comparison of all rows costs more than it saves."""
+"""Share of the sample that must be unchanged: below it a comparison of all rows costs more than it saves."""
 
 
-def none(asked: TypedPatch) -> pl.Series:
-    """The answer of `find` where no row is held as it is."""
-    return pl.repeat(None, asked.values.height, dtype=pl.String, eager=True)
+def none(typed: TypedPatch) -> pl.Series:
+    """Return the result of `find` where no row is unchanged."""
+    return pl.repeat(None, typed.values.height, dtype=pl.String, eager=True)
 
 
-def likely(conn: Connection, asked: TypedPatch) -> bool:
-    """Whether so many rows of a sample are held as they are that comparing all of them is worth its cost."""
-    candidates = _candidates(conn, asked)
+def likely(conn: Connection, typed: TypedPatch) -> bool:
+    """Return whether so many rows of a sample are unchanged that comparing all rows saves time."""
+    candidates = _candidates(conn, typed)
     if candidates.is_empty():
         return False
     sample = candidates.gather_every(-(-candidates.height // _SAMPLE_ROWS))
@@ -34,25 +34,25 @@ def likely(conn: Connection, asked: TypedPatch) -> bool:
     return sum(len(places) for _, places in found) >= _WORTHWHILE * sample.height
 
 
-def find(conn: Connection, asked: TypedPatch) -> pl.Series:
-    """For each row the grade that it is held with; null where the write path has to look at the row."""
-    grades, candidates = none(asked), _candidates(conn, asked)
+def find(conn: Connection, typed: TypedPatch) -> pl.Series:
+    """Return for each unchanged row its stored grade; null for a row that the write path must process."""
+    grades, candidates = none(typed), _candidates(conn, typed)
     for grade, places in alike(conn, candidates) if candidates.height else ():
         grades = grades.scatter(places, grade)
     return grades
 
 
-def _candidates(conn: Connection, asked: TypedPatch) -> pl.DataFrame:
-    """The rows that may be found, in the columns that say anything, by their place `at` among all."""
-    columns = [name for name in asked.given.columns if name != "components" and asked.given[name].any()]
-    return _folded(conn, asked.values.with_row_index("at").filter(_plain(asked)).select("at", *columns))
+def _candidates(conn: Connection, typed: TypedPatch) -> pl.DataFrame:
+    """Return the rows that may be unchanged, in the columns with values, with their position `at` among all rows."""
+    columns = [name for name in typed.given.columns if name != "components" and typed.given[name].any()]
+    return _folded(conn, typed.values.with_row_index("at").filter(_plain(typed)).select("at", *columns))
 
 
-def _plain(asked: TypedPatch) -> pl.Series:
-    """The rows that say nothing but values: no graph, no cleared field, no fault."""
-    values, given = asked.values, asked.given
+def _plain(typed: TypedPatch) -> pl.Series:
+    """Return which rows give plain values only: no graph, no cleared field, no fault."""
+    values, given = typed.values, typed.given
     unsure = [given[name] & values[name].is_null() for name in given.columns]
-    unsure.append(values["row"].is_in([row for row, _ in asked.issues]).alias("faulty"))
+    unsure.append(values["row"].is_in([row for row, _ in typed.issues]).alias("faulty"))
     if "components" in values.columns:
         unsure.append(values["components"].is_not_null().alias("graph"))
     return ~pl.DataFrame(unsure).select(pl.any_horizontal(pl.all())).to_series()

@@ -1,7 +1,6 @@
-"""The volumes of one SKU written by themselves: rows of (market, year, half, units) become a patch of one column.
+"""Writes the volumes of one SKU: makes a patch of one column from rows of (market, year, half, units).
 
-What the rows may be by themselves is `schemas.models`; storing them is the one write path, which merges, refuses,
-grades and audits as for any other write.
+`schemas.models` validates each row by itself; `write_patch` merges, refuses, grades and stores as for any other write.
 """
 
 from collections.abc import Sequence
@@ -38,8 +37,8 @@ def write_volumes(
 ) -> tuple[list[VolumeRow], list[Issue]]:
     """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
 
-    Answers the rows as written, in their order, and the warnings. Raises `Invalid` where any row cannot be, or where
-    the SKU as it would be left is refused by law; nothing is written then.
+    Return the rows as written, in their order, and the warnings. Raise `Invalid` where any row is refused, or where
+    the law forbids the SKU as it would be stored; nothing is written then.
     """
     settled = _settled(rows, served_markets(conn))
     units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in settled}
@@ -65,7 +64,7 @@ def write_volumes(
 
 
 def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
-    """The rows with the markets that they count for; raises `Invalid` naming every row that cannot be."""
+    """Return the rows with the markets that they count for; raise `Invalid` with a fault for every refused row."""
     settled: list[VolumeRow] = []
     issues: list[Issue] = []
     first: dict[str, int] = {}
@@ -98,7 +97,7 @@ def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRo
 
 
 def _unnamed(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:
-    """Rows for a market that the SKU does not name: said, never refused; not where it names none (decisions §11)."""
+    """Return a warning for each row of a market that the SKU does not name, if it names any (decisions §11)."""
     return [
         Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=row["market"]), "market", index)
         for index, row in enumerate(rows)

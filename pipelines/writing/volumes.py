@@ -1,7 +1,7 @@
-"""Units placed on the market, by market, year and half: one JSON object a SKU, keys `FR/2026/0` in sorted order.
+"""Merges and renders units placed on the market: one JSON object for each SKU, keys `FR/2026/0` in sorted order.
 
-A patch names the rows that it changes; a null clears a row; rows that it does not name stay. Volumes written by
-themselves are `volume_rows`, volume columns of a file `reading.volumes`.
+A patch names the rows that it changes; a null clears a row; rows that it does not name stay. `volume_rows` writes
+volumes by themselves, `reading.volumes` reads volume columns of a file.
 """
 
 from collections.abc import Set
@@ -12,17 +12,17 @@ from schemas.sku import VolumeRow
 
 
 def market(code: str, served: Set[str]) -> str | None:
-    """The market that a normalised code counts for; None where the catalogue serves neither it nor its country."""
+    """Return the market that a normalised code counts for; None where neither it nor its country is served."""
     return next((known for known in (code, code[:2]) if known in served), None)
 
 
 def key(market: str, year: int, half: int) -> str:
-    """The key of a row."""
+    """Return the key of a row."""
     return f"{market}/{year}/{half}"
 
 
 def merged(stored: str | None, patch: str | None) -> str | None:
-    """The stored rows with the patch's in their place; None where no row is left."""
+    """Return the stored rows with those of the patch in their place; None where no row is left."""
     if patch is None:
         return None
     rows = (orjson.loads(stored) if stored else {}) | orjson.loads(patch)
@@ -32,7 +32,7 @@ def merged(stored: str | None, patch: str | None) -> str | None:
 
 
 def published(stored: str | None) -> list[VolumeRow]:
-    """The rows as reads return them, by market, year and half."""
+    """Return the rows as reads return them, by market, year and half."""
     return [
         {"market": market, "year": int(year), "half": int(half), "units_placed": units}
         for key, units in sorted(orjson.loads(stored or "{}").items())

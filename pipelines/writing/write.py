@@ -1,8 +1,8 @@
-"""The write path: a patch goes in, every row has an outcome, and one transaction holds all that changed.
+"""Writes a patch: resolves, locks, merges, refuses, grades and stores its rows in the caller's transaction.
 
-validate (the doors) → resolve → lock → merge → refuse → grade → store. POST and PUT are one row, a batch up to 1 000,
-an import's chunk some thousands: there is no second road. `write_patch` works inside a caller's transaction; what
-opens it, and repeats it when writers collide, is `records` for JSON and `imports.process` for files.
+Every write of SKUs comes here, validated: POST and PUT with one row, a batch with up to 1 000, an import's chunk with
+some thousands. `records` (for JSON) and `imports.process` (for files) open the transaction, and repeat it when writers
+collide.
 """
 
 import time
@@ -47,17 +47,17 @@ _JUDGED: Final = (
     "markets",
     "volumes",
 )
-"""What grading, refusing and merging look at besides what a patch gives."""
+"""The columns that grading, refusing and merging read besides those that a patch gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a write would do, by the rows as they were read.
+    """What a write would do, computed from the rows as they were read.
 
-    `patch`: the rows asked for; `merged`: the accepted ones as they would be held, with `row` and `outcome`, of an
-    import's chunk only the columns that it gives or that were judged; `errors`: the faults of the rejected ones;
-    `versions`: of the stored rows that this follows from; `rules`: what it was graded with; `seconds`: by step;
-    `staged`: the changed rows as `store` takes them, once they were carried to the database.
+    `patch`: the requested rows. `merged`: the accepted rows as they would be stored, with `row` and `outcome`; of an
+    import's chunk only the columns that it gives and those in `_JUDGED`. `errors`: the faults of the rejected rows.
+    `versions`: the versions of the stored rows that were read. `rules`: the rule-set that graded. `seconds`: the time
+    of each step. `staged`: the changed rows as `store` takes them, once they are in the database's staging table.
     """
 
     patch: Patch
@@ -70,61 +70,61 @@ class Prepared:
 
     @property
     def counts(self) -> Counter[str]:
-        """Rows by outcome: created, updated, unchanged, rejected."""
+        """Count the rows by outcome: created, updated, unchanged, rejected."""
         counts = Counter(self.merged["outcome"])
         counts["rejected"] = len(self.patch.values) - len(self.merged)
         return counts
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether every accepted row is held already as it is."""
+        """Return whether every accepted row is stored already with the same values."""
         return all(outcome == "unchanged" for outcome in self.merged["outcome"])
 
 
 class _Stopwatch:
-    """Seconds by step, for the metadata of a run."""
+    """Measures the seconds of each step, for the metadata of a run."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         yield
-        self.seconds[name] = time.perf_counter() - begun
+        self.seconds[name] = time.perf_counter() - started
 
 
 def prepare(
     conn: Connection, patch: Patch, *, now: datetime, rules: RuleSet, whole_rows: bool, locking: bool
 ) -> Prepared:
-    """Everything up to storing, in a session that has the company set; nothing is written.
+    """Do everything up to storing, in a session that has the company set; write nothing.
 
-    With `whole_rows` the merged rows have every column, else those that the patch gives and those that were judged.
-    Without `locking` another writer may change the rows meanwhile: `write_patch` finds out.
+    With `whole_rows` the merged rows have every column, else those that the patch gives and those in `_JUDGED`.
+    Without `locking` another writer may change the rows meanwhile: `write_patch` checks that.
     """
-    watch, asked = _Stopwatch(), patch
+    watch, requested = _Stopwatch(), patch
     with watch.step("resolve"):
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
         columns = (*VALUE_COLUMNS, *by_code.INSTANTS) if whole_rows else (*patch.given.names, *_JUDGED)
-        held = by_code.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
+        stored = by_code.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
-        merged, faults = merge(patch, held, library, rules)
+        merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
         faults += admit(patch, merged)
         faults += refuse(merged, rules, now.date())
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
         merged = grade(merged, rules)
-    versions = dict(held.rows(("sku_code", "version")))
-    return Prepared(asked, merged, errors + faults, versions, rules, watch.seconds)
+    versions = dict(stored.rows(("sku_code", "version")))
+    return Prepared(requested, merged, errors + faults, versions, rules, watch.seconds)
 
 
 def staged(conn: Connection, prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:
-    """The same with ids and versions as they shall be stored, its changed rows carried to the database.
+    """Return it with the ids and versions to store; copy its changed rows to the database's staging table.
 
-    That locks nothing. `source` as for `write_patch`, which is to follow in the same transaction.
+    It locks nothing. `source` is that of `write_patch`, which follows in the same transaction.
     """
     if prepared.changes_nothing:
         return prepared
@@ -150,14 +150,14 @@ def write_patch(
     ahead: Prepared | None = None,
     resource: str = "sku",
 ) -> Prepared:
-    """Write one patch in the caller's transaction, whose session has the company set; returns what it did.
+    """Write one patch in the caller's transaction, whose session has the company set; return what was written.
 
-    `source` has `row`, `import_sheet`, `import_line` for rows out of a file. `ahead` is the patch prepared without
-    locks, and perhaps staged: it is used where no other writer has changed its rows since and `rules` are still those
-    that it was graded with. `origin` is who causes it. `resource` is what the audit calls the thing written. Raises
-    `plans.PlanLimitReached` when the new codes would pass the plan's limit, before anything is written.
+    `source` has `row`, `import_sheet` and `import_line` for the rows of a file. `ahead` is the patch prepared without
+    locks, and perhaps staged: it is used if no other writer has changed its rows since and `rules` is still the
+    rule-set that graded it. `origin` is who causes the write. `resource` is the name of the written record in the
+    audit. Raises `plans.PlanLimitReached` if the new codes would exceed the plan's limit, before anything is written.
     """
-    if ahead is not None and ahead.rules is rules and _still_holds(conn, ahead):
+    if ahead is not None and ahead.rules is rules and _is_current(conn, ahead):
         prepared = ahead
     else:
         prepared = prepare(conn, patch, now=now, rules=rules, whole_rows=import_id is None, locking=True)
@@ -167,7 +167,7 @@ def write_patch(
         return prepared
     if prepared.staged is None:
         prepared = staged(conn, prepared, source)
-    assert prepared.staged is not None, "what changes something was staged"
+    assert prepared.staged is not None, "a write that changes something was staged"
     watch = _Stopwatch()
     with watch.step("store"):
         changed, columns = prepared.staged, patch.given.names
@@ -175,11 +175,11 @@ def write_patch(
     return replace(prepared, seconds={**prepared.seconds, **watch.seconds})
 
 
-def _still_holds(conn: Connection, ahead: Prepared) -> bool:
-    """Lock the rows that the preparation follows from and see that they are still so.
+def _is_current(conn: Connection, ahead: Prepared) -> bool:
+    """Lock the rows that were read for the preparation, and return whether their versions are the same.
 
-    What changes nothing needs no lock. A code that was not held then has no row to lock: where another writer has made
-    one since, the store meets it at the unique index, and the whole transaction is repeated.
+    A preparation that changes nothing needs no lock. A code that was not stored then has no row to lock: if another
+    writer has stored one since, `store` fails at the unique index, and the whole transaction is repeated.
     """
     if ahead.changes_nothing or not ahead.versions:
         return True
@@ -191,7 +191,7 @@ def _without(merged: Table, rows: set[int]) -> Table:
 
 
 def _with_ids(merged: Table) -> Table:
-    """Created rows with a new id, every changed row with its next version."""
+    """Return the rows with a new id for each created one and the next version for each changed one."""
     versions = zip(merged["version"], merged["outcome"], strict=True)
     return merged.with_columns(
         {
@@ -202,7 +202,7 @@ def _with_ids(merged: Table) -> Table:
 
 
 def _changed(merged: Table, source: pl.DataFrame | None) -> Table:
-    """The rows to store, each with the sheet and line of the file that it came from, if it came from one."""
+    """Return the rows to store, each with the sheet and line of its file, if it came from a file."""
     changed = merged.where([outcome != "unchanged" for outcome in merged["outcome"]])
     if source is None:
         return changed.with_columns(dict.fromkeys(("import_sheet", "import_line"), [None] * len(changed)))

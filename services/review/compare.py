@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
 from pipelines.writing import plans, present
-from pipelines.writing.records import RowResult, write_records
+from pipelines.writing.records import WriteOutcome, write_records
 from schemas.grading import AnnexVFlag
 from schemas.issues import Issue
 from schemas.messages import Message, beside, from_json
@@ -126,7 +126,7 @@ def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, 
     return between(held, result, entry)
 
 
-def between(held: Held | None, result: RowResult, entry: Entry) -> Comparison:
+def between(held: Held | None, result: WriteOutcome, entry: Entry) -> Comparison:
     """The comparison of what `held_of` gave with what the write path made of it."""
     assert result.detail is not None, "an accepted row can be shown"
     version, before = held or (None, None)

@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken
 from api.service import Service, opened
 from connector.principal import Principal
 from connector.server import served
-from pipelines.writing.records import RowResult, write_records
+from pipelines.writing.records import WriteOutcome, write_records
 from schemas.models import parse_sku
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
@@ -79,7 +79,7 @@ class Assistant:
         text = "".join(part.text for part in result.content)
         return Answer(bool(result.is_error), text, result.structured_content or {})
 
-    def made(self, **fields: Any) -> RowResult:
+    def made(self, **fields: Any) -> WriteOutcome:
         """A SKU written to the company, as the write shows it."""
         record = parse_sku({"sku_code": f"S-{uuid4()}", "name": "Bottle", **fields})
         origin = Origin("operator", "test", "test", str(uuid4()))

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.records import RowResult, write_records
+from pipelines.writing.records import WriteOutcome, write_records
 from schemas.models import SkuInput, parse_sku
 from warehouse.audit.origin import Origin
 from warehouse.library import queries as library
@@ -18,7 +18,7 @@ CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade"
 
 @pytest.fixture
 def write(pool, company, clock):
-    def write(*bodies: dict[str, Any], dry_run: bool = False) -> list[RowResult]:
+    def write(*bodies: dict[str, Any], dry_run: bool = False) -> list[WriteOutcome]:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
         results = pool.run(
             company,
@@ -31,7 +31,7 @@ def write(pool, company, clock):
     return write
 
 
-def detail(result: RowResult) -> dict[str, Any]:
+def detail(result: WriteOutcome) -> dict[str, Any]:
     assert result.detail is not None, result.errors
     return result.detail()
 

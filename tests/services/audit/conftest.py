@@ -7,7 +7,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from pipelines.writing.records import RowResult, write_records
+from pipelines.writing.records import WriteOutcome, write_records
 from schemas.models import parse_sku
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -18,14 +18,14 @@ from warehouse.sessions import Pool
 
 ORIGIN = Origin("api_key", "k", "ERP", "c-1", "192.0.2.7", "erp/1")
 
-Write = Callable[..., list[RowResult]]
+Write = Callable[..., list[WriteOutcome]]
 
 
 @pytest.fixture
 def write(pool: Pool, company: UUID, clock: StoppedClock) -> Write:
     """Writes records of the company in one transaction."""
 
-    def write(*bodies: dict[str, Any]) -> list[RowResult]:
+    def write(*bodies: dict[str, Any]) -> list[WriteOutcome]:
         records = {row: parse_sku({"name": "n", **body}) for row, body in enumerate(bodies)}
         results = pool.run(
             company,
