@@ -17,7 +17,7 @@ from compliance import ruleset
 from compliance.grading import GRADED_INPUTS, grade_rows
 from compliance.ruleset import RULES, RuleSet
 from pipelines import regrading
-from pipelines.regrading import Desk
+from pipelines.regrading import Services
 from warehouse.clock import Clock
 from warehouse.copying import NULL, parsed
 from warehouse.rulesets import queries as rulesets
@@ -59,7 +59,7 @@ def _ask(held: Loaded, version: str, *, differing: bool) -> None:
 
 
 def _regrade(held: Loaded) -> None:
-    regrading.go_on(Desk(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
+    regrading.go_on(Services(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
 
 
 def _read_and_grade(held: Loaded) -> None:

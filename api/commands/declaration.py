@@ -12,7 +12,7 @@ import orjson
 import typer
 from typer.core import TyperGroup
 
-from api.commands import declaration_desk
+from api.commands import declaration_inputs
 from api.commands.declaration_ratings import ratings
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
@@ -68,12 +68,12 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     _check(asked, producer, ram, drinks)
     try:
         with operator(data_dir) as at_work:
-            desk = declaration_desk.desk(at_work, company, Settings.load(data_dir=data_dir))
-            asked = replace(asked, market=declare.declared_market(desk, market, asked.half))
+            inputs = declaration_inputs.inputs(at_work, company, Settings.load(data_dir=data_dir))
+            asked = replace(asked, market=declare.declared_market(inputs, market, asked.half))
             said = Statements(producer, year, asked.half, statements.ratings(ram), statements.drinks(drinks))
-            parcel = uk_file(desk, asked, said) if form == "rpd" else by_category(desk, asked)
+            parcel = uk_file(inputs, asked, said) if form == "rpd" else by_category(inputs, asked)
             with at_work.company(company) as connection:
-                parcel = explained(desk, asked, parcel, said, connection)
+                parcel = explained(inputs, asked, parcel, said, connection)
         files.write(parcel.files)
     except FileRefused as refused:
         raise Refusal(f"{refused}{_with_what_is_left_out(asked, refused)}") from None

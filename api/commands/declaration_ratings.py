@@ -9,7 +9,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from api.commands.declaration_desk import desk
+from api.commands.declaration_inputs import inputs
 from api.commands.operator import operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from compliance.declarations.uk.tables import MARKET
@@ -32,7 +32,7 @@ def ratings(  # noqa: PLR0917  (each is an option by name)
     """
     try:
         with operator(data_dir) as at_work:
-            found = desk(at_work, company, Settings.load(data_dir=data_dir))
+            found = inputs(at_work, company, Settings.load(data_dir=data_dir))
             declared = declare.declared_market(found, market, declare.YEAR)
             with at_work.company(company) as connection:
                 parcel = proposed(found, declared, year, out, connection)

@@ -33,7 +33,7 @@ class NotDeclarable(ValueError):  # noqa: N818  (an answer, not a fault)
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Inputs:
     """The snapshot and tables that a company declares from; `jurisdictions` by code."""
 
     snapshot: Snapshot
@@ -52,10 +52,10 @@ class Desk:
         return Source(str(self.snapshot.company_id), self.snapshot.path, as_of, self.rules.version)
 
 
-def declared_market(desk: Desk, market: str, half: int) -> str:
+def declared_market(inputs: Inputs, market: str, half: int) -> str:
     """Return the market in the form in which it is declared. Raises `NotDeclarable`."""
     try:
-        found = market_of(market, desk.jurisdictions)
+        found = market_of(market, inputs.jurisdictions)
     except ValueError:
         raise NotDeclarable(
             f"unknown_market: there is no jurisdiction {market}; GET /api/v1/jurisdictions lists them."
@@ -65,28 +65,28 @@ def declared_market(desk: Desk, market: str, half: int) -> str:
     return found
 
 
-def figures(desk: Desk, market: str, year: int) -> Figures:
+def figures(inputs: Inputs, market: str, year: int) -> Figures:
     """Return the figures of a market and year, with its halves."""
     return combined(
-        rollup(portfolio, desk.catalogue.entries, desk.rules)
-        for portfolio in portfolios(desk, market, year, SKU_COLUMNS)
+        rollup(portfolio, inputs.catalogue.entries, inputs.rules)
+        for portfolio in portfolios(inputs, market, year, SKU_COLUMNS)
     )
 
 
-def uk_file(desk: Desk, said: Statements) -> PackagingFile:
+def uk_file(inputs: Inputs, said: Statements) -> PackagingFile:
     """Return the packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
     period = submission(said.producer, said.year, said.half)
-    lines = (found for _, found in uk_lines(desk, said))
+    lines = (found for _, found in uk_lines(inputs, said))
     return packaging_file(summed(lines), said.producer, period)
 
 
-def uk_lines(desk: Desk, said: Statements) -> Iterator[tuple[Portfolio, Lines]]:
+def uk_lines(inputs: Inputs, said: Statements) -> Iterator[tuple[Portfolio, Lines]]:
     """Yield the lines that the UK file sums up, block by block, each with the portfolio that it was counted from."""
-    for portfolio in portfolios(desk, MARKET, said.year, UK_SKU_COLUMNS):
-        yield portfolio, lines_of(portfolio, desk.catalogue.entries, desk.rules, said)
+    for portfolio in portfolios(inputs, MARKET, said.year, UK_SKU_COLUMNS):
+        yield portfolio, lines_of(portfolio, inputs.catalogue.entries, inputs.rules, said)
 
 
-def portfolios(desk: Desk, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
+def portfolios(inputs: Inputs, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
     """Yield the parts of the snapshot that count for a market and year, block by block."""
-    for portfolio in blocks(desk.snapshot, sku_columns=sku_columns):
-        yield of_market(portfolio, market, year, desk.jurisdictions)
+    for portfolio in blocks(inputs.snapshot, sku_columns=sku_columns):
+        yield of_market(portfolio, market, year, inputs.jurisdictions)

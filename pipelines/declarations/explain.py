@@ -15,7 +15,7 @@ from compliance.rollup.lines import categories, lines_of, prepared
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.rollup.standings import NUMBER, Standings
 from compliance.scopes import judged
-from pipelines.declarations.declare import Desk, portfolios, uk_lines
+from pipelines.declarations.declare import Inputs, portfolios, uk_lines
 from warehouse.sessions import Connection
 from warehouse.skus import origins
 from warehouse.skus.origins import ValueOrigin
@@ -46,30 +46,30 @@ _UK_COLUMNS: Final = {
 """The key of a row of the UK file, by the names of its columns."""
 
 
-def uk_figure(desk: Desk, said: Statements, material: str) -> pl.DataFrame:
+def uk_figure(inputs: Inputs, said: Statements, material: str) -> pl.DataFrame:
     """Return the SKUs of the UK file's rows of a `packaging_material`: the row's key, then the columns of `figure`."""
     found = [
         lines.lines.filter(pl.col("material") == material).join(_components(portfolio), on="sku_code", how="left")
-        for portfolio, lines in uk_lines(desk, said)
+        for portfolio, lines in uk_lines(inputs, said)
     ]
     if not found:
         return pl.DataFrame(schema={"sku_code": pl.String})
     return pl.concat(found).sort(*IDENTITY, "sku_code").select(*IDENTITY, *_FOUND).rename(_UK_COLUMNS)
 
 
-def figure(desk: Desk, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
+def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
     """Return the SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams`, `components` in words.
 
     `scope` says whether the category covers it (in, out, ask), `scope_why` which fact excludes it or is missing.
     """
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     found = []
-    for portfolio in portfolios(desk, market, year, SKU_COLUMNS):
-        ready = prepared(portfolio, desk.catalogue.entries, desk.rules)
+    for portfolio in portfolios(inputs, market, year, SKU_COLUMNS):
+        ready = prepared(portfolio, inputs.catalogue.entries, inputs.rules)
         if market not in ready.volumes["market"]:
             continue
         rolled = lines_of(market, ready)
-        of_category = categories(desk.jurisdictions[market]).filter(pl.col("category_code") == category_code)
+        of_category = categories(inputs.jurisdictions[market]).filter(pl.col("category_code") == category_code)
         per_unit = (
             rolled.lines.join(of_category.select("path"), on="path", how="semi")
             .group_by("sku")

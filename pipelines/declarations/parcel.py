@@ -11,7 +11,7 @@ from compliance.declarations import document
 from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.tables import MARKET
 from pipelines.declarations import declare, explain, forms
-from pipelines.declarations.declare import Desk, NotDeclarable
+from pipelines.declarations.declare import Inputs, NotDeclarable
 from pipelines.declarations.files import beside
 from warehouse.sessions import Connection
 
@@ -50,10 +50,10 @@ class Parcel:
     figures: Sequence[str]
 
 
-def by_category(desk: Desk, asked: Asked) -> Parcel:
+def by_category(inputs: Inputs, asked: Asked) -> Parcel:
     """Return tonnes by scheme category, as CSV or JSON."""
-    found = declare.figures(desk, asked.market, asked.year)
-    said = document.document(found, asked.market, asked.year, asked.half, desk.source)
+    found = declare.figures(inputs, asked.market, asked.year)
+    said = document.document(found, asked.market, asked.year, asked.half, inputs.source)
     sums = {
         "rows": len(said["tonnes"]),
         "total_tonnes": said["total_tonnes"],
@@ -65,15 +65,15 @@ def by_category(desk: Desk, asked: Asked) -> Parcel:
     else:
         data = forms.tonnes_csv(said["tonnes"])
         missing = {beside(asked.out, MISSING): forms.missing_csv(said["scope_missing"])}
-        files = missing | _with_companions(desk, asked, data, said["uncounted"], sums)
-    return _parcel(desk, asked, files, sums, [row["category_code"] for row in said["tonnes"]])
+        files = missing | _with_companions(inputs, asked, data, said["uncounted"], sums)
+    return _parcel(inputs, asked, files, sums, [row["category_code"] for row in said["tonnes"]])
 
 
-def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
+def uk_file(inputs: Inputs, asked: Asked, said: Statements) -> Parcel:
     """Return the packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
     if asked.market != MARKET:
         raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {asked.market} as csv or json.")
-    file = declare.uk_file(desk, said)
+    file = declare.uk_file(inputs, said)
     uncounted = list(document.uncounted_rows(file.uncounted))
     weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
     sums = {
@@ -82,8 +82,8 @@ def uk_file(desk: Desk, asked: Asked, said: Statements) -> Parcel:
         "difference_kg": file.difference_kg,
         "uncounted": len(uncounted),
     }
-    files = _with_companions(desk, asked, forms.uk_csv(file.rows), uncounted, sums)
-    return _parcel(desk, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    files = _with_companions(inputs, asked, forms.uk_csv(file.rows), uncounted, sums)
+    return _parcel(inputs, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
 
 
 def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
@@ -91,7 +91,7 @@ def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
-def explained(desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connection: Connection) -> Parcel:
+def explained(inputs: Inputs, asked: Asked, parcel: Parcel, said: Statements, connection: Connection) -> Parcel:
     """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
     Raises `NotDeclarable` where it has no figure of that code.
@@ -105,9 +105,9 @@ def explained(desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connec
             f"The declaration has no figure for {code}; name a {named} of it: {', '.join(parcel.figures) or 'none'}."
         )
     if asked.form == "rpd":
-        found = explain.uk_figure(desk, said, code)
+        found = explain.uk_figure(inputs, said, code)
     else:
-        found = explain.figure(desk, asked.market, asked.year, asked.half, code)
+        found = explain.figure(inputs, asked.market, asked.year, asked.half, code)
     path = beside(asked.out, EXPLAINED)
     data = forms.explained_csv(list(explain.with_origins(connection, found)))
     skus = found["sku_code"].n_unique()
@@ -116,10 +116,10 @@ def explained(desk: Desk, asked: Asked, parcel: Parcel, said: Statements, connec
 
 
 def _with_companions(
-    desk: Desk, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, object]], sums: Mapping[str, object]
+    inputs: Inputs, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, object]], sums: Mapping[str, object]
 ) -> dict[Path, bytes]:
     """Return a form that has no room for its origin and its gaps, with both as files beside it."""
-    source = {"file": asked.out.name, **_origin(desk), **asked.as_dict(), **sums}
+    source = {"file": asked.out.name, **_origin(inputs), **asked.as_dict(), **sums}
     return {
         beside(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
         beside(asked.out, SOURCE): forms.source_json(source, data),
@@ -128,11 +128,11 @@ def _with_companions(
 
 
 def _parcel(
-    desk: Desk, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, object], figures: Sequence[str]
+    inputs: Inputs, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, object], figures: Sequence[str]
 ) -> Parcel:
-    record = {"files": [str(path) for path in reversed(list(files))], **_origin(desk), **asked.as_dict(), **sums}
+    record = {"files": [str(path) for path in reversed(list(files))], **_origin(inputs), **asked.as_dict(), **sums}
     return Parcel(files, record, figures)
 
 
-def _origin(desk: Desk) -> dict[str, str]:
-    return {**desk.source.as_dict(), "catalogue_hash": desk.catalogue.source_hash}
+def _origin(inputs: Inputs) -> dict[str, str]:
+    return {**inputs.source.as_dict(), "catalogue_hash": inputs.catalogue.source_hash}

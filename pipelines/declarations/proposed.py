@@ -12,7 +12,7 @@ from compliance import schemes
 from compliance.rollup.portfolio import SKU_COLUMNS
 from compliance.schemes import PartRating, Scheme
 from pipelines.declarations import declare, forms
-from pipelines.declarations.declare import Desk, NotDeclarable
+from pipelines.declarations.declare import Inputs, NotDeclarable
 from pipelines.declarations.files import beside
 from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
@@ -25,7 +25,7 @@ RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why"
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
 
 
-def proposed(desk: Desk, market: str, year: int, out: Path, connection: Connection) -> Parcel:
+def proposed(inputs: Inputs, market: str, year: int, out: Path, connection: Connection) -> Parcel:
     """Return both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
     scheme = schemes.of_market(market, year)
     if scheme is None:
@@ -34,13 +34,13 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: Connecti
     ratings: list[Mapping[str, object]] = []
     still_open: list[Mapping[str, object]] = []
     unrated = 0
-    for record in _records(desk, market, year, connection):
-        for part in schemes.part_ratings(record, scheme, desk.rules):
+    for record in _records(inputs, market, year, connection):
+        for part in schemes.part_ratings(record, scheme, inputs.rules):
             if part.code is None:
                 unrated += 1
             else:
                 ratings.append(_rating(record, part, scheme))
-        still_open += _open(record, scheme, desk)
+        still_open += _open(record, scheme, inputs)
     files = {
         beside(out, OPEN): forms.table_csv(OPEN_COLUMNS, still_open),
         out: forms.table_csv(RATING_COLUMNS, ratings),
@@ -58,11 +58,11 @@ def proposed(desk: Desk, market: str, year: int, out: Path, connection: Connecti
     return Parcel(files, summary, ())
 
 
-def _records(desk: Desk, market: str, year: int, connection: Connection) -> Iterator[Sku]:
+def _records(inputs: Inputs, market: str, year: int, connection: Connection) -> Iterator[Sku]:
     """Yield the SKUs with units on the market in the year, as `compliance` takes them."""
     codes = [
         code
-        for portfolio in declare.portfolios(desk, market, year, SKU_COLUMNS)
+        for portfolio in declare.portfolios(inputs, market, year, SKU_COLUMNS)
         for code in sorted(portfolio.skus["sku_code"])
     ]
     for row in held.of_codes(connection, codes):
@@ -81,9 +81,9 @@ def _rating(record: Sku, part: PartRating, scheme: Scheme) -> Mapping[str, objec
     }
 
 
-def _open(record: Sku, scheme: Scheme, desk: Desk) -> Iterator[Mapping[str, object]]:
+def _open(record: Sku, scheme: Scheme, inputs: Inputs) -> Iterator[Mapping[str, object]]:
     types = {line.get("id"): line["component_type"] for line in record["components"]}
-    for fact in schemes.asked(record, scheme, desk.rules):
+    for fact in schemes.asked(record, scheme, inputs.rules):
         yield {
             **fact,
             "sku_code": record["sku_code"],

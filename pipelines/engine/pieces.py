@@ -1,6 +1,6 @@
 """Ends a run between two pieces of work when its process is stopping.
 
-Earlier pieces stay done. `holding` does this for an import's run, which has a claim to hand back.
+Earlier pieces stay done. `claimed` does this for an import's run, which has a claim to hand back.
 """
 
 import threading

@@ -7,7 +7,7 @@
 Only SKUs whose grade or trace changed are written, each as a new version with its entry in the ledger.
 """
 
-from pipelines.regrading.work import Desk, go_on, wait_for_older_writers, wait_once
+from pipelines.regrading.work import Services, go_on, wait_for_older_writers, wait_once
 from warehouse.rulesets.regrades import (
     EXAMPLES,
     Asked,
@@ -23,8 +23,8 @@ from warehouse.rulesets.regrades import (
 __all__ = [
     "EXAMPLES",
     "Asked",
-    "Desk",
     "Regraded",
+    "Services",
     "Totals",
     "asked_of",
     "go_on",

@@ -26,7 +26,7 @@ _WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Services:
     """The services and settings of a regrade.
 
     `block_rows` are the SKUs of one transaction, the most that a crash can cost; `run_id` names the run in the ledger,
@@ -68,36 +68,36 @@ def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None
         _WAITED[pool] = asked
 
 
-def go_on(desk: Desk, company_id: UUID, proceed: Callable[[], None]) -> None:
+def go_on(services: Services, company_id: UUID, proceed: Callable[[], None]) -> None:
     """Do the rest of a company's regrade; `proceed` is called before each block and raises where the run has to end."""
     more = True
     while more:
         proceed()
-        more = desk.pool.run(company_id, partial(_do_block, desk, company_id), repeatable=True)
+        more = services.pool.run(company_id, partial(_do_block, services, company_id), repeatable=True)
 
 
-def _do_block(desk: Desk, company_id: UUID, conn: Connection) -> bool:
+def _do_block(services: Services, company_id: UUID, conn: Connection) -> bool:
     """Do one block in the caller's transaction; return whether there is another one."""
     taken = regrades.take(conn)
     if taken is None:
         return False
     position, done = taken
-    rows = block.read(conn, position, desk.block_rows)
-    last = len(rows) < desk.block_rows
+    rows = block.read(conn, position, services.block_rows)
+    last = len(rows) < services.block_rows
     if len(rows):
         position = rows["sku_code"][-1]
-        changed = block.changed(conn, rows, desk.rulesets, done)
+        changed = block.changed(conn, rows, services.rulesets, done)
         if len(changed):
-            origin = Origin("system", None, "regrade", desk.run_id, reason=f"Regraded by rule-set {done.version}.")
+            origin = Origin("system", None, "regrade", services.run_id, reason=f"Regraded by rule-set {done.version}.")
             store(
                 conn,
                 company_id,
                 changed,
                 ("sku_code",),
                 origin=origin,
-                now=desk.clock.now(),
+                now=services.clock.now(),
                 import_id=None,
                 resource="sku",
             )
-    regrades.advance(conn, position, done, desk.clock.now() if last else None)
+    regrades.advance(conn, position, done, services.clock.now() if last else None)
     return not last

@@ -12,7 +12,7 @@ from compliance.coverage import ANSWERS, KINDS
 from compliance.obligations.thresholds import thresholds
 from compliance.rollup.categories import schemes
 from compliance.scopes import asked_fields, scopes
-from pipelines.declarations.declare import Desk
+from pipelines.declarations.declare import Inputs
 from pipelines.declarations.parcel import Asked, by_category
 from pipelines.figures.compute import loaded_catalogue
 from schemas.fields import SKU
@@ -42,12 +42,12 @@ def test_every_worked_example_is_declared_as_it_says(caller):
     service = service_behind(caller)
     snapshot = snapshots.current(service.settings.data_dir, caller.company)
     with service.writes.company(caller.company) as conn:
-        desk = Desk(snapshot, loaded_catalogue(conn), service.rulesets.active(conn))
+        inputs = Inputs(snapshot, loaded_catalogue(conn), service.rulesets.active(conn))
     wrong = {}
     for number, example in enumerate(EXAMPLES):
         out = Path("declaration.json")
         asked = Asked(example["market"], FIRST_YEAR + number, example["half"] or 0, "json", out)
-        said = json.loads(by_category(desk, asked).files[out])
+        said = json.loads(by_category(inputs, asked).files[out])
         for row in said["scope_missing"]:
             row["sku_code"] = row["sku_code"].partition("-")[2]
         wrong[example["why"]] = differences(example, said)

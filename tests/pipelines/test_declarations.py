@@ -55,7 +55,7 @@ def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_decl
     held = figures.current(desk.data_dir, desk.company)
     assert held is not None
     with desk.pool.company(desk.company) as conn:
-        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
+        at = declare.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
     said = document(declare.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
     found = filed(held, Filing("FR", 2026, 0))
     for name in ("tonnes", "total_tonnes", "uncounted", "scope_missing"):

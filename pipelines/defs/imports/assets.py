@@ -9,9 +9,9 @@ from uuid import UUID
 import dagster as dg
 
 from pipelines.defs import OWNERS
+from pipelines.defs.imports.claimed import ClaimedImport, claimed, goes_on
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
-from pipelines.defs.imports.holding import Hold, goes_on, holding
 from pipelines.engine import checks, tags
 from pipelines.engine.partitions import companies, company_of
 from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, ServiceClock, Shutdown
@@ -32,7 +32,7 @@ from warehouse.sessions import Pool
 GROUP: Final = "intake"
 
 
-class _Desk(NamedTuple):
+class _Services(NamedTuple):
     """The services that typing a file's table needs."""
 
     pool: Pool
@@ -84,8 +84,8 @@ def uploaded_file(
             context.log.info(reason)
             return
         file_readers.readers.expect()  # `typed_rows` needs one: it starts while the earlier steps run
-        with holding(context, received, postgres.pool, clock.clock, shutdown.begun) as hold:
-            sent = hold.work
+        with claimed(context, received, postgres.pool, clock.clock, shutdown.begun) as taken:
+            sent = taken.work
     yield dg.MaterializeResult(
         value=received,
         metadata={
@@ -153,9 +153,9 @@ def parsed_table(
     shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
-    with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as hold:
+    with claimed(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
         try:
-            upload = Upload.from_bytes(object_store.objects.get(hold.work.table_key))
+            upload = Upload.from_bytes(object_store.objects.get(taken.work.table_key))
         except NoSuchObject:
             sentence = (
                 "What was read from the file is removed when its rows are written: the newest of this asset is what it "
@@ -203,11 +203,11 @@ def typed_rows(
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart."""
     same_import(uploaded_file, parsed_table)
-    with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as hold:
+    with claimed(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
         with postgres.pool.system() as conn:
             served = served_markets(conn)
-        desk = _Desk(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
-        typed = _typed(desk, hold, parsed_table, served)
+        services = _Services(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
+        typed = _typed(services, taken, parsed_table, served)
     return dg.MaterializeResult(
         value=Typed(uploaded_file.import_id, typed),
         metadata={
@@ -230,19 +230,19 @@ def same_import(uploaded_file: Received, *others: Parsed | Typed) -> None:
         raise dg.Failure(sentence, allow_retries=False)
 
 
-def _typed(desk: _Desk, hold: Hold, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
+def _typed(services: _Services, taken: ClaimedImport, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
     """Return the rows that a reader process types; an import whose reading was stopped fails and is not tried again.
 
     Dagster decides the order of imports: each import has its own turn of a reader here.
     """
-    sent = hold.work
-    table = partial(desk.objects.file, sent.table_key)
-    source = table if hold.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
+    sent = taken.work
+    table = partial(services.objects.file, sent.table_key)
+    source = table if taken.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
     order = orders.typing(source, default_year=sent.default_year, served_markets=served_markets)
     try:
-        return desk.readers.read(sent.id, "import", order)
+        return services.readers.read(sent.id, "import", order)
     except ReadingStopped as stopped:
         [failure] = stopped.issues
-        if hold.claim:
-            settle.fail(desk.pool, hold.claim, sent, desk.clock, failure)
+        if taken.claim:
+            settle.fail(services.pool, taken.claim, sent, services.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None

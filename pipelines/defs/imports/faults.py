@@ -2,7 +2,7 @@
 
 An exception in a step would recur in the next run. Faults from outside are tried again: the database or a disk is away
 for a while, a machine has no memory left, or a process was killed (which raises nothing here).
-`pipelines.defs.imports.holding` handles runs that end normally.
+`pipelines.defs.imports.claimed` handles runs that end normally.
 """
 
 import traceback

@@ -8,9 +8,9 @@ import dagster as dg
 
 from pipelines.defs import OWNERS
 from pipelines.defs.imports.assets import same_import
+from pipelines.defs.imports.claimed import ClaimedImport, claimed
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
-from pipelines.defs.imports.holding import Hold, holding
 from pipelines.engine import checks
 from pipelines.engine.partitions import companies
 from pipelines.engine.resources import Importing, ObjectStore, Postgres, RuleSets, ServiceClock, Shutdown
@@ -28,7 +28,7 @@ from warehouse.sessions import Pool
 GROUP = "grading"
 
 
-class _Desk(NamedTuple):
+class _Services(NamedTuple):
     """The services and settings that writing rows needs."""
 
     pool: Pool
@@ -67,17 +67,17 @@ def graded_skus(
     """
     same_import(uploaded_file, parsed_table, typed_rows)
     begun = time.perf_counter()
-    with holding(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as hold:
-        desk = _Desk(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows)
-        written = _written(desk, hold, parsed_table, typed_rows)
+    with claimed(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as taken:
+        services = _Services(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows)
+        written = _written(services, taken, parsed_table, typed_rows)
     graded = sum(written.grades.values())
     return dg.MaterializeResult(
         metadata={
-            **preview.sent(hold.work),
+            **preview.sent(taken.work),
             **preview.counts(written.outcomes),
             "dagster/row_count": graded,
             "chunks": written.chunks,
-            "rows_committed_by_earlier_runs": hold.work.position,
+            "rows_committed_by_earlier_runs": taken.work.position,
             "grades": preview.grade_table(written.grades),
             "grades_picture": preview.grade_bars(written.grades),
             "seconds": round(time.perf_counter() - begun, 3),
@@ -88,20 +88,20 @@ def graded_skus(
     )
 
 
-def _written(desk: _Desk, hold: Hold, parsed: Parsed, typed: Typed) -> Written:
+def _written(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> Written:
     """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written."""
-    work = hold.work
-    if hold.claim is None:
+    work = taken.work
+    if taken.claim is None:
         if work.status == "failed":
             sentence = "The import has failed, as its report says, and is not tried again. Send the file again."
             raise dg.Failure(sentence, allow_retries=False)
         return Written(Counter())
-    job = process.Job(desk.pool, desk.clock, desk.rulesets, hold.claim, work, parsed.upload, typed.rows)
+    job = process.Job(services.pool, services.clock, services.rulesets, taken.claim, work, parsed.upload, typed.rows)
     try:
-        return process.write_rows(job, chunk_rows=desk.chunk_rows, proceed=hold.proceed)
+        return process.write_rows(job, chunk_rows=services.chunk_rows, proceed=taken.proceed)
     except PlanLimitReached as reached:
         failure = settle.plan_full(reached)
-        settle.fail(desk.pool, hold.claim, work, desk.clock, failure)
+        settle.fail(services.pool, taken.claim, work, services.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
 
 

@@ -1,6 +1,6 @@
 """Ends an import whose run a person has terminated, and records that the operator ended it.
 
-A step that is interrupted ends its import itself (`holding`). The sensor of open imports (`sensors`) ends those whose
+A step that is interrupted ends its import itself (`claimed`). The sensor of open imports (`sensors`) ends those whose
 run was terminated before its first step, between two steps, or together with its worker. An import whose run lost its
 process, or left one that stopped, continues.
 """

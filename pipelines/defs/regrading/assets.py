@@ -59,10 +59,10 @@ def regraded_skus(
         if not config.only_open:
             regrading.request(conn, company_id, version, clock.now())
     tags.name_company(context, company_id, named["company"])
-    desk = regrading.Desk(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows, context.run.run_id)
+    services = regrading.Services(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows, context.run.run_id)
     with interruptible(context, shutdown.begun) as proceed:
         regrading.wait_once(postgres.pool, company_id, proceed)
-        regrading.go_on(desk, company_id, proceed)
+        regrading.go_on(services, company_id, proceed)
     with postgres.pool.company(company_id) as conn:
         version = rule_sets.known.active(conn).version
     done = regrading.total(postgres.pool, [company_id], version).regraded

@@ -72,7 +72,7 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
     with desk.pool.company(desk.company) as conn:
-        at = declare.Desk(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
+        at = declare.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
         found = explain.figure(at, "FR", 2026, 0, "verre")
         [row] = explain.with_origins(conn, found)
     assert row == {

@@ -12,7 +12,7 @@ import dagster as dg
 import psycopg
 
 from pipelines.engine.runs.regrade import regrade_portfolios
-from pipelines.regrading import Desk, Totals, rulesets
+from pipelines.regrading import Services, Totals, rulesets
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from services import audit
@@ -68,8 +68,8 @@ class Office(Stocked):
     def regrade(self) -> Totals:
         return regrade_portfolios(self.resources, self.instance, [self.company], only_open=True)
 
-    def desk(self, block_rows: int) -> Desk:
-        return Desk(self.pool, self.clock, self.rulesets, block_rows, "r-1")
+    def services(self, block_rows: int) -> Services:
+        return Services(self.pool, self.clock, self.rulesets, block_rows, "r-1")
 
     def held_by(self) -> str:
         """The rule-set that grades now."""

@@ -54,9 +54,9 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
         writers = [threads.submit(writer, start) for start in (0, 3)]
         for change in (LINES, {}, LINES):
             version = office.activate(change, then_regrade=False)
-            desk = office.desk(7)
+            services = office.services(7)
             regrading.wait_for_older_writers(office.pool, lambda: None)
-            regrading.go_on(desk, office.company, lambda: None)
+            regrading.go_on(services, office.company, lambda: None)
         stop.set()
         for each in writers:
             each.result()
@@ -81,14 +81,14 @@ def _coincided(office: Office) -> int:
 def test_an_activation_while_a_regrade_is_under_way_begins_anew(office: Office) -> None:
     office.write(**{f"B_{number}": BOTTLE for number in range(4)})
     office.activate(LINES, then_regrade=False)
-    desk = office.desk(2)
+    services = office.services(2)
     blocks = count()
 
     def activate_after_the_first() -> None:
         if next(blocks) == 1:
             office.activate({}, then_regrade=False)
 
-    regrading.go_on(desk, office.company, activate_after_the_first)
+    regrading.go_on(services, office.company, activate_after_the_first)
     assert {held[0] for held in office.held().values()} == {"B"}
     assert [held[2] for held in office.held().values()] == [3, 3, 1, 1]
 

@@ -54,13 +54,13 @@ def test_the_same_tables_under_another_name_change_nothing(office: Office) -> No
 def test_it_goes_on_where_it_stopped_and_does_nothing_twice(office: Office) -> None:
     office.write(**{f"B_{number:02}": BOTTLE for number in range(10)})
     version = office.activate(LINES, then_regrade=False)
-    desk = office.desk(3)
+    services = office.services(3)
     for blocks in range(3):
         left = iter([None] * blocks)
         with pytest.raises(StopIteration):
-            regrading.go_on(desk, office.company, lambda left=left: next(left))
+            regrading.go_on(services, office.company, lambda left=left: next(left))
     assert [held[1] == version for held in office.held().values()] == [True] * 9 + [False]
-    regrading.go_on(desk, office.company, lambda: None)
+    regrading.go_on(services, office.company, lambda: None)
     totals = office.regrade()
     assert (totals.regraded.skus, totals.regraded.changed, len(totals.regraded.examples)) == (10, 10, 10)
     assert {held[2] for held in office.held().values()} == {2}
@@ -82,9 +82,9 @@ def test_a_block_that_breaks_off_leaves_nothing(office: Office, monkeypatch: pyt
 def test_workers_on_one_company_take_turns(office: Office) -> None:
     office.write(**{f"B_{number:02}": BOTTLE for number in range(30)})
     office.activate(LINES, then_regrade=False)
-    desk = office.desk(2)
+    services = office.services(2)
     with ThreadPoolExecutor(4) as threads:
-        for done in [threads.submit(regrading.go_on, desk, office.company, lambda: None) for _ in range(4)]:
+        for done in [threads.submit(regrading.go_on, services, office.company, lambda: None) for _ in range(4)]:
             done.result()
     assert {held[2] for held in office.held().values()} == {2}
     assert office.regrade().regraded.changed == 30

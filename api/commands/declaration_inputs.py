@@ -4,7 +4,7 @@ from uuid import UUID
 
 from api.commands import runs
 from api.commands.operator import Operator
-from pipelines.declarations.declare import Desk
+from pipelines.declarations.declare import Inputs
 from pipelines.figures.compute import loaded_catalogue
 from pipelines.figures.portfolio import newest
 from warehouse import snapshots
@@ -12,7 +12,7 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings
 
 
-def desk(at_work: Operator, company_id: UUID, settings: Settings) -> Desk:
+def inputs(at_work: Operator, company_id: UUID, settings: Settings) -> Inputs:
     """Return the newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
     with at_work.company(company_id) as connection:
         catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)
@@ -21,4 +21,4 @@ def desk(at_work: Operator, company_id: UUID, settings: Settings) -> Desk:
         runs.run(settings, "snapshot", "--company", str(company_id), refused="Nothing was declared.")
         snapshot = snapshots.current(settings.data_dir, company_id)
         assert snapshot is not None
-    return Desk(snapshot, catalogue, rules)
+    return Inputs(snapshot, catalogue, rules)

@@ -28,7 +28,7 @@ WRITES: Final = dg.AssetKey("graded_skus")
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class ClaimedImport:
     """A step's import. `claim` is null where the import has ended: the step may still read it, and writes nothing.
 
     The step calls `proceed` before each chunk; it raises where the step has to end.
@@ -40,7 +40,7 @@ class Hold:
 
 
 @contextmanager
-def holding(
+def claimed(
     context: dg.AssetExecutionContext,
     received: Received,
     pool: Pool,
@@ -48,7 +48,7 @@ def holding(
     stopping: threading.Event,
     *,
     writes: bool = False,
-) -> Iterator[Hold]:
+) -> Iterator[ClaimedImport]:
     """Take the claim and keep it alive during the block; a step that must not continue ends with a reason.
 
     With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where too
@@ -60,7 +60,7 @@ def holding(
     if claim is None:
         if not found.has_ended:
             raise dg.Failure("Nothing to do: another run works on the import.", allow_retries=False)
-        yield Hold(found, None, lambda: None)
+        yield ClaimedImport(found, None, lambda: None)
         return
     if found.attempts > claims.MAX_ATTEMPTS:
         settle.fail(pool, claim, found, clock, failure := settle.gave_up())
@@ -75,7 +75,7 @@ def holding(
                     raise claims.HandedBack("the process is stopping; the run goes on after the last chunk elsewhere")
 
             proceed()
-            yield Hold(found, claim, proceed)
+            yield ClaimedImport(found, claim, proceed)
         if not writes:
             claims.lay_down(pool, claim, keep=goes_on(context))
     except claims.ClaimLost as lost:
