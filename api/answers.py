@@ -46,7 +46,7 @@ def kept(
     """
     tag = f'"{hashlib.sha256(body).hexdigest()}"'
     sent = {**(headers or {}), "ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
-    held = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
-    if held & {tag, "*"}:
+    tags = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+    if tags & {tag, "*"}:
         return Response(status_code=304, headers=sent)
     return Response(body, headers=sent, media_type=media_type)

@@ -93,8 +93,8 @@ def accepted(request: Request, row: Sequence[Any] | None, credential: Credential
     Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order.
     """
     request.state.credential = None
-    held = bytes(row[5]) if row else bytes(len(credential.digest))
-    if not hmac.compare_digest(held, credential.digest) or row is None:
+    digest_found = bytes(row[5]) if row else bytes(len(credential.digest))
+    if not hmac.compare_digest(digest_found, credential.digest) or row is None:
         raise Unauthenticated("invalid_token" if credential.is_token else "invalid_api_key")
     key, retry_after = Key(*row[:5]), row[-1]
     request.state.company_id, request.state.client_id = key.company_id, key.client_id

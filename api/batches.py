@@ -74,8 +74,8 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
 
 def _said_in(body: Any) -> list[str]:
     """Return `dry_run` from the body where it is a boolean; `_validated` refuses another type."""
-    said = body.get("dry_run") if isinstance(body, dict) else None
-    return [str(said).lower()] if isinstance(said, bool) else []
+    sent = body.get("dry_run") if isinstance(body, dict) else None
+    return [str(sent).lower()] if isinstance(sent, bool) else []
 
 
 def _shown(rows: Rows, *, dry_run: bool) -> Response:

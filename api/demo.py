@@ -164,9 +164,9 @@ def _kept(path: Path) -> Demo:
 
     A file from before there were people, or staff, gets them.
     """
-    held = orjson.loads(path.read_bytes()) if path.exists() else {}
-    if "staff_password" in held:
-        return Demo(**held)
+    stored = orjson.loads(path.read_bytes()) if path.exists() else {}
+    if "staff_password" in stored:
+        return Demo(**stored)
     new = {
         "company_id": str(new_id()),
         "client_id": str(new_id()),
@@ -176,7 +176,7 @@ def _kept(path: Path) -> Demo:
         "staff_email": _STAFF,
         "staff_password": secrets.token_urlsafe(12),
     }
-    demo = Demo(**(new | held))
+    demo = Demo(**(new | stored))
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -203,8 +203,8 @@ def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
     """Add the missing records: a demo company from before there were such records has none of them."""
     for record_id, (resource, values) in OF_EXAMPLES.items():
         with we.company(company_id) as connection:
-            held = library.holds(connection, resource, record_id)
-        if not held:
+            exists = library.holds(connection, resource, record_id)
+        if not exists:
             with contextlib.suppress(Refusal):  # a record of the demo's user has its name
                 added(we, resource, company_id, values, record_id)
 

@@ -14,6 +14,6 @@ ALWAYS: Final = (NO_STORE, NO_SNIFFING)
 
 def completed(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
     """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
-    held = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
-    names = {name.lower() for name, _ in held}
-    return [*held, *(each for each in ALWAYS if each[0] not in names), *more]
+    kept_headers = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
+    names = {name.lower() for name, _ in kept_headers}
+    return [*kept_headers, *(each for each in ALWAYS if each[0] not in names), *more]

@@ -177,7 +177,7 @@ def _accepted(key_id: UUID, file: Upload, asked: _Asked, read: PackedUpload) -> 
 def _fingerprint(file: Upload, sent: _Sent) -> bytes:
     """Return the fingerprint of what the caller sent, by either way: the file, its name, and the parameters."""
     content = hashlib.sha256(file.data).hexdigest()
-    fields = {name: said for name, said in file.fields.items() if name != "dry_run"}
+    fields = {name: value for name, value in file.fields.items() if name != "dry_run"}
     mapping, name = agreed("mapping", sent_once, sent.mapping), agreed("mapping_name", sent_once, sent.mapping_name)
     return fingerprint([content, file.filename, fields, mapping, name])
 

@@ -76,19 +76,19 @@ def translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
     match value:
         case Mapping():
             return {
-                name: translate(stored(held, templates), lang)
-                if _is_message(name, held, value)
-                else translated(held, lang, templates)
-                for name, held in value.items()
+                name: translate(stored(member, templates), lang)
+                if _is_message(name, member, value)
+                else translated(member, lang, templates)
+                for name, member in value.items()
             }
         case list() | tuple():
-            return [translated(held, lang, templates) for held in value]
+            return [translated(member, lang, templates) for member in value]
     return value
 
 
-def _is_message(name: str, held: Any, beside: Mapping[str, Any]) -> bool:
+def _is_message(name: str, member: Any, beside: Mapping[str, Any]) -> bool:
     """Return whether a member is the message of an error, an issue or a question, or a line's or sheet's reason."""
-    if not isinstance(held, str):
+    if not isinstance(member, str):
         return False
     if name == "message":
         return not beside.keys().isdisjoint(("code", "error", "could_be"))

@@ -45,8 +45,8 @@ def main() -> None:
     """Prepare with the settings of the environment and the options in the one argument."""
     asked, settings = json.loads(sys.argv[1]), Settings.load()
     logs.configure(settings)
-    told = prepared(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])
-    print(json.dumps(told))
+    report = prepared(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

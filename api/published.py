@@ -25,5 +25,5 @@ async def openapi_json(request: Request) -> Response:
 def _bytes(app: FastAPI) -> bytes:
     if not hasattr(app.state, "openapi_bytes"):
         app.state.openapi_bytes = orjson.dumps(app.openapi())
-    held: bytes = app.state.openapi_bytes
-    return held
+    document: bytes = app.state.openapi_bytes
+    return document

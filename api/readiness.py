@@ -39,8 +39,8 @@ class Readiness:
         """Return the failing checks, in the order in which to repair them; none where everything is ready."""
         async with self._turn:
             if time.monotonic() >= self._until:
-                held = {"storage": await run_in_threadpool(_storage_takes, service), **await _database(service)}
-                self._failing = tuple(name for name, holds in held.items() if not holds)
+                checks = {"storage": await run_in_threadpool(_storage_takes, service), **await _database(service)}
+                self._failing = tuple(name for name, holds in checks.items() if not holds)
                 self._until = time.monotonic() + STANDS_SECONDS
             return self._failing
 

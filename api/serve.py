@@ -57,10 +57,10 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
         prepared(settings.data_dir)
         with running(settings):
             address.keep(settings)
-            told = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
+            report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
             with bound(settings) as listener:
                 children = _children(settings, listener, workers)
-                _Supervisor(settings, children, listener, told["catalogue"]).run(stopping, told["greeting"])
+                _Supervisor(settings, children, listener, report["catalogue"]).run(stopping, report["greeting"])
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

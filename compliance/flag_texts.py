@@ -23,8 +23,8 @@ _REASON: Final = re.compile(
 
 def reason(ban: Ban, open_facts: Sequence[str], today: date) -> str:
     """Return the sentence of a flag on a UTC day, in English; the open facts are those that the record lacks."""
-    said = dated(ban.flag_text, ban.applies_from, today)
-    return f"{said}, if: {', '.join(map(in_words, open_facts))}" if open_facts else said
+    text = dated(ban.flag_text, ban.applies_from, today)
+    return f"{text}, if: {', '.join(map(in_words, open_facts))}" if open_facts else text
 
 
 def dated(text: str, applies_from: date, today: date) -> str:
@@ -45,15 +45,15 @@ def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
     found = _REASON.fullmatch(reason)
     if lang == ORIGINAL or found is None:
         return reason
-    said = [_ban(code, found["ban"], rules, lang)]
+    sentences = [_ban(code, found["ban"], rules, lang)]
     if found["day"]:
         day = found["day"]
         when = Message("from {day}", day=day) if found["since"] == "from" else Message("in force since {day}", day=day)
-        said.append(translate(when, lang))
+        sentences.append(translate(when, lang))
     if found["facts"]:
         facts = "; ".join(translate(fact, lang) for fact in found["facts"].split(", "))
-        said.append(translate(Message("if: {facts}", facts=facts), lang))
-    return ", ".join(said)
+        sentences.append(translate(Message("if: {facts}", facts=facts), lang))
+    return ", ".join(sentences)
 
 
 def _ban(code: str, text: str, rules: RuleSet, lang: str) -> str:

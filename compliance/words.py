@@ -83,14 +83,14 @@ def resolve_format(text: str, rules: "RuleSet") -> "Format | None":
     normal = normalise(text)
     if normal in rules.formats:
         return rules.formats[normal]
-    said = normal.split()
-    cut = next((place for place, word in enumerate(said) if place and word in _JOINING), len(said))
-    return _longest_format(said[:cut], rules)
+    tokens = normal.split()
+    cut = next((place for place, word in enumerate(tokens) if place and word in _JOINING), len(tokens))
+    return _longest_format(tokens[:cut], rules)
 
 
-def _longest_format(said: list[str], rules: "RuleSet") -> "Format | None":
+def _longest_format(tokens: list[str], rules: "RuleSet") -> "Format | None":
     reach = _longest_alias(rules)
-    spans = {" ".join(said[i:j]) for i in range(len(said)) for j in range(i + 1, min(i + reach, len(said)) + 1)}
+    spans = {" ".join(tokens[i:j]) for i in range(len(tokens)) for j in range(i + 1, min(i + reach, len(tokens)) + 1)}
     known = [span for span in spans if span in rules.formats]
     longest = [rules.formats[span] for span in known if len(span) == max(map(len, known))]
     return longest[0] if len({found.key for found in longest}) == 1 else None

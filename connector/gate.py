@@ -56,8 +56,8 @@ class Refusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
 
     def response(self, correlation_id: str) -> Response:
         """Return the response with the error body."""
-        said = orjson.dumps(self.body(correlation_id))
-        return Response(said, self.status, self.headers, media_type="application/json")
+        body = orjson.dumps(self.body(correlation_id))
+        return Response(body, self.status, self.headers, media_type="application/json")
 
 
 class OverCeiling(Refusal):
@@ -160,9 +160,9 @@ class Gate:
 
     def _challenge(self, error: str | None) -> str:
         """Return the challenge with the metadata address (RFC 9728, 5.1); no error without a token (RFC 6750, 3.1)."""
-        said = f'error="{error}", ' if error else ""
+        reason = f'error="{error}", ' if error else ""
         known = f'resource_metadata="{self._service.settings.base_url}{RESOURCE_METADATA}"'
-        return f'Bearer {said}{known}, scope="{" ".join(SCOPES)}"'
+        return f'Bearer {reason}{known}, scope="{" ".join(SCOPES)}"'
 
     def _user(self, admitted: Admitted, correlation_id: str) -> AuthenticatedUser:
         """Return the user to whom the protocol binds sessions and questions: this person with this application."""

@@ -128,10 +128,10 @@ def folder_of(data_dir: Path) -> Path:
     if len(str(folder).encode()) + len("/0123456789abcdef.sock") > _LONGEST_PATH:
         folder = Path(gettempdir()) / f"pcds-{sha256(str(data_dir).encode()).hexdigest()[:16]}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    held = folder.stat()
-    if held.st_uid != os.getuid():
+    status = folder.stat()
+    if status.st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another account; requests with tokens pass through it.")
-    if stat.S_IMODE(held.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         folder.chmod(0o700)
     return folder
 

@@ -28,11 +28,11 @@ def too_large(body: object) -> Issue | None:
     seen = 0
     while waiting:
         value = waiting.pop()
-        held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        seen += len(held)
+        members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        seen += len(members)
         if seen > MAX_VALUES:
             return Issue("out_of_range", Message("At most {most} values are taken in one record.", most=MAX_VALUES))
-        waiting.extend(part for part in held if isinstance(part, dict | list))
+        waiting.extend(part for part in members if isinstance(part, dict | list))
     return None
 
 

@@ -147,7 +147,7 @@ def _merged(values: Iterable[Any]) -> dict[str, str]:
 
 def _plain(value: object) -> object:
     if isinstance(value, Message):
-        return {_TEMPLATE: value.template, **{name: _plain(held) for name, held in value.parameters.items()}}
+        return {_TEMPLATE: value.template, **{name: _plain(parameter) for name, parameter in value.parameters.items()}}
     if isinstance(value, Figure):
         return {_FIGURE: value}
     return value if value is None or isinstance(value, str | int | float) else str(value)
@@ -161,7 +161,7 @@ def _message(value: Any) -> Any:
     template = str(value.pop(_TEMPLATE))
     if not _has_plain_gaps(template):
         return message_of(template)
-    return Message(template, **{name: _message(held) for name, held in value.items()})
+    return Message(template, **{name: _message(parameter) for name, parameter in value.items()})
 
 
 @lru_cache(maxsize=1024)

@@ -330,11 +330,11 @@ def _sentence(code: str, detail: Any) -> Message:
             return _of_library(detail)
 
 
-def _expected(said: str) -> str:
+def _expected(text: str) -> str:
     """Return Pydantic's sentence about a value that is none of several codes, as a message where it is that."""
-    codes = said.removeprefix("Input should be ")
-    if codes == said:
-        return said
+    codes = text.removeprefix("Input should be ")
+    if codes == text:
+        return text
     others, _, last = codes.rpartition(" or ")
     return Message(
         "Input should be {codes}", codes=Message("{others} or {last}", others=others, last=last) if others else codes
@@ -343,7 +343,7 @@ def _expected(said: str) -> str:
 
 def _of_library(detail: Any) -> Message:
     """Return Pydantic's own sentence about a bound; one that is not known here has no translation."""
-    said, about = f"{detail['msg']}.", detail.get("ctx", {})
+    sentence, about = f"{detail['msg']}.", detail.get("ctx", {})
     bound = detail["msg"].rpartition(" ")[2]
     match detail["type"]:
         case "greater_than_equal":
@@ -365,8 +365,8 @@ def _of_library(detail: Any) -> Message:
                 given=about["actual_length"],
             )
         case _:
-            return message_of(said)
-    return found if found == said else message_of(said)
+            return message_of(sentence)
+    return found if found == sentence else message_of(sentence)
 
 
 def path(location: tuple[int | str, ...]) -> str | None:

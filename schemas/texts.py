@@ -50,14 +50,14 @@ def refused_in(value: object) -> Message | None:
     """Return the same sentence for the first such text anywhere in a JSON value."""
     waiting = [value]
     while waiting:
-        held = waiting.pop()
-        if isinstance(held, str):
-            if (sentence := control_in(held)) is not None:
+        value_found = waiting.pop()
+        if isinstance(value_found, str):
+            if (sentence := control_in(value_found)) is not None:
                 return sentence
-        elif isinstance(held, dict):
-            waiting += [*held, *held.values()]
-        elif isinstance(held, list):
-            waiting += held
+        elif isinstance(value_found, dict):
+            waiting += [*value_found, *value_found.values()]
+        elif isinstance(value_found, list):
+            waiting += value_found
     return None
 
 

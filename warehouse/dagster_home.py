@@ -82,11 +82,11 @@ def code_socket(settings: Settings) -> Path:
     return folder / socket.name
 
 
-def _keep(held: Path, wanted: bytes) -> None:
-    if not held.exists() or held.read_bytes() != wanted:
-        draft = held.with_suffix(f".{os.getpid()}")
+def _keep(path: Path, wanted: bytes) -> None:
+    if not path.exists() or path.read_bytes() != wanted:
+        draft = path.with_suffix(f".{os.getpid()}")
         draft.write_bytes(wanted)
-        draft.replace(held)
+        draft.replace(path)
 
 
 def door_key(settings: Settings) -> str:

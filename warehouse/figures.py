@@ -74,7 +74,7 @@ class StoredFigures:
 
     def manifest(self) -> bytes:
         """Return the manifest of the folder, as JSON."""
-        said = {
+        content = {
             "form": FORM,
             "company_id": self.company_id,
             "name": self.name,
@@ -82,7 +82,7 @@ class StoredFigures:
             "rows": dict(self.rows),
             "rows_written": self.rows_written,
         }
-        return orjson.dumps(said, option=orjson.OPT_UTC_Z)
+        return orjson.dumps(content, option=orjson.OPT_UTC_Z)
 
 
 def publish(
@@ -96,9 +96,9 @@ def publish(
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with published.locked(folder):
-        held = current(data_dir, company_id)
-        if held is not None and _is_later(held.origin, origin, snapshots.current(data_dir, company_id)):
-            return held
+        before = current(data_dir, company_id)
+        if before is not None and _is_later(before.origin, origin, snapshots.current(data_dir, company_id)):
+            return before
         name = f"{origin.as_of:%Y%m%dT%H%M%SZ}-{origin.number}-{token_hex(3)}"
         rows = {table: frames[table].height for table in TABLES}
         made = StoredFigures(company_id, name, origin, rows, rows_written, folder / name)
@@ -118,19 +118,21 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
         name = (folder / published.POINTER).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    said: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
-    if said.get("form") != FORM:
+    manifest: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
+    if manifest.get("form") != FORM:
         return None
-    origin = Basis(**{**said["origin"], "as_of": datetime.fromisoformat(said["origin"]["as_of"])})
-    return StoredFigures(company_id, said["name"], origin, said["rows"], said["rows_written"], folder / name)
+    origin = Basis(**{**manifest["origin"], "as_of": datetime.fromisoformat(manifest["origin"]["as_of"])})
+    return StoredFigures(
+        company_id, manifest["name"], origin, manifest["rows"], manifest["rows_written"], folder / name
+    )
 
 
-def _is_later(held: Basis, given: Basis, snapshot: Snapshot | None) -> bool:
+def _is_later(stored: Basis, given: Basis, snapshot: Snapshot | None) -> bool:
     """Return whether the stored figures were computed from later data than the given ones."""
     current_path = None if snapshot is None else snapshot.path
-    if current_path in (held.snapshot, given.snapshot):
+    if current_path in (stored.snapshot, given.snapshot):
         return given.snapshot != current_path
-    return held.number > given.number
+    return stored.number > given.number
 
 
 def _sweep(folder: Path, named: Path) -> None:

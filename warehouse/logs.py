@@ -76,7 +76,7 @@ def _clean(name: str, value: object) -> object:
     if isinstance(value, str):
         return _SECRET_VALUE.sub(lambda found: f"{found[1] or found[2] or found[3]}{_HIDDEN}", value)
     if isinstance(value, Mapping):
-        return {key: _clean(str(key), held) for key, held in value.items()}
+        return {key: _clean(str(key), inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean("", held) for held in value]
+        return [_clean("", inner) for inner in value]
     return value

@@ -12,12 +12,12 @@ from api.openapi.schemas import operations
 
 def add(document: dict[str, Any]) -> None:
     """Add the examples beside their schemas."""
-    held = {
+    examples = {
         path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8"))
         for path in (files("api.openapi") / "examples").iterdir()
     }
     for operation in operations(document):
-        kept = held.get(operation["operationId"], {"answers": {}})
+        kept = examples.get(operation["operationId"], {"answers": {}})
         for content in operation.get("requestBody", {}).get("content", {}).values():
             _beside(content, kept.get("body"))
         for status, answer in kept["answers"].items():

@@ -41,7 +41,7 @@ class Operation:
         """Its accepted bodies: the media types of a schema, and that schema; empty where it accepts none."""
         grouped: list[tuple[list[str], dict[str, object]]] = []
         for media_type, content in self.published.get("requestBody", {}).get("content", {}).items():
-            same = next((types for types, held in grouped if held["schema"] == content["schema"]), None)
+            same = next((types for types, body in grouped if body["schema"] == content["schema"]), None)
             if same is None:
                 grouped.append(([media_type], content))
             else:

@@ -58,8 +58,8 @@ def reference(request: Request) -> Response:
     pages = _rendered(request.app, lang)
     if name not in pages:
         raise NotFound
-    said = {**_HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
-    return kept(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=said)
+    headers = {**_HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
+    return kept(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=headers)
 
 
 def _language(request: Request) -> str:
@@ -80,7 +80,7 @@ def _rendered(app: FastAPI, lang: str) -> Mapping[str, bytes]:
     """Return the pages of a language by the last part of their path, rendered once."""
     if not hasattr(app.state, "reference"):
         app.state.reference = {}
-    held: dict[str, dict[str, bytes]] = app.state.reference
-    if lang not in held:
-        held[lang] = {name: page.encode() for name, page in render(app.openapi(), lang).items()}
-    return held[lang]
+    rendered: dict[str, dict[str, bytes]] = app.state.reference
+    if lang not in rendered:
+        rendered[lang] = {name: page.encode() for name, page in render(app.openapi(), lang).items()}
+    return rendered[lang]

@@ -102,7 +102,7 @@ def assess_unit(unit: Unit, rules: RuleSet) -> UnitAssessment:
     faces = [
         face(rules, row.stream, matched, part, facts) for part, matched in zip(unit.parts, unit.types, strict=True)
     ]
-    held = shares_held(unit, faces, total, rules)
-    outcomes = [outcome(rules, seen, answer) for seen, answer in zip(faces, held, strict=True)]
+    bands = shares_held(unit, faces, total, rules)
+    outcomes = [outcome(rules, seen, answer) for seen, answer in zip(faces, bands, strict=True)]
     result = score([found.effect for found in outcomes], unit.grams, total, rules)
-    return UnitAssessment(unit, result, group, row.stream, [], total, faces, held, outcomes)
+    return UnitAssessment(unit, result, group, row.stream, [], total, faces, bands, outcomes)

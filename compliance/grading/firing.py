@@ -193,11 +193,11 @@ def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet)
         for rule, by_analogy in rows.bounded:
             scope = CLASS_OF[rows.component_type] if by_analogy else None
             key = (rule, (scope, rows.material) if rule.share_basis == "code" else scope)
-            held = known.get(key)
-            if held is None:
+            in_band = known.get(key)
+            if in_band is None:
                 share = 100 * _weight_counted(rule, unit, rows, by_analogy, rules) / total
-                held = known[key] = rule.low <= share < rule.high
-            answer.append(held)
+                in_band = known[key] = rule.low <= share < rule.high
+            answer.append(in_band)
         answers.append(tuple(answer))
     return answers
 

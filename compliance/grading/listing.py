@@ -47,11 +47,11 @@ class Outcome:
 
 
 @lru_cache(maxsize=_CACHED)
-def outcome(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Outcome:
+def outcome(rules: RuleSet, seen: Face, bands: tuple[bool, ...]) -> Outcome:
     """Return the rows' result for a part whose bounded rows hold as `held` says, in the order of `Rows.bounded`."""
     of_rows = seen.rows
     met, met_by_analogy = conditions(seen)
-    answers = dict(zip(of_rows.bounded, held, strict=True))
+    answers = dict(zip(of_rows.bounded, bands, strict=True))
     rows = [(rule, m, answers.get((rule, False), True)) for rule, m in zip(of_rows.direct, met, strict=True)]
     fired = [rule for rule, m, holds in rows if m and holds]
     unlisted = by_analogy = False

@@ -115,8 +115,8 @@ def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str,
             yield (
                 name,
                 {
-                    place: outcome(rules, seen.with_answer(name, answer, of_unit=True), held).effect
-                    for place, (seen, held) in enumerate(zip(assessed.faces, assessed.held, strict=True))
+                    place: outcome(rules, seen.with_answer(name, answer, of_unit=True), bands).effect
+                    for place, (seen, bands) in enumerate(zip(assessed.faces, assessed.held, strict=True))
                     if name in seen.rows.unit
                 },
             )
@@ -124,8 +124,8 @@ def body_trials(assessed: UnitAssessment, rules: RuleSet) -> Iterator[tuple[str,
 
 def alternatives_of(assessed: UnitAssessment, rules: RuleSet) -> Iterator["Alternatives"]:
     """Yield the alternatives of each part's open facts, in the order of the parts."""
-    for seen, held in zip(assessed.faces, assessed.held, strict=True):
-        yield alternatives(rules, seen, held)
+    for seen, bands in zip(assessed.faces, assessed.held, strict=True):
+        yield alternatives(rules, seen, bands)
 
 
 def other_parts(part: Part, found: "Alternatives", rules: RuleSet) -> Iterator[tuple[str, Part]]:
@@ -150,12 +150,12 @@ class Alternatives(NamedTuple):
 
 
 @lru_cache(maxsize=_CACHED)
-def alternatives(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Alternatives:
+def alternatives(rules: RuleSet, seen: Face, bands: tuple[bool, ...]) -> Alternatives:
     """Return what the open attributes and the unspecified material of one part could change."""
     rows = seen.rows
     if rows.is_carried:
         return Alternatives()
-    found = outcome(rules, seen, held)
+    found = outcome(rules, seen, bands)
     by_field: dict[str, set[Effect]] = {}
     fields = []
     for name in sorted(open_fields(rules, found, rows.component_type)[0]):
@@ -163,7 +163,7 @@ def alternatives(rules: RuleSet, seen: Face, held: tuple[bool, ...]) -> Alternat
             if _changes_material(rules, seen, name, value):
                 fields.append((name, value))
             else:
-                effect = outcome(rules, seen.with_answer(name, value, of_unit=False), held).effect
+                effect = outcome(rules, seen.with_answer(name, value, of_unit=False), bands).effect
                 if effect != found.effect:
                     by_field.setdefault(name, set()).add(effect)
     effects = dict.fromkeys(effect for tried in by_field.values() for effect in tried)

@@ -55,7 +55,7 @@ def grade_rows(rows: Iterable[Inputs], rules: RuleSet) -> list[Answer]:
 
 
 def regrade_rows(
-    rows: Iterable[Inputs], held: Iterable[Answer], graded_by: Iterable[RuleSet | None], rules: RuleSet
+    rows: Iterable[Inputs], stored: Iterable[Answer], graded_by: Iterable[RuleSet | None], rules: RuleSet
 ) -> list[Answer | None]:
     """Return each row's new answer where it or the trace differs from the stored one; None where nothing changes.
 
@@ -63,7 +63,7 @@ def regrade_rows(
     cannot be computed and the row counts as changed.
     """
     return [
-        _regraded(_deciding(row), answer, was, rules) for row, answer, was in zip(rows, held, graded_by, strict=True)
+        _regraded(_deciding(row), answer, was, rules) for row, answer, was in zip(rows, stored, graded_by, strict=True)
     ]
 
 
@@ -86,9 +86,9 @@ def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang:
 
 
 @lru_cache(maxsize=32_768)
-def _regraded(row: Inputs, held: Answer, was: RuleSet | None, rules: RuleSet) -> Answer | None:
+def _regraded(row: Inputs, stored: Answer, was: RuleSet | None, rules: RuleSet) -> Answer | None:
     answer = _graded(row, rules)
-    if answer != held or was is None:
+    if answer != stored or was is None:
         return answer
     return None if was is rules or _says_the_same(row, was, rules) else answer
 

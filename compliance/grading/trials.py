@@ -123,7 +123,7 @@ def _with(sums: _Sums[_Key], moved: Iterable[tuple[_Key, _Key, float]]) -> _Sums
         for key, step, weight in ((old, -1, -Fraction(grams)), (new, 1, Fraction(grams))):
             count, sum_of = found.get(key, (0, Fraction(0)))
             found[key] = count + step, sum_of + weight
-    return {key: held for key, held in found.items() if held[0]}
+    return {key: values for key, values in found.items() if values[0]}
 
 
 def _lists(sums: _Sums[_Key]) -> tuple[Sequence[_Key], Sequence[float]]:

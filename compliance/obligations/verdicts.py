@@ -85,9 +85,9 @@ def quantities(figures: Figures, market: str, year: int) -> Quantities:
     )
 
 
-def obligations(market: str, held: Quantities) -> list[Obligation]:
+def obligations(market: str, quantities: Quantities) -> list[Obligation]:
     """Return the answers for the market's own rows, none inherited from its parent, in the order of the table."""
-    judged = [(row, _judged(row, held)) for row in thresholds() if row.market == market]
+    judged = [(row, _judged(row, quantities)) for row in thresholds() if row.market == market]
     verdicts: dict[str, set[str]] = {}
     for threshold, found in judged:
         if threshold.group:
@@ -106,8 +106,8 @@ def obligations(market: str, held: Quantities) -> list[Obligation]:
     ]
 
 
-def _judged(threshold: Threshold, held: Quantities) -> _Judged:
-    by_category = _by_category(threshold, held)
+def _judged(threshold: Threshold, quantities: Quantities) -> _Judged:
+    by_category = _by_category(threshold, quantities)
     quantity = _quantity(threshold, by_category)
     if threshold.undecidable:
         return _Judged(quantity, "undecidable", threshold.undecidable)
@@ -115,24 +115,24 @@ def _judged(threshold: Threshold, held: Quantities) -> _Judged:
     assert threshold.threshold_tonnes is not None
     conditions = {_holds(each, threshold.operator, threshold.threshold_tonnes) for each in quantity}
     if len(conditions) > 1:
-        return _Judged(quantity, "undecidable", "scope_fact_missing", _fields(threshold, held))
+        return _Judged(quantity, "undecidable", "scope_fact_missing", _fields(threshold, quantities))
     if threshold.needs_turnover and conditions == {threshold.needs_turnover == "and"}:
         return _Judged(quantity, "undecidable", "turnover_needed")
     verdict = _verdict(quantity.upper, threshold.operator, threshold.threshold_tonnes)
-    return _Judged(quantity, verdict, "lower_bound" if held.is_lower_bound and verdict != "above" else None)
+    return _Judged(quantity, verdict, "lower_bound" if quantities.is_lower_bound and verdict != "above" else None)
 
 
-def _counted(threshold: Threshold, held: Quantities) -> Iterator[tuple[str, Judgement, Decimal]]:
+def _counted(threshold: Threshold, quantities: Quantities) -> Iterator[tuple[str, Judgement, Decimal]]:
     """Yield what the row counts: category, its scope's judgement, tonnes."""
-    for (code, standing), weight in held.by_standing.items():
+    for (code, standing), weight in quantities.by_standing.items():
         of_category = not threshold.categories or code in threshold.categories
         if of_category and (threshold.scope_type != "single_use" or standing.is_single_use):
             yield code, judged(threshold.scope_key, standing), weight
 
 
-def _by_category(threshold: Threshold, held: Quantities) -> Mapping[str, Quantity]:
+def _by_category(threshold: Threshold, quantities: Quantities) -> Mapping[str, Quantity]:
     found: dict[str, Quantity] = {}
-    for code, judgement, weight in _counted(threshold, held):
+    for code, judgement, weight in _counted(threshold, quantities):
         found[code] = found.get(code, Quantity()).plus(judgement.verdict, weight)
     return found
 
@@ -147,9 +147,9 @@ def _quantity(threshold: Threshold, by_category: Mapping[str, Quantity]) -> Quan
     return Quantity(sum(sure, _ZERO), sum(upper, _ZERO))
 
 
-def _fields(threshold: Threshold, held: Quantities) -> tuple[str, ...]:
+def _fields(threshold: Threshold, quantities: Quantities) -> tuple[str, ...]:
     """Return the facts that the undecided SKUs lack, each once, in the order of the facts."""
-    missing = {field for _, judgement, _ in _counted(threshold, held) for field in judgement.fields}
+    missing = {field for _, judgement, _ in _counted(threshold, quantities) for field in judgement.fields}
     return tuple(field for field in asked_fields() if field in missing)
 
 

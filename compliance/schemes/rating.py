@@ -53,14 +53,14 @@ def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
 def rate_in(category: str, unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
     """Rate one unit whose category is known."""
     found = [_said(category, piece, unit, scheme) for piece in unit.pieces]
-    by_piece = tuple(tuple(said.holding) for said in found)
-    missing = tuple((place, MATERIAL) for place, said in enumerate(found) if said.asks_material)
+    by_piece = tuple(tuple(outcome.holding) for outcome in found)
+    missing = tuple((place, MATERIAL) for place, outcome in enumerate(found) if outcome.asks_material)
     if missing or not any(by_piece):
         return Rated(None, category, by_piece, missing or ((0, MATERIAL),))
     still_open = [
         (place, field)
-        for place, said in enumerate(found)
-        for field in dict.fromkeys(said.waiting)
+        for place, outcome in enumerate(found)
+        for field in dict.fromkeys(outcome.waiting)
         if field in rules.makes_provisional
     ]
     return Rated(worst([row.rating for each in by_piece for row in each]), category, by_piece, open=tuple(still_open))
@@ -85,20 +85,20 @@ class _Said(NamedTuple):
 
 
 def _said(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> _Said:
-    said, asks_material = _Said([], [], asks_material=False), False
+    outcome, asks_material = _Said([], [], asks_material=False), False
     for row in _rows(scheme, category, piece.matched, piece.part.material):
         if row.has_codes and piece.part.material is None:
             asks_material = True
             continue
-        held = _holds(row, piece.fact(row.rule.field), unit)
-        if held:
-            said.holding.append(row)
-        elif held is None:
-            said.waiting.append(row.rule.field)
+        holds = _holds(row, piece.fact(row.rule.field), unit)
+        if holds:
+            outcome.holding.append(row)
+        elif holds is None:
+            outcome.waiting.append(row.rule.field)
     for carried in piece.part.carried:
         rows = _rows(scheme, category, carried.component_type, carried.material)
-        said.holding.extend(row for row in rows if _holds(row, carried.fields.get(row.rule.field), unit))
-    return said._replace(asks_material=asks_material)
+        outcome.holding.extend(row for row in rows if _holds(row, carried.fields.get(row.rule.field), unit))
+    return outcome._replace(asks_material=asks_material)
 
 
 @lru_cache(maxsize=16_384)

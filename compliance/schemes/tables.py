@@ -129,7 +129,7 @@ def read(folder: Path) -> Scheme:
 
 
 def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
-    said = {row["key"]: row["value"] for row in tables["scheme"]}
+    values = {row["key"]: row["value"] for row in tables["scheme"]}
     ratings = sorted((_rating(row) for row in tables["ratings"]), key=lambda rating: rating.severity)
     by_name = {rating.name: rating for rating in ratings}
     found = tuple(_rule(row, by_name) for row in tables["rules"])
@@ -137,10 +137,10 @@ def _scheme(folder: Path, tables: Mapping[str, list[Row]]) -> Scheme:
     return Scheme(
         key=folder.parent.name,
         version=folder.name,
-        market=said["market"],
-        years=range(int(said["first_year"]), int(said["last_year"] or 9999) + 1),
-        source_url=said["source_url"],
-        medical_use_contexts=frozenset(words(said["medical_use_contexts"])),
+        market=values["market"],
+        years=range(int(values["first_year"]), int(values["last_year"] or 9999) + 1),
+        source_url=values["source_url"],
+        medical_use_contexts=frozenset(words(values["medical_use_contexts"])),
         ratings=tuple(ratings),
         categories=categories,
         exemptions=tuple(Exemption(row["field"], row["value"]) for row in tables["exemptions"]),

@@ -86,8 +86,8 @@ def _fact(row: dict[str, str], file: Path) -> Fact:
 
 def _amount(text: str, *, forbidden: bool) -> Amount:
     operator = next((sign for sign in _OPERATORS if text.startswith(sign)), "")
-    held: Quantity = quantity(text.removeprefix(operator))
-    return Amount(held, complement(operator) if forbidden else operator)
+    amount: Quantity = quantity(text.removeprefix(operator))
+    return Amount(amount, complement(operator) if forbidden else operator)
 
 
 def _moment(text: str) -> tuple[str, date]:

@@ -56,9 +56,9 @@ def _facts(judged: Sequence[Judgement], verdict: Verdict) -> tuple[Fact, ...]:
 
 
 def _part(part: Reading, corpus: Corpus, today: date) -> Judgement:
-    held = [(fact, _held(part, fact, today)) for fact in corpus.about(part.topics | part.lent)]
-    says = [fact for fact, answer in held if answer == "says"]
-    denies = [fact for fact, answer in held if answer == "denies"]
+    judged = [(fact, _held(part, fact, today)) for fact in corpus.about(part.topics | part.lent)]
+    says = [fact for fact, answer in judged if answer == "says"]
+    denies = [fact for fact, answer in judged if answer == "denies"]
     if says and any(fact.claim == "untrue" for fact in denies):
         return Judgement("not_covered", ())
     if says:

@@ -211,16 +211,16 @@ def _moments(items: Sequence[_Item], marks: Sequence[_Item]) -> tuple[Moment, ..
 
 def _claim(names: list[str]) -> tuple[Claim, bool]:
     """Return the demand, with its negations resolved, and whether a negation is left over."""
-    said, negated = set(names), names.count("not") % 2 == 1
-    if "forbid" in said:
-        return ("unclear" if {"permit", "exempt"} & said else "permit" if negated else "forbid"), False
-    if "exempt" in said:
+    words, negated = set(names), names.count("not") % 2 == 1
+    if "forbid" in words:
+        return ("unclear" if {"permit", "exempt"} & words else "permit" if negated else "forbid"), False
+    if "exempt" in words:
         return ("require" if negated else "exempt"), False
-    if "permit" in said:
-        return ("unclear" if {"must", "require"} & said else "forbid" if negated else "permit"), False
-    if "must" in said:
+    if "permit" in words:
+        return ("unclear" if {"must", "require"} & words else "forbid" if negated else "permit"), False
+    if "must" in words:
         return ("forbid" if negated else "require"), False
-    if "require" in said:
+    if "require" in words:
         return ("exempt" if negated else "require"), False
     return None, negated
 

@@ -19,9 +19,9 @@ FOUND: Final = 60
 class Corpus:
     """The facts of one table, searchable by concepts."""
 
-    def __init__(self, name: str, held: Iterable[Fact]) -> None:
+    def __init__(self, name: str, facts: Iterable[Fact]) -> None:
         self.name = name
-        self._facts = {fact.key: fact for fact in held}
+        self._facts = {fact.key: fact for fact in facts}
         schema = tantivy.SchemaBuilder().add_text_field("key", stored=True, tokenizer_name="raw")
         schema = schema.add_text_field("concepts", tokenizer_name="whitespace")
         self._index = tantivy.Index(schema.build())

@@ -50,15 +50,15 @@ async def described(client_id: str, at: datetime, fetched: Fetch = fetch) -> Cli
     if parts is None:
         return None
     try:
-        said = orjson.loads(await fetched(parts))
-        if not isinstance(said, dict) or said.get("client_id") != client_id or "client_secret" in said:
+        document = orjson.loads(await fetched(parts))
+        if not isinstance(document, dict) or document.get("client_id") != client_id or "client_secret" in document:
             return None
-        held = metadata({"token_endpoint_auth_method": "none", **said})
+        client = metadata({"token_endpoint_auth_method": "none", **document})
     except (Unreachable, OAuthRefused, orjson.JSONDecodeError):
         return None
-    if not held.is_public:
+    if not client.is_public:
         return None
-    return Client(client_id, held.name, held.redirect_uris, held.token_endpoint_auth_method, None, at)
+    return Client(client_id, client.name, client.redirect_uris, client.token_endpoint_auth_method, None, at)
 
 
 def _is_number(host: str) -> bool:

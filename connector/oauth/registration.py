@@ -56,28 +56,28 @@ class Metadata(BaseModel):
         return named or redirects.host(self.redirect_uris[0])
 
 
-def metadata(said: object) -> Metadata:
+def metadata(document: object) -> Metadata:
     """Check metadata and return it. Raises `OAuthRefused` with the codes of RFC 7591, section 3.2.2."""
     try:
-        held = Metadata.model_validate(said)
+        read = Metadata.model_validate(document)
     except ValidationError as error:
         field = str((*error.errors(include_input=False, include_url=False)[0]["loc"], "body")[0])
         code = "invalid_redirect_uri" if field == "redirect_uris" else "invalid_client_metadata"
         raise OAuthRefused(code, f"The value of {field} is missing or cannot be used here.") from None
-    if not all(redirects.is_allowed(address) for address in held.redirect_uris):
+    if not all(redirects.is_allowed(address) for address in read.redirect_uris):
         raise OAuthRefused("invalid_redirect_uri", "A redirect address is https, or http on the same computer.")
-    if "authorization_code" not in held.grant_types or "code" not in held.response_types:
+    if "authorization_code" not in read.grant_types or "code" not in read.response_types:
         raise OAuthRefused("invalid_client_metadata", "Only the grant authorization_code with code is served.")
-    return held
+    return read
 
 
 async def _said(request: Request) -> Metadata:
     body = await read(request, _MAX_BYTES)
     try:
-        said = orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise OAuthRefused("invalid_client_metadata", "The body is no JSON object.") from None
-    return metadata(said)
+    return metadata(document)
 
 
 @router.post(REGISTER)

@@ -86,9 +86,9 @@ class FactTools:
         Use it for questions about the product itself. For the law use check_regulation_statement; for the company's
         own data use the other tools.
         """
-        held = facts.load("service")
-        shown = held[offset : offset + limit]
-        page = Page.of({"limit": limit, "offset": offset, "total": len(held)}, len(shown))
+        service_facts = facts.load("service")
+        shown = service_facts[offset : offset + limit]
+        page = Page.of({"limit": limit, "offset": offset, "total": len(service_facts)}, len(shown))
         return Facts(
             as_of=instant(self._service.clock.now()),
             sources=[_PLANS],

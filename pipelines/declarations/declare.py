@@ -73,17 +73,17 @@ def figures(inputs: Inputs, market: str, year: int) -> Figures:
     )
 
 
-def uk_file(inputs: Inputs, said: Statements) -> PackagingFile:
+def uk_file(inputs: Inputs, statements: Statements) -> PackagingFile:
     """Return the packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
-    period = submission(said.producer, said.year, said.half)
-    lines = (found for _, found in uk_lines(inputs, said))
-    return packaging_file(summed(lines), said.producer, period)
+    period = submission(statements.producer, statements.year, statements.half)
+    lines = (found for _, found in uk_lines(inputs, statements))
+    return packaging_file(summed(lines), statements.producer, period)
 
 
-def uk_lines(inputs: Inputs, said: Statements) -> Iterator[tuple[Portfolio, Lines]]:
+def uk_lines(inputs: Inputs, statements: Statements) -> Iterator[tuple[Portfolio, Lines]]:
     """Yield the lines that the UK file sums up, block by block, each with the portfolio that it was counted from."""
-    for portfolio in portfolios(inputs, MARKET, said.year, UK_SKU_COLUMNS):
-        yield portfolio, lines_of(portfolio, inputs.catalogue.entries, inputs.rules, said)
+    for portfolio in portfolios(inputs, MARKET, statements.year, UK_SKU_COLUMNS):
+        yield portfolio, lines_of(portfolio, inputs.catalogue.entries, inputs.rules, statements)
 
 
 def portfolios(inputs: Inputs, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:

@@ -46,11 +46,11 @@ _UK_COLUMNS: Final = {
 """The key of a row of the UK file, by the names of its columns."""
 
 
-def uk_figure(inputs: Inputs, said: Statements, material: str) -> pl.DataFrame:
+def uk_figure(inputs: Inputs, statements: Statements, material: str) -> pl.DataFrame:
     """Return the SKUs of the UK file's rows of a `packaging_material`: the row's key, then the columns of `figure`."""
     found = [
         lines.lines.filter(pl.col("material") == material).join(_components(portfolio), on="sku_code", how="left")
-        for portfolio, lines in uk_lines(inputs, said)
+        for portfolio, lines in uk_lines(inputs, statements)
     ]
     if not found:
         return pl.DataFrame(schema={"sku_code": pl.String})
@@ -89,13 +89,13 @@ def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[s
     A version has all values of a SKU, also those that its own file did not name; these came with an earlier one.
     """
     codes = found["sku_code"].unique().to_list()
-    held, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
+    latest, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
     behind = [name for name in found.columns if name in SCOPED]
     names = [*(name for name in found.columns if name not in {*_FOUND, *SCOPED}), *COLUMNS, *behind]
     for row in found.iter_rows(named=True):
         code = row["sku_code"]
         before = "; ".join(map(_version, earlier.get(code, ())))
-        known = row | held[code]._asdict() | {"tonnes": written_tonnes(row["grams"]), "earlier_versions": before}
+        known = row | latest[code]._asdict() | {"tonnes": written_tonnes(row["grams"]), "earlier_versions": before}
         yield {name: known[name] for name in names}
 
 
@@ -109,8 +109,8 @@ def _version(origin: ValueOrigin) -> str:
 
 def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
     """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
-    said = [judged(scope_key, standing) for standing in stand.known]
-    rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(said)]
+    verdicts = [judged(scope_key, standing) for standing in stand.known]
+    rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(verdicts)]
     judgement = pl.DataFrame(
         rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"
     )

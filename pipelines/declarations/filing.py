@@ -72,20 +72,20 @@ def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
     return [Filing(*row) for row in found.iter_rows()]
 
 
-def filed(held: StoredFigures, filing: Filing) -> Filed:
+def filed(figures: StoredFigures, filing: Filing) -> Filed:
     """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
     market, year, half = filing
     asked = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
     tonnes, uncounted, missing = (
-        pl.read_parquet(path).filter(asked) for path in (held.tonnes, held.uncounted, held.scope_missing)
+        pl.read_parquet(path).filter(asked) for path in (figures.tonnes, figures.uncounted, figures.scope_missing)
     )
     if tonnes.is_empty() and uncounted.is_empty():
-        raise NotDeclarable(f"The company's figures of {held.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
+        raise NotDeclarable(f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
     found = Figures(tonnes, uncounted, missing, pl.DataFrame(schema=STANDING_SCHEMA))
-    verdicts = pl.read_parquet(held.obligations)
+    verdicts = pl.read_parquet(figures.obligations)
     return Filed(
         filing,
-        held.origin,
+        figures.origin,
         list(document.tonnes_rows(found, market, year, half)),
         document.total_tonnes(found, market, year, half),
         list(document.uncounted_rows(uncounted)),

@@ -53,27 +53,27 @@ class Parcel:
 def by_category(inputs: Inputs, asked: Asked) -> Parcel:
     """Return tonnes by scheme category, as CSV or JSON."""
     found = declare.figures(inputs, asked.market, asked.year)
-    said = document.document(found, asked.market, asked.year, asked.half, inputs.source)
+    content = document.document(found, asked.market, asked.year, asked.half, inputs.source)
     sums = {
-        "rows": len(said["tonnes"]),
-        "total_tonnes": said["total_tonnes"],
-        "uncounted": len(said["uncounted"]),
-        "scope_missing": len(said["scope_missing"]),
+        "rows": len(content["tonnes"]),
+        "total_tonnes": content["total_tonnes"],
+        "uncounted": len(content["uncounted"]),
+        "scope_missing": len(content["scope_missing"]),
     }
     if asked.form == "json":
-        files = {asked.out: forms.as_json(said)}
+        files = {asked.out: forms.as_json(content)}
     else:
-        data = forms.tonnes_csv(said["tonnes"])
-        missing = {beside(asked.out, MISSING): forms.missing_csv(said["scope_missing"])}
-        files = missing | _with_companions(inputs, asked, data, said["uncounted"], sums)
-    return _parcel(inputs, asked, files, sums, [row["category_code"] for row in said["tonnes"]])
+        data = forms.tonnes_csv(content["tonnes"])
+        missing = {beside(asked.out, MISSING): forms.missing_csv(content["scope_missing"])}
+        files = missing | _with_companions(inputs, asked, data, content["uncounted"], sums)
+    return _parcel(inputs, asked, files, sums, [row["category_code"] for row in content["tonnes"]])
 
 
-def uk_file(inputs: Inputs, asked: Asked, said: Statements) -> Parcel:
+def uk_file(inputs: Inputs, asked: Asked, statements: Statements) -> Parcel:
     """Return the packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
     if asked.market != MARKET:
         raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {asked.market} as csv or json.")
-    file = declare.uk_file(inputs, said)
+    file = declare.uk_file(inputs, statements)
     uncounted = list(document.uncounted_rows(file.uncounted))
     weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
     sums = {
@@ -91,7 +91,7 @@ def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
-def explained(inputs: Inputs, asked: Asked, parcel: Parcel, said: Statements, connection: Connection) -> Parcel:
+def explained(inputs: Inputs, asked: Asked, parcel: Parcel, statements: Statements, connection: Connection) -> Parcel:
     """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
     Raises `NotDeclarable` where it has no figure of that code.
@@ -105,7 +105,7 @@ def explained(inputs: Inputs, asked: Asked, parcel: Parcel, said: Statements, co
             f"The declaration has no figure for {code}; name a {named} of it: {', '.join(parcel.figures) or 'none'}."
         )
     if asked.form == "rpd":
-        found = explain.uk_figure(inputs, said, code)
+        found = explain.uk_figure(inputs, statements, code)
     else:
         found = explain.figure(inputs, asked.market, asked.year, asked.half, code)
     path = beside(asked.out, EXPLAINED)

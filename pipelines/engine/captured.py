@@ -81,10 +81,10 @@ def captured(out: Path, err: Path) -> Iterator[None]:
     Other threads' lines are included as well, so a process captures one run at a time.
     """
     with ExitStack() as ends:
-        written, told = Sink(out), Sink(err)
-        for sink in (written, told):
+        written, errors = Sink(out), Sink(err)
+        for sink in (written, errors):
             ends.callback(sink.close)
-        both = cast("TextIO", Both(sys.stderr, told))
+        both = cast("TextIO", Both(sys.stderr, errors))
         for handler in logging.getLogger().handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream in (sys.stderr, sys.__stderr__):
                 ends.callback(handler.setStream, handler.stream)

@@ -113,18 +113,20 @@ CATALOGUE: Final = contracts.jurisdictions(REGIONS, SYSTEMS, COMPOSITE_RULES)
 """The contract that the catalogue must pass to be loaded."""
 
 
-def catalogue(held: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult]:
+def catalogue(stored: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult]:
     """Check the stored catalogue, whatever file it came from."""
-    states = [code for code, row in held.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
+    states = [code for code, row in stored.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
     wrong = {
-        "codes_valid": [code for code in held if not is_iso_3166(code)],
-        "eu_and_gb_present": [] if len(states) == EU_MEMBER_STATES and "GB" in held else sorted(states),
-        "sources_present": [code for code, row in held.items() if not (row["source_url"] or row["source_note"])],
-        "no_amount_of_money": [code for code, row in held.items() if MONEY.search(" | ".join(map(str, row.values())))],
+        "codes_valid": [code for code in stored if not is_iso_3166(code)],
+        "eu_and_gb_present": [] if len(states) == EU_MEMBER_STATES and "GB" in stored else sorted(states),
+        "sources_present": [code for code, row in stored.items() if not (row["source_url"] or row["source_note"])],
+        "no_amount_of_money": [
+            code for code, row in stored.items() if MONEY.search(" | ".join(map(str, row.values())))
+        ],
     }
     return [
         dg.AssetCheckResult(
-            check_name=name, passed=not codes, metadata={"rows": len(held), "wrong_codes": ", ".join(codes) or "none"}
+            check_name=name, passed=not codes, metadata={"rows": len(stored), "wrong_codes": ", ".join(codes) or "none"}
         )
         for name, codes in wrong.items()
     ]

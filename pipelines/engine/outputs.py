@@ -53,9 +53,9 @@ class Outputs(dg.IOManager):
         """Return the output of this run, of the run that it repeats, or the newest. Raises `dagster.Failure` else."""
         made = context.upstream_output
         assert made is not None, "whatever is loaded here was put out by an asset"
-        held = (made.step_key, made.name, made.mapping_key)
-        if held in self._held:
-            return self._held[held]
+        handed_over = (made.step_key, made.name, made.mapping_key)
+        if handed_over in self._held:
+            return self._held[handed_over]
         kind = context.dagster_type.typing_type
         if not (context.has_asset_key and context.has_asset_partitions and hasattr(kind, "unpacked")):
             sentence = f"{_name(context.asset_key)} hands on in memory: run what it is made from together with it."
@@ -83,8 +83,8 @@ def _put(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, va
         bytes_of = io.BytesIO()
         table.write_parquet(bytes_of, compression="lz4", statistics=False)
         objects.put(key(company_id, run_id, _name(asset), f"{name}.parquet"), bytes_of.getvalue(), durable=False)
-    held = json.dumps({"about": about, "tables": list(tables)}).encode()
-    objects.put(key(company_id, run_id, _name(asset), _ABOUT), held, durable=False)
+    content = json.dumps({"about": about, "tables": list(tables)}).encode()
+    objects.put(key(company_id, run_id, _name(asset), _ABOUT), content, durable=False)
     objects.put(newest_key(company_id, _name(asset)), run_id.encode(), durable=False)
 
 
@@ -96,27 +96,27 @@ def _kept(
     unpacked: Callable[[dict[str, Any], dict[str, pl.DataFrame]], object],
 ) -> object:
     name = _name(asset)
-    held = None if run_id is None else _of_run(objects, company_id, name, run_id)
-    if held is None:
+    output = None if run_id is None else _of_run(objects, company_id, name, run_id)
+    if output is None:
         with suppress(NoSuchObject):
             run_id = objects.get(newest_key(company_id, name)).decode()
-            held = _of_run(objects, company_id, name, run_id)
-    if held is None:
+            output = _of_run(objects, company_id, name, run_id)
+    if output is None:
         raise dg.Failure(f"There is no {name} of this company yet: materialise it first.", allow_retries=False)
     tables = {
         table: pl.read_parquet(io.BytesIO(objects.get(key(company_id, str(run_id), name, f"{table}.parquet"))))
-        for table in held["tables"]
+        for table in output["tables"]
     }
-    return unpacked(held["about"], tables)
+    return unpacked(output["about"], tables)
 
 
 def _of_run(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
     """Return the JSON part of a run's output; None where the run has not made the asset."""
     try:
-        held: dict[str, object] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
+        output: dict[str, object] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
     except NoSuchObject:
         return None
-    return held
+    return output
 
 
 def _name(asset: dg.AssetKey) -> str:

@@ -43,14 +43,18 @@ def written(tonnes: pl.DataFrame) -> pl.DataFrame:
 
 def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
     """Return the current figures; none where none were computed."""
-    held = stored.current(data_dir, company_id)
-    return written(pl.DataFrame(schema=TONNES_SCHEMA)) if held is None else pl.read_parquet(held.tonnes)
+    stored_figures = stored.current(data_dir, company_id)
+    return (
+        written(pl.DataFrame(schema=TONNES_SCHEMA))
+        if stored_figures is None
+        else pl.read_parquet(stored_figures.tonnes)
+    )
 
 
 def are_behind(data_dir: Path, company_id: UUID) -> bool:
     """Return whether the figures are not those of the current snapshot: a rollup failed, or was interrupted."""
-    snapshot, held = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
-    return snapshot is not None and (held is None or held.origin.snapshot != snapshot.path)
+    snapshot, stored_figures = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
+    return snapshot is not None and (stored_figures is None or stored_figures.origin.snapshot != snapshot.path)
 
 
 def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
@@ -69,13 +73,13 @@ class CompanyFigures(TypedDict):
     figures: list[dict[str, object]]
 
 
-def as_dict(held: StoredFigures) -> CompanyFigures:
+def as_dict(stored_figures: StoredFigures) -> CompanyFigures:
     """Return the published shape of one company in `pcds rollup --json` (decisions §10)."""
-    rows = pl.read_parquet(held.tonnes).iter_rows(named=True)
+    rows = pl.read_parquet(stored_figures.tonnes).iter_rows(named=True)
     return {
-        "company_id": str(held.company_id),
-        "as_of": held.origin.as_of.isoformat().replace("+00:00", "Z"),
-        "rows_written": held.rows_written,
+        "company_id": str(stored_figures.company_id),
+        "as_of": stored_figures.origin.as_of.isoformat().replace("+00:00", "Z"),
+        "rows_written": stored_figures.rows_written,
         "figures": [_figure(row) for row in rows],
     }
 

@@ -41,12 +41,12 @@ def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
     swept, oldest = Swept(), objects.now() - GRACE
     for company_id in every_company(pool):
         for folder in _TABLES:
-            for held in _batches(objects, company_id, folder):
+            for batch in _batches(objects, company_id, folder):
                 proceed()
-                orphans = _orphans(pool, company_id, folder, [key for key, at in held if at < oldest])
+                orphans = _orphans(pool, company_id, folder, [key for key, at in batch if at < oldest])
                 for key in orphans:
                     objects.delete(key)
-                swept.looked_at += len(held)
+                swept.looked_at += len(batch)
                 swept.removed[folder] += len(orphans)
         swept.companies += 1
     swept.unfinished = objects.drop_unfinished(GRACE)
@@ -54,8 +54,8 @@ def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
 
 
 def _batches(objects: Objects, company_id: UUID, folder: str) -> Iterator[list[tuple[str, datetime]]]:
-    held = objects.stored(company_id, folder)
-    while batch := list(islice(held, _BATCH)):
+    objects_stored = objects.stored(company_id, folder)
+    while batch := list(islice(objects_stored, _BATCH)):
         yield batch
 
 

@@ -86,10 +86,10 @@ class Rows:
     def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
         """Return the chunk's rows to write, the faults of rows that cannot be, and the grades of unchanged rows."""
         within = slice(chunk.start - self.start, chunk.stop - self.start)
-        held = self.held[within]
-        values, given = (frame[within].filter(held.is_null()) for frame in (self.typed.values, self.typed.given))
+        unchanged = self.held[within]
+        values, given = (frame[within].filter(unchanged.is_null()) for frame in (self.typed.values, self.typed.given))
         unfit = [fault for fault in self.typed.issues if chunk.start <= fault.row < chunk.stop]
-        return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(held.drop_nulls())
+        return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(unchanged.drop_nulls())
 
 
 class Done(NamedTuple):
@@ -211,7 +211,7 @@ def _keys(placed: pl.DataFrame) -> pl.Series:
 def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> Done:
     """Write one chunk in one transaction, which locks nothing before its turn; the last one completes the import."""
     work = job.work
-    patch, unfit, held = rows.of(chunk)
+    patch, unfit, unchanged = rows.of(chunk)
     values = job.typed.values[chunk.start : chunk.stop]
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
@@ -237,8 +237,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         unnamed = report.of_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
         counts = outcome.counts
-        counts["unchanged"] += held.total()
-        counts["rejected"] = values.height - held.total() - len(outcome.merged) + chunk.rejected
+        counts["unchanged"] += unchanged.total()
+        counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected
         claims.advance(
             conn,
             job.claim,
@@ -252,5 +252,5 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             settle.complete(conn, job.claim, work, now)
     job.pool.stamp(work.company_id)
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
-    grades.update(held)
+    grades.update(unchanged)
     return Done(counts, grades, outcome.seconds)

@@ -64,7 +64,7 @@ def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.Dat
     """Return faults for the missing names of rows that the reader rejects in `faults`, where no stored SKU has one."""
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
-    held = existing_codes(conn, codes) if codes else set()
+    stored = existing_codes(conn, codes) if codes else set()
     rows = [
         {
             **row,
@@ -75,7 +75,7 @@ def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.Dat
             "sheet_position": 0,
         }
         for row in unnamed.iter_rows(named=True)
-        if row["sku_code"] not in held and (issue := nameless(row["sku_code"]))
+        if row["sku_code"] not in stored and (issue := nameless(row["sku_code"]))
     ]
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 

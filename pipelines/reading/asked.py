@@ -47,13 +47,13 @@ _MOST: Final = 0.9
 """A column is the total of the parts where it differs from their sum by at most `_CLOSE` in `_MOST` of the lines."""
 
 
-def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Column]:
+def doubtful(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) -> list[Column]:
     """Return the columns of weights and materials where nothing says that they are the packaging's.
 
-    `of_parts` is true where the lines are parts or another sheet contains components; `told` are the fields that the
+    `of_parts` is true where the lines are parts or another sheet contains components; `mapped` are the fields that the
     caller's mapping names.
     """
-    open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _ASKED and c.name not in told]
+    open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _ASKED and c.name not in mapped]
     open_columns = [column for column in open_columns if not _says_so(column)]
     components = [c for c in sheet.columns if c.table == "component" and c.group is None]
     if not open_columns or (components and not any(c.field.name == "weight_g" for c in components)):
@@ -62,7 +62,7 @@ def doubtful(sheet: Sheet, *, of_parts: bool, told: Container[str]) -> list[Colu
     ours = any(column.exact and "_" in column.name for column in sheet.columns)
     measured = any(_is_measure(header) for _, header in sheet.ignored)
     weights = [column for column in open_columns if column.name == "weight_grams"]
-    weight = [c for c in weights if _is_doubtful_weight(c, sheet, said=strong or ours, measured=measured)]
+    weight = [c for c in weights if _is_doubtful_weight(c, sheet, has_unit=strong or ours, measured=measured)]
     if strong or not (weight or measured):
         return weight
     own = [column for column in open_columns if column.name != "weight_grams" and not (column.exact and ours)]
@@ -93,7 +93,7 @@ def _says_so(column: Column) -> bool:
     return named or level or says_packaging(column.header) or bool(roles & {"empty", "tare"})
 
 
-def _is_doubtful_weight(column: Column, sheet: Sheet, *, said: bool, measured: bool) -> bool:
+def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measured: bool) -> bool:
     """Return whether a weight may be the product's: it is beside measures or a packaging weight, or nothing says more.
 
     Beside weights of parts it is the packaging's where it is their sum.
@@ -101,7 +101,7 @@ def _is_doubtful_weight(column: Column, sheet: Sheet, *, said: bool, measured: b
     parts = [c for c in sheet.columns if c.table == "component" and c.field.name == "weight_g"]
     if parts:
         return not _is_sum(column, [part for part in parts if part.group is not None], sheet)
-    if not said or measured or "parcel" in roles_said(column.header):
+    if not has_unit or measured or "parcel" in roles_said(column.header):
         return True
     return any({"weight", "packaging"} <= roles_said(text) and level_of(text) is None for _, text in sheet.ignored)
 

@@ -128,8 +128,8 @@ def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple
     A cell that can be read is never among them: `NA` is Namibia among markets.
     """
     distinct = cells.gather(faults["at"]).unique()
-    said = {cell: code_of(cell, "no_answer") for cell in distinct if not cell.startswith("=")}
-    codes = {cell: code for cell, code in said.items() if code is not None}
+    no_answers = {cell: code_of(cell, "no_answer") for cell in distinct if not cell.startswith("=")}
+    codes = {cell: code for cell, code in no_answers.items() if code is not None}
     if not codes:
         return faults, faults["at"].clear()
     answers = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)

@@ -18,13 +18,13 @@ Cells = Sequence[str | None]
 _LONGEST_SEEN = 500
 
 
-def chosen_columns(cells: Cells, told: MappedSheet, table: Table) -> list[Column]:
+def chosen_columns(cells: Cells, mapped: MappedSheet, table: Table) -> list[Column]:
     """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
 
     Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
     """
     columns: list[Column] = []
-    for name, headers in told.columns.items():
+    for name, headers in mapped.columns.items():
         at = next((at for header in headers if (at := _position(cells, header)) is not None), None)
         column = None if at is None else column_for(name, at, cells[at] or "", table)
         if column is None:
@@ -43,14 +43,14 @@ def chosen_columns(cells: Cells, told: MappedSheet, table: Table) -> list[Column
     return columns
 
 
-def told_headers(told: MappedSheet) -> set[str]:
+def mapped_headers(mapped: MappedSheet) -> set[str]:
     """Return the headers that the mapping names, folded: lines that contain them look like a header."""
-    return {fold(header) for headers in told.columns.values() for header in headers}
+    return {fold(header) for headers in mapped.columns.values() for header in headers}
 
 
-def check_parts(columns: Sequence[Column], told: MappedSheet) -> None:
+def check_parts(columns: Sequence[Column], mapped: MappedSheet) -> None:
     """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
-    given = [*columns, *told.constants]
+    given = [*columns, *mapped.constants]
     parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
     if parts and not any(column.name == "component_type" for column in given):
         message = Message(

@@ -69,10 +69,10 @@ def _of_both_languages(header: str, table: Table) -> Column | None:
 
 def _of_term(header: str, table: Table) -> Column | None:
     """Return the column of a header's first line, where the note below changes nothing; the note may name the unit."""
-    said = term_and_note(header)
-    if said is None or len(header) > _LONGEST_NOTE:
+    term_found = term_and_note(header)
+    if term_found is None or len(header) > _LONGEST_NOTE:
         return None
-    term, note = said
+    term, note = term_found
     changed = bool(roles_said(note) & _CHANGING) or level_of(note) not in (None, SALES)
     if changed or _plain(note, table) is not None or (found := _recognised(term, table)) is None:
         return None

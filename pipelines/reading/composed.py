@@ -71,8 +71,8 @@ def composed_field(text: str) -> tuple[str, Unit | None] | None:
     if not 0 < len(tokens) <= _MOST_WORDS:
         return None
     for size in range(min(3, len(tokens))):
-        said, last = tokens[: len(tokens) - size], " ".join(tokens[len(tokens) - size :])
-        name = _field(said)
+        first, last = tokens[: len(tokens) - size], " ".join(tokens[len(tokens) - size :])
+        name = _field(first)
         if name is None:
             continue
         unit = unit_of(last, fields_of("sku")[name].unit) if size else None

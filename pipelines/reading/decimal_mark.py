@@ -40,17 +40,17 @@ def decimal_marks(
     kinds: pl.DataFrame | None,
     columns: Iterable[Column],
     *,
-    told: str | None,
+    given: str | None,
     delimiter: str | None,
 ) -> dict[str, str]:
     """Return the mark of each number column that needs one and for which something decides, by column name.
 
-    A column or file that contains numbers of both kinds decides nothing. `told` is the mapping's mark.
+    A column or file that contains numbers of both kinds decides nothing. `given` is the mapping's mark.
     """
     shown = {column: _marked(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
     shown = {column: cells for column, cells in shown.items() if len(cells)}
-    if told is not None:
-        return {column.name: told for column in shown}
+    if given is not None:
+        return {column.name: given for column in shown}
     seen = {column: _one_way_marks(cells) for column, cells in shown.items()}
     of_file = set().union(*seen.values())
     marks: dict[str, str] = {}

@@ -46,8 +46,8 @@ def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
     `recognised` counts the known headers among the cells of a record. A first line `sep=;` decides by itself.
     """
     sample = list(islice(_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
-    if sample and (told := _SEPARATOR_LINE.fullmatch(sample[0])):
-        return told[1]
+    if sample and (declared := _SEPARATOR_LINE.fullmatch(sample[0])):
+        return declared[1]
 
     def merit(delimiter: str) -> tuple[int, int]:
         records = [record[:MOST_COLUMNS] for record in csv.reader(sample, delimiter=delimiter)]
@@ -154,8 +154,8 @@ def _careful(text: str, delimiter: str) -> Grid:
     columns = list(zip(*padded, strict=True)) if records else []
     cells = pl.DataFrame(dict(zip(names, columns, strict=True)), schema=dict.fromkeys(names, pl.String))
     widths = {line: len(record) for line, record in zip(lines, records, strict=True)}
-    held, of_held = without_blank_rows(cells, pl.Series("line", lines, dtype=pl.Int64))
-    return Grid(held, of_held, tuple(faults), widths=widths)
+    kept, of_held = without_blank_rows(cells, pl.Series("line", lines, dtype=pl.Int64))
+    return Grid(kept, of_held, tuple(faults), widths=widths)
 
 
 def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:

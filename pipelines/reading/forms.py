@@ -113,7 +113,7 @@ def _answered(cells: list[str | None], fields: list[str | None], at: int) -> boo
 def _blocks(grid: Grid) -> Iterator[tuple[str, str]]:
     """Yield the titles of blocks and the level of packaging of each: lines whose filled cells are all equal."""
     for index in range(min(grid.cells.height, _LINES)):
-        held = [cell for cell in grid.row(index) if cell is not None]
-        title = held[0] if len(set(held)) == 1 else ""
+        filled = [cell for cell in grid.row(index) if cell is not None]
+        title = filled[0] if len(set(filled)) == 1 else ""
         if title and len(title.split()) <= _LONGEST_TITLE and (level := level_of(title)) is not None:
             yield shown(title), level

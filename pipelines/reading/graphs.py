@@ -82,14 +82,14 @@ def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSh
     for substance in SUBSTANCES:
         status = names.get(f"{substance}_status")
         for part in PARTS[1:]:
-            told = names.get(f"{substance}_{part}")
-            if told is not None:
-                alone = typed.given[told] if status is None else typed.given[told] & ~typed.given[status]
+            named = names.get(f"{substance}_{part}")
+            if named is not None:
+                alone = typed.given[named] if status is None else typed.given[named] & ~typed.given[status]
                 message = Message(
                     "A measured value needs its status beside it; write {substance}_status as well.",
                     substance=substance,
                 )
-                typed = typed.with_faults(told, faults_where(alone, "required", message))
+                typed = typed.with_faults(named, faults_where(alone, "required", message))
     return typed
 
 
@@ -131,9 +131,9 @@ def _member(name: str, values: pl.Series) -> pl.Series:
 
 def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
     """Return the lines where a group's columns give more than helpers of weights and constants of the mapping."""
-    told = [column for column in columns if column.field not in WEIGHT_HELPERS]
-    told = [column for column in told if column.constant is None] or told
-    return reduce(or_, (typed.given[column.name] for column in told))
+    telling = [column for column in columns if column.field not in WEIGHT_HELPERS]
+    telling = [column for column in telling if column.constant is None] or telling
+    return reduce(or_, (typed.given[column.name] for column in telling))
 
 
 def _types(values: dict[str, pl.Series], height: int) -> pl.Series:
@@ -157,8 +157,8 @@ def _substances(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl
         keys = {part: values[f"{name}_{part}"] for part in PARTS if f"{name}_{part}" in values}
         if "value" in keys and name in COLUMN_UNITS:
             # The unit of the limit, unless the line names another or, by `null`, none.
-            told = given.get(f"{name}_unit", pl.repeat(value=False, n=len(keys["value"]), eager=True))
-            unsaid = keys["value"].is_not_null() & ~told
+            has_unit = given.get(f"{name}_unit", pl.repeat(value=False, n=len(keys["value"]), eager=True))
+            unsaid = keys["value"].is_not_null() & ~has_unit
             own = keys.get("unit", pl.repeat(None, len(unsaid), dtype=pl.String, eager=True))
             keys["unit"] = own.set(unsaid, COLUMN_UNITS[name])
         found = [_member(part, keys[part]) for part in PARTS if part in keys]

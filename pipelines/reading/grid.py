@@ -103,5 +103,5 @@ def blank_to_null(frame: pl.DataFrame) -> pl.DataFrame:
 def without_blank_rows(cells: pl.DataFrame, lines: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
     """Return the rows that have a cell, and their lines."""
     cells = blank_to_null(cells)
-    held = cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if cells.width else lines > 0
-    return (cells, lines) if held.all() else (cells.filter(held), lines.filter(held))
+    filled = cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if cells.width else lines > 0
+    return (cells, lines) if filled.all() else (cells.filter(filled), lines.filter(filled))

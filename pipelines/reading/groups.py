@@ -46,9 +46,9 @@ def is_bare_material(column: Column) -> bool:
     return bool(column.fixed) and _material(fold(column.header)) is not None
 
 
-def _numbered(said: list[str], header: str) -> Column | None:
+def _numbered(words_found: list[str], header: str) -> Column | None:
     """Return the column of a header with one number that names a component's field without it and the group's word."""
-    tokens = [part for token in said for part in _apart(token)]
+    tokens = [part for token in words_found for part in _apart(token)]
     numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
     if len(numbers) != 1:
         return None
@@ -127,9 +127,9 @@ def _of_material(tokens: list[str], header: str) -> Column | None:
             material = _material(" ".join(tokens[start : start + size]))
             beside = [*tokens[:start], *tokens[start + size :]]
             parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
-            told = [token for token in beside if code_of(token, "weight_column") is not None]
+            of_weight = [token for token in beside if code_of(token, "weight_column") is not None]
             units = [token for token in beside if code_of(token, "header_word") in _OF_UNITS]
-            if material is not None and len(parts) <= 1 and len(parts) + len(told) + len(units) == len(beside):
+            if material is not None and len(parts) <= 1 and len(parts) + len(of_weight) + len(units) == len(beside):
                 name = "weight_unit" if units and not _PER & set(beside) else _WEIGHT
                 return _of_group(material, parts[0] if parts else "body", name, header, unit)
     return None

@@ -49,40 +49,40 @@ class Header:
     beside: tuple[int, ...] = ()
 
 
-def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | None = None) -> Header:
-    """Return the header of a table; `told` is the part of the caller's mapping for its `sheet`.
+def find_header(grid: Grid, table: Table, mapped: MappedSheet, *, sheet: str | None = None) -> Header:
+    """Return the header of a table; `mapped` is the part of the caller's mapping for its `sheet`.
 
     Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
     """
-    unsaid = table == "sku" and not told.columns and told.header_row is None
+    unsaid = table == "sku" and not mapped.columns and mapped.header_row is None
     if unsaid and (refusal := form_refusal(grid)) is not None:
         raise refusal
-    row = header_index(grid, table, told)
+    row = header_index(grid, table, mapped)
     if row is None:
         line, at, (cells, last_line) = 0, -1, without_header(grid)
     else:
         line, at, (cells, last_line) = int(grid.lines[row]), row, labels(grid, row, NEEDED[table])
-    chosen = chosen_columns(cells, told, table)
+    chosen = chosen_columns(cells, mapped, table)
     taken = {column.position for column in chosen}
     found = [
         column
         for place, cell in enumerate(cells)
         if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
     ]
-    recognised, found = found, [column for column in found if told.reads(column)]
+    recognised, found = found, [column for column in found if mapped.reads(column)]
     named = {(column.table, column.name) for column in chosen}
     if table == "sku":
-        found = _without_stray_parts(found, (*chosen, *told.constants))
+        found = _without_stray_parts(found, (*chosen, *mapped.constants))
     columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named], chosen)]
     if table == "sku":
-        columns = with_spares(columns, cells, told=told.columns)
+        columns = with_spares(columns, cells, mapped=mapped.columns)
     columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, at)
     if table == "sku":
         columns += unknown_weights(columns, cells, grid, at)
-    columns = [column for column in columns if told.reads(column)]
+    columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
-        check_parts(columns, told)
-    given = {column.name for column in (*columns, *told.constants)}
+        check_parts(columns, mapped)
+    given = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in NEEDED[table] if name not in given]
     if missing:
         where = missing_column.Place(table, sheet, line, cells, [column.position for column in columns])
@@ -98,16 +98,16 @@ def find_header(grid: Grid, table: Table, told: MappedSheet, *, sheet: str | Non
         last_line,
         tuple(columns),
         ignored,
-        _switched_off(told, recognised),
+        _switched_off(mapped, recognised),
         any(map(says_packaging, above)),
         beside(columns, cells, grid, at),
     )
 
 
-def _switched_off(told: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
+def _switched_off(mapped: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
     """Return the fields that the mapping switches off, each with the column that it would have been read from."""
     off: list[tuple[str, int | None, str | None]] = []
-    for column in told.off:
+    for column in mapped.off:
         had = next((other for other in recognised if same_field(column, other)), None)
         off.append((column.name, None, None) if had is None else (column.name, had.position, had.header))
     return tuple(off)

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.chosen import told_headers
+from pipelines.reading.chosen import mapped_headers
 from pipelines.reading.columns import column_for, recognise
 from pipelines.reading.composed import spare
 from pipelines.reading.fields import LONGEST_HEADER, Table
@@ -43,7 +43,7 @@ def without_header(grid: Grid) -> tuple[Cells, int]:
     return [None] * len(grid.row(0)), 0
 
 
-def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
+def header_index(grid: Grid, table: Table, mapped: MappedSheet) -> int | None:
     """Return the row of the header; None where the mapping says by `header_row` 0 that there is none.
 
     Raises `ReadingRefused` with `no_table` or `invalid_mapping`.
@@ -52,14 +52,14 @@ def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
         raise refuse(
             "no_table", Message("The file holds no table; send one with a header row and a line for each SKU.")
         )
-    if told.header_row == 0:
+    if mapped.header_row == 0:
         return None
-    if told.header_row is not None:
-        if told.header_row not in grid.lines:
-            message = Message("The mapping's header_row is {row}, a line without cells.", row=told.header_row)
+    if mapped.header_row is not None:
+        if mapped.header_row not in grid.lines:
+            message = Message("The mapping's header_row is {row}, a line without cells.", row=mapped.header_row)
             raise refuse("invalid_mapping", message, "mapping")
-        return int(grid.lines.to_list().index(told.header_row))
-    headers, constant = told_headers(told), {column.name for column in told.constants}
+        return int(grid.lines.to_list().index(mapped.header_row))
+    headers, constant = mapped_headers(mapped), {column.name for column in mapped.constants}
 
     def merit(index: int) -> tuple[bool, int, int]:
         cells = [cell for cell in grid.row(index) if cell is not None]
@@ -73,22 +73,22 @@ def header_index(grid: Grid, table: Table, told: MappedSheet) -> int | None:
     known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(known) > 1:
         return best
-    return _above_letters(grid, table, told, best)
+    return _above_letters(grid, table, mapped, best)
 
 
 def _rows_searched(grid: Grid) -> int:
     """Return the number of rows that are searched, at least one."""
     rows = min(grid.cells.height, ROWS_SEARCHED)
-    held = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
-    return max(1, int((held <= _MOST_CELLS_SEARCHED).sum()))
+    filled = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
+    return max(1, int((filled <= _MOST_CELLS_SEARCHED).sum()))
 
 
-def _above_letters(grid: Grid, table: Table, told: MappedSheet, best: int) -> int:
+def _above_letters(grid: Grid, table: Table, mapped: MappedSheet, best: int) -> int:
     """Return the header row of columns that the mapping names only by letters: the first row that fills all of them.
 
     Nothing in the file says that this row is a header. A row of values is refused, so that no data is lost.
     """
-    lettered = {name: position(to[0]) for name, to in told.columns.items() if to[0].isascii() and to[0].isalpha()}
+    lettered = {name: position(to[0]) for name, to in mapped.columns.items() if to[0].isascii() and to[0].isalpha()}
     if not lettered:
         return best
     rows = [grid.row(index) for index in range(_rows_searched(grid))]
@@ -97,12 +97,12 @@ def _above_letters(grid: Grid, table: Table, told: MappedSheet, best: int) -> in
         (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values())), best
     )
     if len(rows[row]) > wide and any(_is_value(name, rows[row][to], table) for name, to in lettered.items()):
-        held = ", ".join(shown(cell[:60]) for cell in rows[row] if cell is not None)[:500]
+        texts = ", ".join(shown(cell[:60]) for cell in rows[row] if cell is not None)[:500]
         message = Message(
             "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
             "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
             line=grid.lines[row],
-            held=held,
+            held=texts,
         )
         raise refuse("invalid_mapping", message, "mapping")
     return row

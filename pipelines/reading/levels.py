@@ -32,8 +32,8 @@ def without_sales_level(header: str) -> str | None:
     if not 1 < len(tokens) <= _MOST_WORDS:
         return None
     for start, end in _runs(len(tokens)):
-        said = words("level_packaging").get(" ".join(tokens[start:end]))
-        if said == SALES and (start == 0 or end == len(tokens)):
+        level = words("level_packaging").get(" ".join(tokens[start:end]))
+        if level == SALES and (start == 0 or end == len(tokens)):
             rest = [*tokens[:start], *tokens[end:]]
             while rest and start and rest[-1] in _LINKING:
                 rest.pop()

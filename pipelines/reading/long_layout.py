@@ -216,14 +216,14 @@ def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Col
 
     A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
     """
-    named, told = {column.name: column for column in columns}, {column.name for column in parts}
-    if "material" not in named or told & {"material_family", "component_id"}:
+    named, of_parts = {column.name: column for column in columns}, {column.name for column in parts}
+    if "material" not in named or of_parts & {"material_family", "component_id"}:
         return {}
     fields = fields_of("component")
     return {
         old: replace(named[old], name=new, field=fields[new], table="component", exact=False)
         for old, new in _MOVED.items()
-        if old in named and new not in told
+        if old in named and new not in of_parts
     }
 
 

@@ -2,7 +2,7 @@
 
 `{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
 "sheet"?, "header_row"?, "decimal"?: "," | ".", "layout"?, "components"?: {the first five, of the components sheet}}`.
-Fields and their values are checked here (`told_fields.py`); `chosen.py` checks later whether the file has the columns.
+Fields and their values are checked here (`named_fields.py`); `chosen.py` checks later whether the file has the columns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from pipelines.reading.fields import Column, Table
+from pipelines.reading.named_fields import Rewriting, constant, named_field, rewriting
 from pipelines.reading.refusal import ReadingRefused, refuse
-from pipelines.reading.told_fields import Rewriting, constant, named_field, rewriting
 from schemas.messages import Message
 from schemas.normalise import shown
 
@@ -95,8 +95,8 @@ def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
     of_columns = [named_field(name, table) for name in columns]
     if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
         raise _wrong(Message("{name} has a column and a constant; say one of them", name=both.name))
-    told = _object(mapping, "values", Message("values must be an object of field: {{text in the file: value}}"))
-    values = tuple(rewriting(name, texts, table) for name, texts in told.items())
+    sent_values = _object(mapping, "values", Message("values must be an object of field: {{text in the file: value}}"))
+    values = tuple(rewriting(name, texts, table) for name, texts in sent_values.items())
     return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
 
 

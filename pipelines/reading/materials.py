@@ -72,15 +72,15 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
         family = _same([_family(part) or code_of(_SHARE.sub("", part), vocabulary) for part in _PARTS.split(text)])
         return None if family is None else (family, text)
     if " " in (grade := words("material_column").get(fold(text), "")):
-        told, detail = grade.split(" ", 1)
-        return (told, detail) if told in VOCABULARIES[vocabulary] else None
+        named, detail = grade.split(" ", 1)
+        return (named, detail) if named in VOCABULARIES[vocabulary] else None
     first, *rest = map(str.strip, _BETWEEN.split(text))
     families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
     if len(set(families)) > 1:
         return None
     if rest and families and code_of(first, vocabulary) is not None:
         whole = text[len(first) :].lstrip(" /-–—")
-        return families[0], next((told for told in (whole, *rest) if _family(told) is not None), whole)
+        return families[0], next((named for named in (whole, *rest) if _family(named) is not None), whole)
     if families:
         return None
     virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
@@ -114,8 +114,8 @@ def _split(sheet: Sheet, column: Column) -> Sheet:
     found = [family_and_detail(text, str(column.field.vocabulary)) for text in distinct]
     if not any(found):
         return sheet
-    families = [text if told is None else told[0] for text, told in zip(distinct, found, strict=True)]
-    details = [None if told is None else told[1] for told in found]
+    families = [text if split is None else split[0] for text, split in zip(distinct, found, strict=True)]
+    details = [None if split is None else split[1] for split in found]
     family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String)
     detail = cells.replace_strict(distinct, details, default=None, return_dtype=pl.String)
     own = next((c for c in sheet.columns if _is_detail_of(c, column)), None)

@@ -50,9 +50,9 @@ def _issue(name: str, place: Place, likely: int | None) -> Issue:
             "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name
         )
         return Issue("invalid_mapping", message, "mapping")
-    held = [(at, cell) for at, cell in enumerate(place.cells) if cell is not None]
-    some = ", ".join(f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in held[:_MOST_QUOTED])
-    some += ", …" if len(held) > _MOST_QUOTED else ""
+    filled = [(at, cell) for at, cell in enumerate(place.cells) if cell is not None]
+    some = ", ".join(f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in filled[:_MOST_QUOTED])
+    some += ", …" if len(filled) > _MOST_QUOTED else ""
     where, line = place.said(), place.line
     if likely is None:
         message = Message(

@@ -29,7 +29,7 @@ def published_mapping(sheet: Sheet) -> MappedBy:
             for name, at, header in sheet.off
         ],
         "constants": {c.name: c.constant for c in sheet.columns if c.constant is not None},
-        "values": {told.column.name: dict(told.told) for told in sheet.told.values},
+        "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in sheet.mapped.values},
     }
 
 

@@ -29,9 +29,9 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     surplus = body.cells.select(pl.col(f"c{at}").is_not_null() for at in range(width, body.cells.width))
     nothing = pl.repeat(value=False, n=body.cells.height, eager=True)
     over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
-    held = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
-    kept = ~over & ((held >= wanted) | _whole(body.cells, held, held < wanted, header.columns))
-    faults = [_fault(body.row(at), int(body.lines[at]), int(held[at]), width, header) for at in (~kept).arg_true()]
+    widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
+    kept = ~over & ((widths >= wanted) | _whole(body.cells, widths, widths < wanted, header.columns))
+    faults = [_fault(body.row(at), int(body.lines[at]), int(widths[at]), width, header) for at in (~kept).arg_true()]
     return replace(
         body,
         cells=body.cells.filter(kept),
@@ -40,7 +40,7 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     )
 
 
-def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequence[Column]) -> pl.Series:
+def _whole(cells: pl.DataFrame, widths: pl.Series, short: pl.Series, columns: Sequence[Column]) -> pl.Series:
     """Return the short lines that have their keys, and under each header a cell that fits it.
 
     A bare number does not fit a column of texts that have letters in all other lines.
@@ -48,7 +48,7 @@ def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequ
     if not short.any():
         return short
     keys = max(column.position for column in columns if column.name in _KEYS)
-    whole = short & (held > keys)
+    whole = short & (widths > keys)
     for column in columns:
         texts = cells[f"c{column.position}"]
         if column.field.kind in _TEXTS:
@@ -61,11 +61,11 @@ def _whole(cells: pl.DataFrame, held: pl.Series, short: pl.Series, columns: Sequ
     return whole
 
 
-def _fault(cells: Sequence[str | None], line: int, held: int, width: int, header: Header) -> LineFault:
+def _fault(cells: Sequence[str | None], line: int, line_width: int, width: int, header: Header) -> LineFault:
     message = Message(
         "The line has {width} cells, the header {header_width}; put cells that hold the delimiter "
         "in quotation marks, and keep a delimiter for each empty cell.",
-        width=held,
+        width=line_width,
         header_width=width,
     )
     key = next(column.position for column in header.columns if column.name == "sku_code")

@@ -10,11 +10,11 @@ from pipelines.reading.mapping import MappedSheet
 
 
 def rewritten(
-    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], told: MappedSheet
+    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: MappedSheet
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text."""
     for column in columns:
-        for rewriting in told.values:
+        for rewriting in mapped.values:
             if rewriting.speaks_of(column):
                 before = cells[column.name]
                 after = rewriting.of(before)

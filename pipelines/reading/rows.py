@@ -156,8 +156,8 @@ def _with_graphs(
     if alone.height:
         extra = alone.with_columns(sheet=pl.lit(sheet, pl.String))
         values = pl.concat([values, extra.select("line", "sheet", "sku_code", "components")], how="diagonal")
-        told = alone.select(sku_code=pl.lit(value=True), components=pl.lit(value=True))
-        given = pl.concat([given, told], how="diagonal").fill_null(value=False)
+        given_alone = alone.select(sku_code=pl.lit(value=True), components=pl.lit(value=True))
+        given = pl.concat([given, given_alone], how="diagonal").fill_null(value=False)
     return values, given
 
 
@@ -189,8 +189,8 @@ def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
 def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
     reports: list[tuple[object, ...]] = []
     for fault in sheet.faults:
-        said = (fault.code, fault.message, beside(fault.message))
-        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), *said, -1))
+        report = (fault.code, fault.message, beside(fault.message))
+        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), *report, -1))
     return reports
 
 

@@ -36,7 +36,7 @@ class Sheet:
     """One table of the file: its columns, its cells by column name beside `line`, and lines that are no row.
 
     `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
-    are no data line, with the reason. `off` are the fields that the mapping, `told`, has switched off. `of_packaging`
+    are no data line, with the reason. `off` are the fields that the mapping, `mapped`, has switched off. `of_packaging`
     is true where a title or the sheet's name names packaging, `beside` are positions of ignored columns that may be
     weights of one more material.
     """
@@ -51,7 +51,7 @@ class Sheet:
     kinds: pl.DataFrame | None = None
     skipped: tuple[tuple[int, str], ...] = ()
     off: tuple[tuple[str, int | None, str | None], ...] = ()
-    told: MappedSheet = field(default_factory=MappedSheet)
+    mapped: MappedSheet = field(default_factory=MappedSheet)
     of_packaging: bool = False
     beside: tuple[int, ...] = ()
 
@@ -68,7 +68,7 @@ class Sheet:
 
     def kept(self) -> "Sheet":
         """Drop columns that were derived from others for a field that the mapping switches off."""
-        off = [other for column in self.columns for other in self.told.off if same_field(column, other)]
+        off = [other for column in self.columns for other in self.mapped.off if same_field(column, other)]
         kept = (column for column in self.columns if not any(same_field(column, other) for other in off))
         return replace(self, columns=tuple(kept)) if off else self
 
@@ -80,8 +80,8 @@ def read_sheet(
 
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
-    told = mapped if table == "sku" else mapped.components or MappedSheet()
-    header = header or find_header(grid, table, told)
+    mapping = mapped if table == "sku" else mapped.components or MappedSheet()
+    header = header or find_header(grid, table, mapping)
     if len(header.columns) > _MOST_READ_COLUMNS:
         message = Message(
             "The table has {columns} columns that are fields, and at most {most} are read; "
@@ -95,17 +95,17 @@ def read_sheet(
     reasons = not_data(
         cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
     )
-    held = ~reduce(or_, reasons.values())
+    is_data = ~reduce(or_, reasons.values())
     most = MOST_ROWS if table == "sku" else _MOST_PARTS
-    if held.sum() + len(body.faults) > most:
+    if is_data.sum() + len(body.faults) > most:
         raise refuse(
             "too_many_rows",
             Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most),
         )
-    cells = cells.with_columns(line=body.lines).filter(held)
-    kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(held)
-    cells, kinds = rewritten(cells, kinds, header.columns, told)
-    marks = decimal_marks(cells, kinds, header.columns, told=mapped.decimal, delimiter=delimiter)
+    cells = cells.with_columns(line=body.lines).filter(is_data)
+    kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(is_data)
+    cells, kinds = rewritten(cells, kinds, header.columns, mapping)
+    marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
     skipped = listed(body.lines, reasons)
     of_packaging = header.of_packaging or (name is not None and says_packaging(name))
     sheet = Sheet(
@@ -119,12 +119,12 @@ def read_sheet(
         kinds,
         skipped,
         header.off,
-        told,
+        mapping,
         of_packaging,
         header.beside,
     )
     sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
-    return _with_constants(sheet, told.constants)
+    return _with_constants(sheet, mapping.constants)
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
@@ -151,8 +151,8 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
 def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
     """Return the unit that a constant gives to all weights, for each group of components that names none."""
     unit = next((c for c in constants if c.field.name == "weight_unit" and c.group is None), None)
-    told = {column.group for column in (*columns, *constants) if column.field.name == "weight_unit"}
-    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in told]
+    with_unit = {column.group for column in (*columns, *constants) if column.field.name == "weight_unit"}
+    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in with_unit]
     if unit is None:
         return []
     return [
@@ -174,9 +174,9 @@ def with_levels(sheet: Sheet) -> Sheet:
     Where another column already contains the levels, such uses are ignored. A column that the mapping names is kept.
     """
     names = {column.name: column for column in sheet.columns}
-    for name, said in (("packaging_format", are_levels), ("use_contexts", are_mostly_levels)):
+    for name, is_of_field in (("packaging_format", are_levels), ("use_contexts", are_mostly_levels)):
         own = names.get(name)
-        if own is None or own.exact or own.mapped or not said(sheet.table[name]):
+        if own is None or own.exact or own.mapped or not is_of_field(sheet.table[name]):
             continue
         if "packaging_level" not in names:
             return _renamed(sheet, own, "packaging_level")
@@ -203,8 +203,8 @@ def _label(body: Grid, header: Header) -> pl.Series | None:
 def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
-    held = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
-    hidden = {name for name, any_held in zip(cells.columns, held, strict=False) if any_held}
+    found = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
+    hidden = {name for name, any_held in zip(cells.columns, found, strict=False) if any_held}
     for column in (column for column in columns if column.name in hidden):
         of_text = column.field.kind == "text" and column.name != "sku_code"
         given = cells[column.name].str

@@ -55,10 +55,10 @@ def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
 
 def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | None:
     """Read the table of components; None where its sheet is empty and the mapping does not mention it."""
-    top, told = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
+    top, mapping = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
     if not top.cells.height and mapped.components is None:
         return None
-    header = find_header(top, "component", told, sheet=graph.name)
+    header = find_header(top, "component", mapping, sheet=graph.name)
     return read_sheet(book.body(graph, header.columns), graph.name, "component", mapped, delimiter=None, header=header)
 
 

@@ -76,11 +76,11 @@ def published(at: int, header: str) -> AskedColumn:
 
 def _frame(column: Column) -> frozenset[str] | None:
     """Return the words of a header beside its material's; None where none of them means a weight."""
-    said = {*fold(str(dict(column.fixed)["material_family"])).split()}
+    family = {*fold(str(dict(column.fixed)["material_family"])).split()}
     tokens = fold(column.header).split()
     around = [token for token in tokens if code_of(token, "weight_column") or unit_of(token, "g") is not None]
     weighs = [token for token in around if "weight" in roles_said(token) or unit_of(token, "g") is not None]
-    return frozenset(around) - said if weighs else None
+    return frozenset(around) - family if weighs else None
 
 
 def _may_be_part(cell: str) -> bool:

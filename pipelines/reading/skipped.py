@@ -62,13 +62,13 @@ def not_data(
     nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
     label = nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
-    said = _says(code, _total())
-    totals = _totals(said, code, name, label)
+    is_total = _says(code, _total())
+    totals = _totals(is_total, code, name, label)
     alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _examples(code, name, label),
-        TOTAL: totals | sums(cells, columns, said & ~totals, totals),
+        TOTAL: totals | sums(cells, columns, is_total & ~totals, totals),
         REPEATED: _repeats(cells, columns),
         HELP: _help(cells, columns, nothing if titled else label),
         NOTE: _notes(*alone, others) | _says(code.set(name.is_not_null(), None), _TITLE),
@@ -93,12 +93,12 @@ def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, 
 
 def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     """Find lines with an example's word in the code, the name or the label, and the lines of its parts below it."""
-    said = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
-    said |= _says(code, _short_example()) | _says(label, _short_example())
-    if not said.any():
-        return said
-    parts = code.is_null() & name.is_null() & ~said
-    return said.set(parts, None).forward_fill().fill_null(value=False)
+    is_example = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
+    is_example |= _says(code, _short_example()) | _says(label, _short_example())
+    if not is_example.any():
+        return is_example
+    parts = code.is_null() & name.is_null() & ~is_example
+    return is_example.set(parts, None).forward_fill().fill_null(value=False)
 
 
 def _totals(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
@@ -137,29 +137,29 @@ def _help(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> p
     top = list(cells.head(_HELP_ROWS).select(column.name for column in columns).iter_rows())
     found = []
     for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
-        held = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
-        held = held[:_HELP_CELLS]
-        helps = _is_help(held) or (first is not None and _helps(first))
+        filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
+        filled = filled[:_HELP_CELLS]
+        helps = _is_help(filled) or (first is not None and _helps(first))
         if not helps and not any(_example_word(cell) for cell in (*row[:2], first) if cell is not None):
             break
         found.append(helps)
     return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
 
 
-def _is_help(held: list[tuple[Column, str]]) -> bool:
-    texts = [cell for _, cell in held]
+def _is_help(filled: list[tuple[Column, str]]) -> bool:
+    texts = [cell for _, cell in filled]
     if not texts:
         return False
     if all(map(_helps, texts)) and (len(texts) > 2 or any(len(_word(text)) > 1 for text in texts)):
         return True  # the condition excludes two single letters, which may be a code and a name
-    if len(held) > 1 and all(_names(column, cell) for column, cell in held):
+    if len(filled) > 1 and all(_names(column, cell) for column, cell in filled):
         return True
-    typed = [(column, cell) for column, cell in held if column.field.kind in _TYPED]
+    typed = [(column, cell) for column, cell in filled if column.field.kind in _TYPED]
     if not typed or any(_is_meant(column, cell) for column, cell in typed):
         return False
     shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
-    told = sum(map(_helps, texts)) * 2 >= len(texts)
-    return told or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
+    mostly_help = sum(map(_helps, texts)) * 2 >= len(texts)
+    return mostly_help or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
 
 
 def _names(column: Column, cell: str) -> bool:

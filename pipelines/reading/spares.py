@@ -21,11 +21,11 @@ _STANDS_BACK: Final = frozenset({"description"})
 """Fields whose column is read as the name where there is no other name."""
 
 
-def with_spares(columns: list[Column], cells: list[str | None], *, told: Container[str] = ()) -> list[Column]:
+def with_spares(columns: list[Column], cells: list[str | None], *, mapped: Container[str] = ()) -> list[Column]:
     """Add for each field without a column its one substitute; of two substitutes none is added.
 
     A key's substitute may otherwise be read as another field: a description is the name where there is no other. A
-    column that names the packaging is better than one that does not, unless the mapping names the field (`told`).
+    column that names the packaging is better than one that does not, unless the mapping names the field (`mapped`).
     """
     found: dict[str, list[Column]] = {}
     taken = {column.position for column in columns if column.name not in _STANDS_BACK}
@@ -33,7 +33,7 @@ def with_spares(columns: list[Column], cells: list[str | None], *, told: Contain
         column = None if cell is None or at in taken or len(cell) >= LONGEST_HEADER else spare(cell)
         if column is not None:
             found.setdefault(column.name, []).append(replace(column, position=at))
-    settled = {column.name for column in columns if column.name in told or not _of_product(column)}
+    settled = {column.name for column in columns if column.name in mapped or not _of_product(column)}
     spares = [chosen for name in sorted(found.keys() - settled) if (chosen := _chosen(found[name])) is not None]
     better = {column.name for column in spares if names_packaging(column.header)}
     missing = found.keys() - {column.name for column in columns}

@@ -76,10 +76,10 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
 
     A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
-    said = {unit for text in above if _speaks_of_weights(text) and (unit := unit_within(text, "g")) is not None}
-    if len(said) != 1 or any(column.field.name == _UNIT for column in columns):
+    units = {unit for text in above if _speaks_of_weights(text) and (unit := unit_within(text, "g")) is not None}
+    if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
-    unit = said.pop()
+    unit = units.pop()
     silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None]
     return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
 

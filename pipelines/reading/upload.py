@@ -10,7 +10,7 @@ from datetime import date
 import polars as pl
 
 from pipelines.reading import asked, siblings, stored
-from pipelines.reading.chosen import told_headers
+from pipelines.reading.chosen import mapped_headers
 from pipelines.reading.container import sniff
 from pipelines.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.reading.encoding import decode
@@ -98,10 +98,10 @@ def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
         message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
         raise refuse("invalid_mapping", message, "mapping")
     text = decode(data)
-    told = told_headers(mapped)
+    of_mapping = mapped_headers(mapped)
 
     def recognised(cells: list[str]) -> int:
-        return len(field_names(cells)) + sum(fold(cell) in told for cell in cells if len(cell) < 200)
+        return len(field_names(cells)) + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
 
     delimiter = sniff_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)
@@ -152,7 +152,7 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple
     """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     settled = {column.name for column in main.columns if column.mapped}
-    columns = asked.doubtful(main, of_parts=of_parts, told=settled)
+    columns = asked.doubtful(main, of_parts=of_parts, mapped=settled)
     kept = replace(main, columns=tuple(column for column in main.columns if column not in columns))
     if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
@@ -162,21 +162,22 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple
     return kept, [*(asked.published(column) for column in columns), *more]
 
 
-def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet, Sheet | None, str]:
+def _laid_out(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
     """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     found = layout_of(main.columns)
-    if told in ("wide", "materials") and told != found:
+    if layout in ("wide", "materials") and layout != found:
         named = {"wide": Message("numbered groups of columns"), "materials": Message("weight columns of materials")}[
-            told
+            layout
         ]
         raise refuse(
             "invalid_mapping",
-            Message("The mapping's layout is {layout}, but no {columns} are recognised.", layout=told, columns=named),
+            Message("The mapping's layout is {layout}, but no {columns} are recognised.", layout=layout, columns=named),
             "mapping",
         )
-    if parts is not None and told not in (None, "rows"):
+    if parts is not None and layout not in (None, "rows"):
         message = Message(
-            "The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out.", told=told
+            "The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out.",
+            told=layout,
         )
         raise refuse("invalid_mapping", message, "mapping")
     stray = next((column.name for column in main.columns if column.table == "component" and column.mapped), None)
@@ -187,9 +188,9 @@ def _laid_out(main: Sheet, parts: Sheet | None, told: str | None) -> tuple[Sheet
             name=stray,
         )
         raise refuse("invalid_mapping", message, "mapping")
-    if parts is not None or told == "rows":
+    if parts is not None or layout == "rows":
         return without_parts(main), parts, "rows"
-    if found is not None and told != "long":
+    if found is not None and layout != "long":
         return *split_groups(main), found
     main, parts = split_long(main)
     return main, parts, "rows" if parts is None else "long"

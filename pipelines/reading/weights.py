@@ -69,21 +69,21 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
     factors = {cell: known.factor for cell in distinct if (known := unit_of(cell, "g")) is not None}
     of_cells = [float(factors[cell]) if cell in factors else None for cell in distinct]
     factor = units.replace_strict(distinct, of_cells, default=None, return_dtype=pl.Float64)
-    told = _told(cells, weight, unit)
-    without = ((grams != 0) & factor.is_null() & told.is_null()).fill_null(value=False)
+    has_unit = _has_unit(cells, weight, unit)
+    without = ((grams != 0) & factor.is_null() & has_unit.is_null()).fill_null(value=False)
     message = Message(
         "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
     )
-    differs = (told.is_not_null() & factor.is_not_null() & (told != factor)).fill_null(value=False)
+    differs = (has_unit.is_not_null() & factor.is_not_null() & (has_unit != factor)).fill_null(value=False)
     other = Message("The weight names one unit, and the unit column of its line another; make them the same.")
     faults = pl.concat([faults_where(without, "unknown_unit", message), faults_where(differs, "unknown_unit", other)])
-    return grams * factor.set(told.is_not_null(), 1.0).fill_null(1.0), faults
+    return grams * factor.set(has_unit.is_not_null(), 1.0).fill_null(1.0), faults
 
 
-def _told(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
+def _has_unit(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
     """Return the factor of each cell's own unit, or the header's; null where neither names one."""
-    said = weight.factor != 1 or unit_of_header(weight, unit) is not None
-    of_header = float(weight.factor) if said else None
+    has_unit = weight.factor != 1 or unit_of_header(weight, unit) is not None
+    of_header = float(weight.factor) if has_unit else None
     lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)
     distinct = lettered.drop_nulls().unique()
     known = [_own_factor(cell) for cell in distinct]

@@ -29,8 +29,8 @@ def changed(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -
     """Return the rows that change by the version of `done`, locked, as `store` takes them; `done` counts all rows."""
     answers = _answers(conn, rows, rulesets, done.version)
     touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
-    held = lock_versions(conn, touched) if touched else {}
-    as_read = [held.get(code, version) == version for code, version in rows.rows(("sku_code", "version"))]
+    versions = lock_versions(conn, touched) if touched else {}
+    as_read = [versions.get(code, version) == version for code, version in rows.rows(("sku_code", "version"))]
     if not all(as_read):
         moved = rows.where([not same for same in as_read])["sku_code"]
         answers = [answer for answer, same in zip(answers, as_read, strict=True) if same]
@@ -64,7 +64,7 @@ def _as_stored(rows: Table, answers: list[Answer | None], version: str) -> Table
         {
             **{name: list(values) for name, values in zip(_GRADE, given, strict=False)},
             "ruleset_version": [version] * len(kept),
-            "version": [held + 1 for held in kept["version"]],
+            "version": [stored_version + 1 for stored_version in kept["version"]],
             "import_sheet": none,
             "import_line": none,
         }

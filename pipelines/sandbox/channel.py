@@ -49,10 +49,10 @@ def _body(channel: socket.socket, head: bytes) -> dict[str, object]:
 
 
 def _exactly(channel: socket.socket, length: int) -> bytes:
-    held = bytearray()
-    while len(held) < length:
-        piece = channel.recv(length - len(held))
+    received = bytearray()
+    while len(received) < length:
+        piece = channel.recv(length - len(received))
         if not piece:
             raise EOFError("the other side is gone")
-        held += piece
-    return bytes(held)
+        received += piece
+    return bytes(received)

@@ -40,8 +40,8 @@ def main() -> None:
             while True:
                 order, (source, answer) = channel.receive_with_files(parent, 2)
                 with source, answer:
-                    said = _done(order, source, answer, start["cpu_seconds"])
-                channel.send(parent, said)
+                    outcome = _done(order, source, answer, start["cpu_seconds"])
+                channel.send(parent, outcome)
                 gc.collect()
         except (EOFError, OSError):  # the parent is gone
             return

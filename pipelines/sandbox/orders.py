@@ -37,8 +37,8 @@ def reading(
     data: bytes, filename: str, *, mapping: dict[str, object] | None, mapping_name: str | None, today: date
 ) -> Order[PackedUpload]:
     """Order `pipelines.reading.read_upload`, with its result packed for the worker."""
-    said = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
-    return Order("table", said, data, _packed_upload)
+    parameters = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
+    return Order("table", parameters, data, _packed_upload)
 
 
 def typing(packed: Source, *, default_year: int, served_markets: Set[str]) -> Order[TypedRows]:
@@ -50,14 +50,14 @@ def understanding(
     data: bytes, filename: str, *, default_year: int, served_markets: Set[str], today: date
 ) -> Order[tuple[Upload, TypedRows]]:
     """Order both together, for a file that is not stored."""
-    said = _of_markets(default_year, served_markets) | {"filename": filename, "today": today.isoformat()}
-    return Order("table_and_rows", said, data, _upload_and_rows)
+    parameters = _of_markets(default_year, served_markets) | {"filename": filename, "today": today.isoformat()}
+    return Order("table_and_rows", parameters, data, _upload_and_rows)
 
 
 def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
     """Order `pipelines.reading.media.judge` of a document."""
-    said = {"declared": None if declared is None else declared.media_type}
-    return Order("kind", said, source, _media_type, what="document")
+    parameters = {"declared": None if declared is None else declared.media_type}
+    return Order("kind", parameters, source, _media_type, what="document")
 
 
 def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object]:

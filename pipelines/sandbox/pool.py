@@ -116,11 +116,11 @@ class Readers:
             self._closed = True
             for job in self._turns.drained():
                 job.future.cancel()
-            held = dict(self._readers)
-            for reader in held.values():
+            readers = dict(self._readers)
+            for reader in readers.values():
                 reader.kill()
             self._changed.notify_all()
-        for thread in held:
+        for thread in readers:
             thread.join(_END_SECONDS)
 
     def _hire(self) -> None:

@@ -66,14 +66,14 @@ class Reader:
         self.end()
         self._channel, theirs = socket.socketpair()
         with theirs:
-            said = {
+            start = {
                 "channel": theirs.fileno(),
                 "parent": os.getpid(),
                 "cpu_seconds": self._limits.cpu_seconds,
                 "memory_mib": self._limits.memory_mib,
             }
             # -P: nothing is imported from the folder in which the program is started.
-            command = [sys.executable, "-P", "-m", "pipelines.sandbox.child", json.dumps(said)]
+            command = [sys.executable, "-P", "-m", "pipelines.sandbox.child", json.dumps(start)]
             self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
                 command,
                 env=_environment(),
@@ -97,8 +97,8 @@ class Reader:
         and `ReaderFault`. After `ReadingStopped` and `ReaderDied` the process is gone.
         """
         with _opened(order.source) as source, _scratch() as answer:
-            said = self._asked(order, source, answer)
-            match said:
+            outcome = self._asked(order, source, answer)
+            match outcome:
                 case {"refused": issues}:
                     raise ReadingRefused([Issue(**each | {"message": from_json(each["message"])}) for each in issues])
                 case {"unfit": [code, message]}:
@@ -133,10 +133,10 @@ class Reader:
         if self._process is None:
             return 0.0
         try:
-            held = psutil.Process(self._process.pid).memory_info()
+            memory = psutil.Process(self._process.pid).memory_info()
         except psutil.Error:
             return 0.0
-        return float(held.rss - getattr(held, "shared", 0)) / _MIB
+        return float(memory.rss - getattr(memory, "shared", 0)) / _MIB
 
     def _asked(self, order: Order[object], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
         """Send an order and wait for the process's answer within the limits."""

@@ -57,9 +57,9 @@ def table(
 
     Where there are more rows, of `total` where the caller knows, the last line says how many.
     """
-    held = list(rows)
-    records = [dict(zip(columns, map(_cell, row), strict=True)) for row in held[:most]]
-    more = (len(held) if total is None else total) - len(records)
+    shown = list(rows)
+    records = [dict(zip(columns, map(_cell, row), strict=True)) for row in shown[:most]]
+    more = (len(shown) if total is None else total) - len(records)
     if more > 0:
         records.append({**dict.fromkeys(columns, ""), columns[0]: f"and {more} more"})
     schema = dg.TableSchema(columns=[dg.TableColumn(name) for name in columns])

@@ -38,9 +38,9 @@ def check(conn: Connection, company_id: UUID, *, new: int) -> None:
     assert counted is not None, "a session's company has a row and a counter"
     if counted.limit is None:
         return
-    limit, held = limits.skus_locked(conn, company_id) or counted
-    if limit is not None and held + new > limit:
-        raise PlanLimitReached(limit, held, new)
+    limit, count = limits.skus_locked(conn, company_id) or counted
+    if limit is not None and count + new > limit:
+        raise PlanLimitReached(limit, count, new)
 
 
 def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str]) -> None:

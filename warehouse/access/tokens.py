@@ -56,8 +56,8 @@ async def admit(
     }
     row = await (await connection.execute(_ADMIT, asked)).fetchone()
     assert row is not None, "the statement answers one row whoever asks"
-    *columns, held, retry_after = row
-    return Admitted(None if held is None else Key(*columns), held, retry_after)
+    *columns, digest_found, retry_after = row
+    return Admitted(None if digest_found is None else Key(*columns), digest_found, retry_after)
 
 
 def new_token() -> str:

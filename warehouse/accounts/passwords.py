@@ -33,10 +33,10 @@ def fault(password: str) -> str | None:
     return "common" if password.casefold() in FREQUENCY_LISTS["passwords"] else None
 
 
-def is_right(password: str, held: str | None) -> bool:
+def is_right(password: str, stored: str | None) -> bool:
     """Return whether the password matches a hash; takes as long without a hash, where the account does not exist."""
     try:
-        return _HASHER.verify(held or _nobodys(), password) and held is not None
+        return _HASHER.verify(stored or _nobodys(), password) and stored is not None
     except (VerificationError, InvalidHashError):
         return False
 

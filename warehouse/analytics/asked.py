@@ -32,7 +32,7 @@ def questions(conn: Connection, sku_codes: Sequence[str], rulesets: Rulesets, la
     day = rulesets.active(conn)
     asked: dict[str, Questions] = {code: {"missing": [], "open": []} for code in sku_codes}
     for code, version, *row in conn.execute(_ROWS, [list(sku_codes)]):
-        held: grading.Inputs = tuple(row)
-        trace = grading.explain_row(held, grading.record_of(held), rulesets.of(conn, version), day=day, lang=lang)
+        inputs: grading.Inputs = tuple(row)
+        trace = grading.explain_row(inputs, grading.record_of(inputs), rulesets.of(conn, version), day=day, lang=lang)
         asked[code] = {"missing": trace["missing"], "open": trace["open"]}
     return asked

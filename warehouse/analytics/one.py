@@ -27,6 +27,6 @@ def missing_in_one(
     """
     with TemporaryDirectory(prefix="pcds-item-") as folder:
         parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
-        held = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
-        found = missing(held, now, limit=1)["items"]
+        snapshot = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
+        found = missing(snapshot, now, limit=1)["items"]
     return found[0] if found else None

@@ -28,14 +28,14 @@ def check(folder: Path, find_key: Callable[[], bytes] | None, *, trust_dump: boo
     """
     data = list_of(folder)
     if not _is_older(data):
-        held = Held.read(data, folder)
-        if find_key is not None and not is_sealed(find_key(), held.sealed(), held.seal):
+        contents = Held.read(data, folder)
+        if find_key is not None and not is_sealed(find_key(), contents.sealed(), contents.seal):
             raise BackupError(
                 f"{folder} is not sealed by this key: it is another deployment's, or somebody has altered it. Nothing "
                 "was changed; name the right key with --key."
             )
-        _compare(folder, held.files)
-        return Checked(folder, held)
+        _compare(folder, contents.files)
+        return Checked(folder, contents)
     if not trust_dump:
         raise BackupError(
             f"{folder} is a backup of release 1.8 or older: a dump, which runs what whoever made it has written, "

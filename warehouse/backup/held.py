@@ -53,20 +53,20 @@ class Held(BaseModel):
     def read(cls, data: bytes, folder: Path) -> "Held":
         """Parse the list. Raises `BackupError` where it is invalid, or names a path that no backup has."""
         try:
-            held = cls.model_validate_json(data)
+            listed = cls.model_validate_json(data)
         except ValidationError:
             raise BackupError(
                 f"{folder} is no whole backup: {LIST} is not as it was backed up. Nothing was changed; take another "
                 "one."
             ) from None
-        named = {place_of(schema, table) for schema in PLACES for table in held.columns(schema)}
-        for place in held.files:
+        named = {place_of(schema, table) for schema in PLACES for table in listed.columns(schema)}
+        for place in listed.files:
             kind, _, key = place.partition("/")
             if not (place == KEY or _TABLE.fullmatch(place) or (kind == OBJECTS and is_key(key))):
                 raise BackupError(f"{folder} is no backup of ours: {LIST} names {place!r}. Nothing was changed.")
-        if {place for place in held.files if _TABLE.fullmatch(place)} != named:
+        if {place for place in listed.files if _TABLE.fullmatch(place)} != named:
             raise BackupError(f"{folder} is no backup of ours: {LIST} names other tables than it has files of.")
-        return held
+        return listed
 
 
 class Backup(NamedTuple):

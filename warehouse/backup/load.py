@@ -31,42 +31,42 @@ WHERE nspname = %s AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
 """
 
 
-def load_ours(owner: Connection, folder: Path, held: Held) -> None:
+def load_ours(owner: Connection, folder: Path, listed: Held) -> None:
     """Load the service's tables, inside `open_tables`.
 
     Raises `BackupError` where the backup's tables are not those of its revision, or a row is invalid.
     """
     found = tables.columns_of(owner, OURS)
-    for table, columns in held.tables.items():
+    for table, columns in listed.tables.items():
         if table not in found or sorted(found[table]) != sorted(columns):
-            raise BackupError(f"The backup's table {table!r} is none that revision {held.revision} has.")
-    _load(owner, OURS, folder, held)
+            raise BackupError(f"The backup's table {table!r} is none that revision {listed.revision} has.")
+    _load(owner, OURS, folder, listed)
 
 
-def load_dagsters(owner: Connection, folder: Path, held: Held) -> str | None:
+def load_dagsters(owner: Connection, folder: Path, listed: Held) -> str | None:
     """Load Dagster's tables where they match the backup's; else return a sentence that says why they stay empty."""
     revision = tables.revision_of(owner, DAGSTERS)
-    if not held.dagster or revision != held.dagster_revision:
+    if not listed.dagster or revision != listed.dagster_revision:
         return "Dagster's record of runs was not brought back: its tables are of another version here."
     found = tables.columns_of(owner, DAGSTERS)
-    if any(sorted(found.get(table, [])) != sorted(columns) for table, columns in held.dagster.items()):
+    if any(sorted(found.get(table, [])) != sorted(columns) for table, columns in listed.dagster.items()):
         return "Dagster's record of runs was not brought back: its tables have other columns here."
     try:
         with owner.transaction(), open_tables(owner, DAGSTERS):
-            _load(owner, DAGSTERS, folder, held)
+            _load(owner, DAGSTERS, folder, listed)
     except psycopg.errors.InsufficientPrivilege:
         return "Dagster's record of runs was not brought back: DATABASE_URL is no member of pcds_dagster."
     return None
 
 
-def _load(owner: Connection, schema: str, folder: Path, held: Held) -> None:
-    columns = held.columns(schema)
+def _load(owner: Connection, schema: str, folder: Path, listed: Held) -> None:
+    columns = listed.columns(schema)
     tables.plain(owner)
     names = sql.SQL(", ").join(sql.Identifier(schema, table) for table in columns)
     owner.execute(sql.SQL("TRUNCATE {}").format(names))  # rows that migrations added come with the backup
     for table, names_of in columns.items():
         place = place_of(schema, table)
-        with opened(folder / place, held.files[place]) as file:
+        with opened(folder / place, listed.files[place]) as file:
             tables.copy_in(owner, schema, table, names_of, file)
     for table, column, sequence in owner.execute(_SEQUENCES, (schema,)).fetchall():
         newest = sql.SQL("SELECT setval({}, (SELECT max({}) FROM {}))").format(

@@ -50,26 +50,26 @@ def restore(settings: Settings, database: Database, backup: Checked, *, at: date
 
 
 def _from_rows(
-    settings: Settings, database: Database, folder: Path, held: Held, at: datetime, *, keep_keys: bool
+    settings: Settings, database: Database, folder: Path, listed: Held, at: datetime, *, keep_keys: bool
 ) -> Restored:
-    if not knows(held.revision):
+    if not knows(listed.revision):
         raise BackupError(
-            f"The backup is of a newer release: its tables have the revision {held.revision}. Nothing was changed; "
+            f"The backup is of a newer release: its tables have the revision {listed.revision}. Nothing was changed; "
             "restore it with that release."
         )
     with psycopg.connect(database.owner_url) as owner:
-        if tables.revision_of(owner, OURS) not in (None, held.revision):
+        if tables.revision_of(owner, OURS) not in (None, listed.revision):
             raise BackupError(_NOT_EMPTY)
         _refuse_companies(owner)
-    migrate(database, held.revision)
-    if held.dagster:
+    migrate(database, listed.revision)
+    if listed.dagster:
         make_tables(settings, database)
     with psycopg.connect(database.owner_url) as owner:
         with load.open_tables(owner, OURS):
-            load.load_ours(owner, folder, held)
+            load.load_ours(owner, folder, listed)
             ending = ended.end_all(owner, at, keep_keys=keep_keys)
-        without = load.load_dagsters(owner, folder, held)
-        _copy_files(settings, folder, held.files)
+        without = load.load_dagsters(owner, folder, listed)
+        _copy_files(settings, folder, listed.files)
     return Restored(Backup.of(folder), ending, without)
 
 

@@ -33,11 +33,11 @@ def back_up(settings: Settings, database: Database, folder: Path) -> Backup:
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
     try:
         copy_objects(settings.data_dir / OBJECTS, draft / OBJECTS)
-        held = _rows(database, draft)
+        listed = _rows(database, draft)
         copy_objects(settings.data_dir / OBJECTS, draft / OBJECTS)
         with suppress(FileNotFoundError):
             shutil.copy2(settings.data_dir / KEY, draft / KEY)
-        _write_list(draft, held, key)
+        _write_list(draft, listed, key)
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -80,7 +80,7 @@ def _write_tables(owner: Connection, draft: Path, schema: str, columns: Columns)
             ) from None
 
 
-def _write_list(draft: Path, held: Held, key: bytes) -> None:
-    whole = held.model_copy(update={"files": digests(draft)})
+def _write_list(draft: Path, listed: Held, key: bytes) -> None:
+    whole = listed.model_copy(update={"files": digests(draft)})
     sealed = whole.model_copy(update={"seal": seal_of(key, whole.sealed())})
     (draft / LIST).write_bytes(orjson.dumps(sealed.model_dump(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))

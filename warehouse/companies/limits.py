@@ -70,8 +70,8 @@ def storage_locked(connection: Connection, company_id: UUID) -> int | None:
 
 def stored_bytes(connection: Connection) -> int:
     """Return the bytes of the company's technical files and uploads; files derived from these are not counted."""
-    (held,) = connection.execute(_STORED).fetchone() or (0,)
-    return int(held)
+    (total,) = connection.execute(_STORED).fetchone() or (0,)
+    return int(total)
 
 
 def uploads_of_dry_runs(connection: Connection) -> list[Upload]:

@@ -124,8 +124,8 @@ def hold(connection: Connection, worker: int, run_id: str) -> None:
 
 def seize(connection: Connection, worker: int, run_id: str) -> bool:
     """Take a run that was launched by other means, unless a living worker has it; return whether it was taken."""
-    held = {"run_id": run_id, "worker": worker, "locks": _LOCKS}
-    return connection.execute(_SEIZE, held).rowcount == 1
+    parameters = {"run_id": run_id, "worker": worker, "locks": _LOCKS}
+    return connection.execute(_SEIZE, parameters).rowcount == 1
 
 
 def end(connection: Connection, worker: int, run_id: str) -> None:

@@ -77,18 +77,18 @@ def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
     """The parts that keep a row as it was and change it."""
     changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
     # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
-    held = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
+    condition = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
     # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
     return [
         f"""kept AS (
     INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
-    FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {held}
+    FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {condition}
 )""",
         f"""changed AS (
     UPDATE skus
     SET {changes}, updated_at = %(at)s, transaction_id = %(id)s,
         import_id = %(import)s
-    FROM staged WHERE skus.id = staged.id AND staged.version > 1 {held} {_STORED}
+    FROM staged WHERE skus.id = staged.id AND staged.version > 1 {condition} {_STORED}
 )""",
     ]
 

@@ -33,16 +33,16 @@ def write_over(
 ) -> list[PartRows]:
     """Write the snapshot before to a new folder, with the SKUs of these ids replaced by `found`, or removed."""
     changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *found, strict=True)))
-    held = _places(before, [str(sku_id) for sku_id in ids])
-    given = _given(changed.skus.select("id", "sku_code"), held, before.parts)
-    touched = {*held[_IN], *given[_IN]}
+    places = _places(before, [str(sku_id) for sku_id in ids])
+    given = _given(changed.skus.select("id", "sku_code"), places, before.parts)
+    touched = {*places[_IN], *given[_IN]}
     parts = list[PartRows]()
     for number in range(max(len(before.parts) - 1, *touched, 0) + 1):
         proceed()
         if number not in touched:
             parts.append(_take_over(folder, before, number))
             continue
-        gone = held.filter(pl.col(_IN) == number).select("sku_code")
+        gone = places.filter(pl.col(_IN) == number).select("sku_code")
         new = given.filter(pl.col(_IN) == number).select("sku_code")
         parts.append(_write(folder, number, Tables(*_merged(before, number, gone, changed, new))))
     return parts
@@ -57,9 +57,9 @@ def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
     return pl.concat(found).collect()
 
 
-def _given(skus: pl.DataFrame, held: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
+def _given(skus: pl.DataFrame, stored: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
     """Return the parts that SKUs belong in: their present part, else behind the last ones."""
-    found = skus.join(held.select("id", _IN), on="id", how="left", maintain_order="left")
+    found = skus.join(stored.select("id", _IN), on="id", how="left", maintain_order="left")
     old, new = found.filter(pl.col(_IN).is_not_null()), found.filter(pl.col(_IN).is_null())
     places = (parts[-1]["skus"] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
     return pl.concat([old, new.with_columns(places.cast(pl.Int64).alias(_IN))])

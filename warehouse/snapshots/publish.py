@@ -91,8 +91,12 @@ def publish(
 
 def _before(data_dir: Path, company_id: UUID, made_by: str, now: datetime) -> Snapshot | None:
     """Return the snapshot whose rows can be taken over; None where another release, rule-set or later day made it."""
-    held = current(data_dir, company_id)
-    return held if held is not None and held.made_by == made_by and held.as_of.date() <= now.date() else None
+    snapshot = current(data_dir, company_id)
+    return (
+        snapshot
+        if snapshot is not None and snapshot.made_by == made_by and snapshot.as_of.date() <= now.date()
+        else None
+    )
 
 
 def _new(folder: Path) -> Path:

@@ -99,7 +99,7 @@ class Snapshot:
 
     def manifest(self) -> bytes:
         """Return the folder's manifest."""
-        said = {
+        content = {
             "form": FORM,
             "name": self.name,
             "number": self.number,
@@ -108,23 +108,23 @@ class Snapshot:
             "parts": self.parts,
             "size_bytes": self.size_bytes,
         }
-        return orjson.dumps({**self.as_dict(), **said})
+        return orjson.dumps({**self.as_dict(), **content})
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` for any other."""
-        said = orjson.loads((folder / MANIFEST).read_bytes())
-        if said.get("form") != FORM:
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+        if manifest.get("form") != FORM:
             raise OtherForm(f"{folder.name} was written by another release; publish again.")
         return cls(
-            UUID(said["company_id"]),
-            said["name"],
-            datetime.fromisoformat(said["as_of"]),
-            said["number"],
-            said["link_hash"],
-            said["made_by"],
-            said["parts"],
-            said["size_bytes"],
+            UUID(manifest["company_id"]),
+            manifest["name"],
+            datetime.fromisoformat(manifest["as_of"]),
+            manifest["number"],
+            manifest["link_hash"],
+            manifest["made_by"],
+            manifest["parts"],
+            manifest["size_bytes"],
             folder,
         )
 

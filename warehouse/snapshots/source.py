@@ -97,8 +97,8 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the volumes, a row per market, year and half."""
-    held = rows.filter(pl.col("volumes").is_not_null())
-    members = held.select("sku_code", pl.col("volumes").str.extract_all(_VOLUME)).explode("volumes")
+    with_volumes = rows.filter(pl.col("volumes").is_not_null())
+    members = with_volumes.select("sku_code", pl.col("volumes").str.extract_all(_VOLUME)).explode("volumes")
     parts = pl.col("volumes").str.extract_groups(_VOLUME).struct
     return members.select(
         "sku_code",
@@ -111,18 +111,18 @@ def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _parts(conn: Connection, query: str, parameters: Mapping[str, object]) -> Iterator[pl.DataFrame]:
     """Yield the query's rows as frames of the columns of `_TYPES`, in any order."""
-    held, size = list[bytes](), 0
+    part, size = list[bytes](), 0
     statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"
     with conn.cursor() as cursor, cursor.copy(statement, parameters) as copy:
         header = bytes(next(iter(copy)))
         for row in copy:
-            held.append(bytes(row))
+            part.append(bytes(row))
             size += len(row)
-            if len(held) == PART_SKUS or size >= PART_BYTES:
-                yield _frame(header, held)
-                held, size = [], 0
-    if held:
-        yield _frame(header, held)
+            if len(part) == PART_SKUS or size >= PART_BYTES:
+                yield _frame(header, part)
+                part, size = [], 0
+    if part:
+        yield _frame(header, part)
 
 
 def _frame(header: bytes, rows: list[bytes]) -> pl.DataFrame:

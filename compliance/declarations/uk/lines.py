@@ -58,13 +58,15 @@ class Lines(NamedTuple):
     uncounted: pl.DataFrame
 
 
-def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet, said: Statements) -> Lines:
+def lines_of(
+    portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet, statements: Statements
+) -> Lines:
     """Return the parts of the stated period; the portfolio's SKUs have `UK_SKU_COLUMNS`.
 
     Raise `FileRefused` where the period cannot be reported, and the errors of `compliance.rollup.tonnes.rollup`.
     """
-    year, half = said.year, said.half
-    blank = said.producer.row(submission(said.producer, year, half))
+    year, half = statements.year, statements.half
+    blank = statements.producer.row(submission(statements.producer, year, half))
     ready = prepared(portfolio, jurisdictions, rules)
     found = rolled_lines(MARKET, ready)
     lines = _with_materials(
@@ -72,10 +74,12 @@ def lines_of(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     )
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     counting = found.counting.filter(asked).select("sku", "units")
-    skus = _judged(ready.skus.select("sku", *UK_SKU_COLUMNS).join(counting, on="sku", how="inner"), lines, said, rules)
+    skus = _judged(
+        ready.skus.select("sku", *UK_SKU_COLUMNS).join(counting, on="sku", how="inner"), lines, statements, rules
+    )
     left_out = skus.filter(pl.col("reason").is_not_null())
     parts = _typed(lines.join(skus.filter(pl.col("reason").is_null()), on="sku", how="inner"))
-    parts = rated(named(parts, blank), given(ready.parts, ready.skus, said.ratings), blank)
+    parts = rated(named(parts, blank), given(ready.parts, ready.skus, statements.ratings), blank)
     lacking = parts.filter(pl.col("lacking").is_not_null())
     kept = parts.filter(pl.col("lacking").is_null())
     return Lines(
@@ -106,7 +110,7 @@ def _with_materials(lines: pl.DataFrame, kingdom: Jurisdiction, of_drinks: list[
     )
 
 
-def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: RuleSet) -> pl.DataFrame:
+def _judged(facts: pl.DataFrame, lines: pl.DataFrame, statements: Statements, rules: RuleSet) -> pl.DataFrame:
     """Return the SKUs of the period with their kinds; `reason` and `fields` where one is left out whole.
 
     The producer must say whether a beverage container is a drinks container where the answer changes its kind.
@@ -116,9 +120,11 @@ def _judged(facts: pl.DataFrame, lines: pl.DataFrame, said: Statements, rules: R
         facts.with_columns(pl.col("reusable").fill_null(value=False))
         .join(_container_formats(facts, rules), on="packaging_format", how="left", nulls_equal=True)
         .join(may_hold, on="sku", how="left")
-        .join(said.drinks, on="sku_code", how="left")
+        .join(statements.drinks, on="sku_code", how="left")
     )
-    facts = facts.join(_kinds(facts, said.producer), on=["packaging_level", "reusable"], how="left", nulls_equal=True)
+    facts = facts.join(
+        _kinds(facts, statements.producer), on=["packaging_level", "reusable"], how="left", nulls_equal=True
+    )
     holds_drink = pl.col("use_contexts").list.contains(_DRINKS_CONTEXT).fill_null(value=False)
     changes = pl.col("kind").ne_missing(pl.col("kind_of_drinks"))
     may_be = pl.col("is_container") & holds_drink & pl.col("body_may_hold").fill_null(value=False) & changes

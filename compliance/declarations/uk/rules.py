@@ -51,8 +51,8 @@ class FileRefused(ValueError):  # noqa: N818  (an answer, not a fault)
 
     def __init__(self, numbers: Iterable[str], more: str = "", uncounted: pl.DataFrame | None = None) -> None:
         self.numbers, self.uncounted = sorted(numbers, key=int), uncounted
-        said = " ".join(f"{number}: {rules()[number].message}" for number in self.numbers)
-        super().__init__(f"The file would be refused. {said}{' ' + more if more else ''}")
+        messages = " ".join(f"{number}: {rules()[number].message}" for number in self.numbers)
+        super().__init__(f"The file would be refused. {messages}{' ' + more if more else ''}")
 
 
 @lru_cache(maxsize=1)
@@ -101,11 +101,11 @@ def hold(table: Iterable[Row], uncounted: pl.DataFrame | None = None) -> None:
 
     Where SKUs are not counted, the sentence names the first of them with their missing facts.
     """
-    held = list(table)
-    numbers = {code for row in held for code in faults(row)}
-    if len({tuple(row[column].casefold() for column in identity()) for row in held}) < len(held):
+    lines = list(table)
+    numbers = {code for row in lines for code in faults(row)}
+    if len({tuple(row[column].casefold() for column in identity()) for row in lines}) < len(lines):
         numbers.add(DUPLICATE)
-    if not held:
+    if not lines:
         numbers.add(EMPTY)
     if numbers:
         raise FileRefused(numbers, _left_out(uncounted), uncounted)

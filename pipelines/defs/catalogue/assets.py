@@ -120,13 +120,13 @@ def jurisdiction_catalogue(
             changes = catalogue.as_held(conn, now)
         else:
             changes = catalogue.load(conn, found, _origin(context, config), now)
-        held = queries.stored(conn)
+        stored = queries.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
         value=changes,
         metadata={
-            "rows": len(held),
-            "dagster/row_count": len(held),
+            "rows": len(stored),
+            "dagster/row_count": len(stored),
             "source_hash": changes.source_hash,
             **{name: len(listed) for name, listed in codes.items()},
             "unchanged": changes.unchanged,
@@ -134,7 +134,7 @@ def jurisdiction_catalogue(
             CHANGES: dg.MetadataValue.json(changes.as_dict()),
             **columns.metadata("jurisdiction_catalogue"),
         },
-        check_results=[verdict, *checks.catalogue(held)],
+        check_results=[verdict, *checks.catalogue(stored)],
     )
 
 

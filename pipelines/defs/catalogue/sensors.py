@@ -26,8 +26,8 @@ def active_rules(
     with postgres.pool.system() as conn:
         version = rule_sets.known.active(conn).version
     latest = context.instance.get_latest_materialization_event(rule_set.key)
-    told = latest.asset_materialization if latest is not None else None
-    if told is not None and told.metadata[VERSION].value == version:
+    reported = latest.asset_materialization if latest is not None else None
+    if reported is not None and reported.metadata[VERSION].value == version:
         return dg.SkipReason(f"{version} grades, as Dagster knows.")
     due = asking.due(context.instance, read_rule_set.name, [asking.WHOLE])
     before = "none" if latest is None else f"{latest.timestamp:.0f}"

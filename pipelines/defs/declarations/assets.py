@@ -44,11 +44,11 @@ def declarations(
     with postgres.pool.company(company_id) as conn:
         named = preview.company(conn, company_id)
     tags.name_company(context, company_id, named["company"])
-    held = stored.current(portfolios.folder, company_id)
-    if held is None:
+    stored_figures = stored.current(portfolios.folder, company_id)
+    if stored_figures is None:
         raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
     try:
-        found = filing.filed(held, Filing.of(name))
+        found = filing.filed(stored_figures, Filing.of(name))
     except NotDeclarable as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
     return dg.MaterializeResult(

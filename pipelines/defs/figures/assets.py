@@ -151,15 +151,15 @@ def obligations(
     all of the company's figures together.
     """
     verdicts, company_id = compute.obligations_of(figures.figures), company_of(postgres.pool, context.partition_key)
-    held = keep.keep(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
+    stored = keep.keep(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
     with postgres.pool.company(company_id) as conn:
         named = preview.company(conn, company_id)
     counted = verdicts.group_by("verdict").len("rows").sort("verdict")
     return dg.MaterializeResult(
-        value=held,
+        value=stored,
         metadata={
             **named,
-            **published(held),
+            **published(stored),
             "dagster/row_count": verdicts.height,
             "verdicts": preview.frame_table(counted),
             "reached": preview.frame_table(
@@ -203,13 +203,13 @@ def numbers(found: Figures, origin: Basis) -> dict[str, Any]:
     }
 
 
-def published(held: StoredFigures) -> dict[str, Any]:
+def published(figures: StoredFigures) -> dict[str, Any]:
     """Describe the figures that are now current; `figures_changed` counts those that are new, changed or removed."""
     return {
-        "as_of": dg.MetadataValue.timestamp(held.origin.as_of),
-        "snapshot": held.origin.snapshot,
-        "figures_changed": held.rows_written,
-        **{f"{table}_rows": rows for table, rows in held.rows.items()},
+        "as_of": dg.MetadataValue.timestamp(figures.origin.as_of),
+        "snapshot": figures.origin.snapshot,
+        "figures_changed": figures.rows_written,
+        **{f"{table}_rows": rows for table, rows in figures.rows.items()},
     }
 
 

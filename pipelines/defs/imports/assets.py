@@ -118,8 +118,8 @@ def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> 
     Raises `dagster.Failure` for an import that has failed, which is not tried again.
     """
     if not sent.has_ended:
-        held = sent.claim is not None and sent.claim != UUID(run_id) and not is_stalled(sent.heartbeat_at, now)
-        return "Nothing to do: another run works on the import." if held else None
+        claimed = sent.claim is not None and sent.claim != UUID(run_id) and not is_stalled(sent.heartbeat_at, now)
+        return "Nothing to do: another run works on the import." if claimed else None
     if sent.status == "failed":
         sentence = "Nothing to do: the import has failed, as its report says. The file has to be sent again."
         raise dg.Failure(sentence, allow_retries=False)

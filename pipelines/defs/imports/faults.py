@@ -31,11 +31,11 @@ def fail_import_once(context: dg.HookContext) -> None:
     After any other failure the run lays its claim down, so that the next run need not wait.
     """
     run = context.instance.get_run_by_id(context.run_id)
-    told = {} if run is None else run.tags
-    if tags.IMPORT not in told or tags.COMPANY not in told:
+    run_tags = {} if run is None else run.tags
+    if tags.IMPORT not in run_tags or tags.COMPANY not in run_tags:
         return
     pool: Pool = context.resources.postgres.pool
-    claim = claims.held_by(pool, UUID(told[tags.IMPORT]), UUID(told[tags.COMPANY]), UUID(context.run_id))
+    claim = claims.held_by(pool, UUID(run_tags[tags.IMPORT]), UUID(run_tags[tags.COMPANY]), UUID(context.run_id))
     if claim is None:  # the import has ended, or another run has it
         return
     chain = list(_chain(context.op_exception))

@@ -60,7 +60,7 @@ def portfolio_snapshot(
     context.log_event(dg.AssetObservation(ledger.key, partition=context.partition_key, tags=read))
     behind = imports(snapshot)
     with postgres.pool.company(company_id) as conn:
-        held, named = counted(conn), preview.company(conn, company_id)
+        counts, named = counted(conn), preview.company(conn, company_id)
         files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
     tags.name_company(context, company_id, named["company"])
     return dg.MaterializeResult(
@@ -78,7 +78,7 @@ def portfolio_snapshot(
             "skus_by_single_writes": snapshot.rows["skus"] - sum(behind.values()),
             **columns.metadata("portfolio_snapshot"),
         },
-        check_results=checks.snapshot(snapshot, links=held.links, skus=held.skus),
+        check_results=checks.snapshot(snapshot, links=counts.links, skus=counts.skus),
     )
 
 

@@ -43,6 +43,6 @@ def asked_regrades(context: dg.SensorEvaluationContext, postgres: Postgres, rule
 
 
 def _wanted(asked: regrading.Asked) -> Wanted:
-    told = {tags.REGRADE: asked.version, tags.COMPANY: str(asked.company_id), "dagster/priority": "-2"}
+    run_tags = {tags.REGRADE: asked.version, tags.COMPANY: str(asked.company_id), "dagster/priority": "-2"}
     config = run_config(regraded_skus={"only_open": True})
-    return Wanted(f"{asked.version}/{asked.at:%Y%m%dT%H%M%S.%f}", told, config)
+    return Wanted(f"{asked.version}/{asked.at:%Y%m%dT%H%M%S.%f}", run_tags, config)

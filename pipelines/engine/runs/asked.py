@@ -193,5 +193,5 @@ def _reason(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
             error = error.cause
         if error is not None:
             return error.message.strip().splitlines()[-1]
-    said = [event.message for event in events if event is not None and event.message]
-    return said[-1] if said else f"Its run {run.run_id} failed; Dagster has its reason."
+    messages = [event.message for event in events if event is not None and event.message]
+    return messages[-1] if messages else f"Its run {run.run_id} failed; Dagster has its reason."

@@ -57,8 +57,8 @@ def refresh_catalogue(
 
 def _made(instance: dg.DagsterInstance, run_id: str) -> Changes:
     """Return what the run changed, from the metadata of its asset."""
-    [told] = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
-    materialised = told.asset_materialization
+    [materialization] = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+    materialised = materialization.asset_materialization
     assert materialised is not None
     changes = materialised.metadata[CHANGES].value
     assert isinstance(changes, dict)

@@ -26,10 +26,11 @@ def run(arguments: argparse.Namespace, resources: Resources, open_instance: Open
     """Roll up; raises `dagster.Failure` where there is no such company, or where its figures fail a check."""
     chosen = chosen_companies(resources.postgres.pool, arguments.company)
     with open_instance() as instance:
-        held = [_rolled_up(resources, instance, company_id) for company_id in chosen]
-    changed = sum(each.rows_written for each in held)
+        rolled_up = [_rolled_up(resources, instance, company_id) for company_id in chosen]
+    changed = sum(each.rows_written for each in rolled_up)
     return Answer(
-        {"companies": [as_dict(each) for each in held]}, f"{len(held)} companies rolled up, {changed} figures changed."
+        {"companies": [as_dict(each) for each in rolled_up]},
+        f"{len(rolled_up)} companies rolled up, {changed} figures changed.",
     )
 
 
@@ -39,6 +40,6 @@ def _rolled_up(resources: Resources, instance: dg.DagsterInstance, company_id: U
         publish_company(resources, instance, company_id)
     else:
         of_company.run("roll_up", resources, instance, company_id)
-    held = figures.current(resources.portfolios.folder, company_id)
-    assert held is not None
-    return held
+    stored = figures.current(resources.portfolios.folder, company_id)
+    assert stored is not None
+    return stored

@@ -71,12 +71,12 @@ class Sheet:
         found: dict[int, list[Cell]] = {}
         for index, line in enumerate(part.lines):
             texts = part.row(index)
-            held: list[Cell] = list(texts[: self.grid.widths.get(line, len(texts))])
+            cells: list[Cell] = list(texts[: self.grid.widths.get(line, len(texts))])
             if part.kinds is not None:
                 for at in self.numeric:
                     if part.kinds[f"c{at}"][index] == NUMBER:
-                        held[at] = _number(texts[at])
-            found[line] = held
+                        cells[at] = _number(texts[at])
+            found[line] = cells
         return dict(sorted((found | self._no_records(lines)).items()))
 
     def _no_records(self, wanted: set[int]) -> dict[int, list[Cell]]:

@@ -109,7 +109,7 @@ class _Rejected:
         width = len(header) if self._sheet.text is not None and header else max(map(len, cells.values()))
         old = len(ADDED) if tuple(header[-len(ADDED) :]) == ADDED else 0
         width -= old
-        rows = [(line, held) for line, held in cells.items() if line < at]
+        rows = [(line, cells_of_line) for line, cells_of_line in cells.items() if line < at]
         if header:
             sure = certain(header, [cells[line] for line in self._lines], self._read, self._kind)
             rows.append((at, self._beside(sure, ADDED, width, old)))
@@ -119,7 +119,7 @@ class _Rejected:
         return Table(self._sheet.place["sheet"], at, rows, self._sheet.preamble)
 
     def _beside(
-        self, cells: list[Cell], said: Sequence[Cell], width: int, old: int, *, whole: bool = True
+        self, cells: list[Cell], reasons: Sequence[Cell], width: int, old: int, *, whole: bool = True
     ) -> list[Cell]:
         """Return a line with the columns `said` behind the header's columns, in place of those of an earlier report.
 
@@ -128,7 +128,7 @@ class _Rejected:
         """
         if self._sheet.text is None or whole:
             cells = [*cells, *[None] * (width + old - len(cells))]
-        return [*cells[:width], *said, *cells[width + old :]]
+        return [*cells[:width], *reasons, *cells[width + old :]]
 
     def _said(self, line: int) -> tuple[str, str, str]:
         """Return the line's number, the letters of its faulty columns, and the messages."""

@@ -87,12 +87,12 @@ def _entries(entries: Substances) -> Cells:
     for substance, entry in entries.items():
         if entry is None:
             continue
-        told: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
-        if "value" in told and substance in COLUMN_UNITS:
-            told.setdefault("unit", _CLEARED)
-        if "evidence" in told:
-            told["evidence"] = _text(told["evidence"])
-        cells |= {f"{substance}_{part}": value for part, value in told.items()}
+        given: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
+        if "value" in given and substance in COLUMN_UNITS:
+            given.setdefault("unit", _CLEARED)
+        if "evidence" in given:
+            given["evidence"] = _text(given["evidence"])
+        cells |= {f"{substance}_{part}": value for part, value in given.items()}
         if "below" in entry:
             cells[LEGACY[substance]] = f"<{entry['below']:.15g}"
     return cells

@@ -19,10 +19,10 @@ def main_types(file: BinaryIO) -> set[str]:
 
     try:
         with open_zip(file) as package, package.open(_CONTENTS) as part:
-            held = part.read(_MOST_CONTENTS_BYTES + 1)
-        if len(held) > _MOST_CONTENTS_BYTES:
+            content = part.read(_MOST_CONTENTS_BYTES + 1)
+        if len(content) > _MOST_CONTENTS_BYTES:
             return set()
-        parse([held], start)
+        parse([content], start)
     except ZIP_ERRORS:  # includes NoXmlError, which is a ValueError
         return set()
     return types

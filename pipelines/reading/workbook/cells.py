@@ -129,11 +129,11 @@ def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
             "text": body.str.extract(_TEXT),
         }
     )
-    held = found.filter(pl.any_horizontal(pl.col("formula", "text").is_not_null()))
-    texts = unescape(held["text"])
-    return held.select(
+    filled = found.filter(pl.any_horizontal(pl.col("formula", "text").is_not_null()))
+    texts = unescape(filled["text"])
+    return filled.select(
         pl.col("place").str.strip_chars_start(_LETTERS).cast(pl.Int32).alias("row"),
-        _positions(held["place"].str.strip_chars_end(_DIGITS)).alias("column"),
+        _positions(filled["place"].str.strip_chars_end(_DIGITS)).alias("column"),
         pl.when(second=" t=").then("value").otherwise("last").alias("type"),
         pl.when(second=" s=").then("value").cast(pl.Int32).alias("style"),
         "formula",

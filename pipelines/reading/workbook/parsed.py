@@ -76,7 +76,7 @@ class _Cells:
             self._in_hints -= 1
 
     def _keep(self, cell: dict[str, str]) -> None:
-        texts = {kind: "".join(held) for kind, held in self._texts.items()}
+        texts = {kind: "".join(pieces) for kind, pieces in self._texts.items()}
         text = texts.get("value", texts.get("inline"))
         style = _number(cell["s"], _STYLE_DIGITS) if "s" in cell else None
         text = None if text is None else undo_escapes(text)

@@ -36,12 +36,12 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
 
 def _bounded(pieces: Iterator[bytes]) -> bytes:
     """Read the part as a whole, which needs several times its size in memory: a part that is too large is refused."""
-    held: list[bytes] = []
+    read: list[bytes] = []
     for piece in pieces:
-        held.append(piece)
-        if sum(map(len, held)) > _MOST_BYTES:
+        read.append(piece)
+        if sum(map(len, read)) > _MOST_BYTES:
             raise unreadable(Message("its table of texts is larger than {most} MiB", most=_MOST_BYTES // 1024 // 1024))
-    data = b"".join(held)
+    data = b"".join(read)
     if data.count(b"<si") > _MOST_TEXTS:
         raise unreadable(Message("its table of texts has more than {most} entries", most=_MOST_TEXTS))
     return data

@@ -97,8 +97,8 @@ def _decimal(raw: str) -> Decimal | None:
         number = Decimal(raw) if len(raw) <= _LONGEST_NUMBER else None
     except InvalidOperation:
         return None
-    held = number is not None and number.is_finite() and abs(number.adjusted()) <= _MOST_PLACES
-    return number if held else None
+    is_storable = number is not None and number.is_finite() and abs(number.adjusted()) <= _MOST_PLACES
+    return number if is_storable else None
 
 
 def with_unit(raw: str, unit: str) -> str:

@@ -55,7 +55,7 @@ def judge(sent: Sent, mapping: Mapping[str, object] | None = None) -> Judged:
     judged.differences += [
         f"{code}.{name}: nothing, read {value!r}"
         for (code, name), value in got.items()
-        if (code not in sent.skus or name.split(".")[0] not in _told(wanted, code)) and name not in LEFT_OPEN
+        if (code not in sent.skus or name.split(".")[0] not in _has_unit(wanted, code)) and name not in LEFT_OPEN
     ]
     asked = {(line, name): (code, message) for line, name, code, message in _faults(typed.errors)}
     judged.differences += [f"line {at} {name}: not asked" for at, name in sent.asked if (at, name) not in asked]
@@ -112,7 +112,7 @@ def _cells(skus: Mapping[str, Record]) -> Iterator[tuple[Place, object]]:
                 yield (code, name), value
 
 
-def _told(wanted: Mapping[Place, object], code: str) -> set[str]:
+def _has_unit(wanted: Mapping[Place, object], code: str) -> set[str]:
     return {name.split(".")[0] for of, name in wanted if of == code}
 
 

@@ -35,7 +35,7 @@ class Rewriting:
 
     column: Column
     cells: Mapping[str, str | None]
-    told: Mapping[str, object]
+    sent: Mapping[str, object]
 
     def speaks_of(self, column: Column) -> bool:
         """Return whether the column contains the field, in any of the groups of components side by side."""
