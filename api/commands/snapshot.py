@@ -18,7 +18,7 @@ def snapshot(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish the portfolio of a company, or of all; the service does it by itself within a minute of a write."""
+    """Publish the portfolio of a company, or of all; the service does it by itself within half a minute of a write."""
     chosen = ["--company", str(company)] if company else []
     show(
         runs.run(Settings.load(data_dir=data_dir), "snapshot", *chosen, refused="No snapshot was published."),

@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from api.origin import acting
 from api.pages.forms import FIELD, posted
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import page, redirect
+from api.pages.request_values import origin_of
 from api.pages.sessions import Session, SignedIn, session_of, signed_in
 from api.service import service_of
 from connector.oauth import clients, redirects
@@ -126,7 +126,7 @@ async def _client(request: Request, client_id: str) -> Client:
 
 
 def _code(request: Request, session: Session, asked: Wish) -> str:
-    service, origin = service_of(request), acting(request, "user", str(session.user_id), session.email)
+    service, origin = service_of(request), origin_of(request, session)
     with service.writes.company(session.company_id) as connection:
         return connections.authorise(
             connection, session.company_id, session.user_id, asked, origin=origin, now=service.clock.now()
@@ -135,4 +135,4 @@ def _code(request: Request, session: Session, asked: Wish) -> str:
 
 def _to(address: str) -> Response:
     """Return a redirect that sends no form along (RFC 9700, section 4.12) and is not cached."""
-    return RedirectResponse(address, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+    return redirect(address, {"Referrer-Policy": "no-referrer"})

@@ -3,8 +3,6 @@
 `services.drafts` makes the contents of a draft.
 """
 
-from uuid import UUID
-
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,6 +11,7 @@ from starlette.responses import Response
 from api.pages.issuing import as_pdf
 from api.pages.refusals import PageRefused
 from api.pages.render import page
+from api.pages.request_values import path_id
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from services import drafts, review
@@ -44,13 +43,13 @@ def _read(request: Request, session: Session) -> tuple[drafts.Draft, declaration
 
     Raise `PageRefused` where the company has no such entry, or it contains none.
     """
+    entry_id = path_id(request)
     try:
-        entry_id = UUID(request.path_params["id"])
         with service_of(request).writes.company(session.company_id) as conn:
             entry = review.entry(conn, entry_id)
             issued = declarations.of_entry(conn, entry_id)
             pdf = declarations.pdf(conn, issued.doc_id) if issued else None
-    except (ValueError, review.EntryUnknown):
+    except review.EntryUnknown:
         raise PageRefused(404, "refused.gone") from None
     content = issued.content if issued else entry.payload.get("draft")
     if entry.kind != "doc_draft" or content is None:

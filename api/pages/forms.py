@@ -5,16 +5,19 @@ A form contains the `csrf` of its session; the sign-in form contains that of the
 """
 
 import hmac
-from typing import Final
+import secrets
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
+from starlette.responses import Response
 
 from api.bodies import limited
 from api.errors import TooLarge
 from api.pages.refusals import PageRefused
-from api.pages.sessions import Session, csrf_of, visit_of
+from api.pages.render import page
+from api.pages.sessions import Session, csrf_of, remember_visit, visit_of
 
 MAX_BYTES: Final = 256 * 2**10
 FIELD: Final = "csrf"
@@ -22,6 +25,14 @@ _FROM_OURS: Final = ("same-origin", "none", "")
 """Values of Sec-Fetch-Site for a form sent from one of our pages; older browsers send none."""
 
 Form = ImmutableMultiDict[str, str]
+
+
+def visitor_page(request: Request, template: str, **values: Any) -> Response:
+    """Return a page with a form for a visitor who is not signed in; its `csrf` binds the form to the browser."""
+    visit = visit_of(request) or secrets.token_urlsafe(32)
+    answer = page(request, template, csrf=csrf_of(visit), **values)
+    remember_visit(request, answer, visit)
+    return answer
 
 
 async def posted(request: Request, session: Session) -> Form:

@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from api.errors import NotFound
 from api.pages.refusals import is_for_people
-from api.pages.render import link
+from api.pages.render import link, redirect
 from api.pages.sign_in import HOME
 
 router = APIRouter()
@@ -17,4 +17,4 @@ async def get_home(request: Request) -> Response:
     """Redirect to the portfolio, which leads to the sign-in page where nobody is signed in."""
     if not is_for_people(request):
         raise NotFound
-    return RedirectResponse(link(request, HOME), 303, {"Cache-Control": "no-store", "Vary": "Accept"})
+    return redirect(link(request, HOME), {"Vary": "Accept"})

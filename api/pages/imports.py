@@ -5,16 +5,15 @@ back.
 """
 
 from typing import Final
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.items import offset_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import offset_of, path_id
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from api.staff.runs import of_import
@@ -52,7 +51,7 @@ def _listed(request: Request, session: Session) -> Response:
 
 
 def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
-    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), _id(request)
+    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), path_id(request)
     found = polls.status(
         service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
     )
@@ -112,10 +111,3 @@ def _columns(source: ImportSource, lang: str) -> list[dict[str, object]]:
         for table, sheet, columns in tables
         for column in columns
     ]
-
-
-def _id(request: Request) -> UUID:
-    try:
-        return UUID(request.path_params["id"])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None

@@ -6,7 +6,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.refusals import PageRefused
+from api.pages.request_values import path_id
 from api.pages.sessions import SignedIn
 from api.pages.texts import text
 from api.service import service_of
@@ -47,10 +47,7 @@ async def get_pdf(request: Request, session: SignedIn) -> Response:
     """Return the declaration byte for byte as it was issued; `id` is that of its record in the list of DoCs."""
 
     def read() -> tuple[declarations.Issued, bytes]:
-        try:
-            doc_id = UUID(request.path_params["id"])
-        except ValueError:
-            raise PageRefused(404, "refused.gone") from None
+        doc_id = path_id(request)
         with service_of(request).writes.company(session.company_id) as conn:
             found = declarations.of_doc(conn, doc_id)
             if found is None:

@@ -15,10 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages import item_words
+from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import path_id
 from api.pages.sessions import Session, SignedIn
-from api.pages.turns import in_turn
 from api.service import Service, service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
@@ -71,13 +72,13 @@ class _Held:
 @router.get("/items/{id}")
 async def get_item(request: Request, session: SignedIn) -> Response:
     """Show one item of the company; another company's item is answered like one that never existed."""
-    return await in_turn(request, "portfolio", _page, request, session)
+    return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        held = _held(service, conn, session.company_id, _id(request), lang)
+        held = _held(service, conn, session.company_id, path_id(request), lang)
     item = held.item
     return page(
         request,
@@ -144,10 +145,3 @@ def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
         ids = {UUID(str(value)) for of in named for field in fields if (value := of.get(field))}
         found |= library.names(conn, resource, ids)
     return found
-
-
-def _id(request: Request) -> UUID:
-    try:
-        return UUID(request.path_params["id"])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None

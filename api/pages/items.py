@@ -12,12 +12,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api import parameters
-from api.errors import InvalidBody
+from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import offset_of
 from api.pages.sessions import Session, SignedIn
-from api.pages.turns import in_turn
+from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
@@ -43,19 +43,11 @@ _LONGEST: Final = 200
 @router.get("/items")
 async def get_items(request: Request, session: SignedIn) -> Response:
     """Show a page of items. Raise `PageRefused` for a filter that our links and form never send."""
-    return await in_turn(request, "portfolio", _page, request, session)
-
-
-def offset_of(request: Request) -> int:
-    """Return the rows to skip; 0 where the address has anything but a number."""
-    try:
-        return parameters.offset_of(request)
-    except InvalidBody:
-        return 0
+    return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:
-    service, wanted, offset = service_of(request), _wanted(request), offset_of(request)
+    service, wanted, offset, lang = service_of(request), _wanted(request), offset_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         snapshot = snapshots.current(service.settings.data_dir, session.company_id)
@@ -68,19 +60,24 @@ def _page(request: Request, session: Session) -> Response:
             by_code = _listed(conn, now, 0, code=wanted.text)
             found = by_code if by_code["items"] else found
     filters = {name: value for name, value in asdict(wanted).items() if value is not None}
-    text = {"q": filters.pop("text")} if "text" in filters else {}
+    given = ({"q": filters.pop("text")} if "text" in filters else {}) | filters
     return page(
         request,
         "items.html",
         session=session,
         found=found,
         wanted=wanted,
-        given=text | filters,
-        choices=CHOICES,
+        given=given,
+        choices=_choices(lang),
         offset=offset,
         size=PAGE_SIZE,
-        ban=wanted.flag and _ban(wanted.flag, rules, language_of(request)),
+        ban=wanted.flag and _ban(wanted.flag, rules, lang),
     )
+
+
+def _choices(lang: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the codes of each filter with their words."""
+    return {name: [(code, text(f"{name}.{code}", lang)) for code in codes] for name, codes in CHOICES.items()}
 
 
 def _ban(code: str, rules: RuleSet, lang: str) -> str:
@@ -98,8 +95,8 @@ def _wanted(request: Request) -> Wanted:
             given["market"] = normalised(given["market"])
         except Unfit:
             raise PageRefused(400, "items.no_such_filter") from None
-    text = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
-    return Wanted(text=text or None, **given)
+    searched = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
+    return Wanted(text=searched or None, **given)
 
 
 def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:

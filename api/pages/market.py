@@ -9,11 +9,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.texts import text
-from api.pages.turns import in_turn
 from api.service import service_of
 from compliance.confidence import word as sure
 from compliance.coverage import KINDS
@@ -31,7 +31,7 @@ _SHOWN_SOURCE: Final = ("https://", "http://")
 @router.get("/markets/{code}")
 async def get_market(request: Request, code: str, session: SignedIn) -> Response:
     """Show the page of a market. Raise `PageRefused` for a code that no table has."""
-    return await in_turn(request, "portfolio", _page, request, code, session)
+    return await run_limited(request, "portfolio", _page, request, code, session)
 
 
 def _page(request: Request, code: str, session: Session) -> Response:

@@ -11,9 +11,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.concurrency import run_limited
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
-from api.pages.turns import in_turn
 from api.service import service_of
 from compliance.flag_texts import retold
 from schemas.analytics import Overview
@@ -34,7 +34,7 @@ _SHOWN: Final = 10
 @router.get("/portfolio")
 async def get_portfolio(request: Request, session: SignedIn) -> Response:
     """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
-    return await in_turn(request, "portfolio", _page, request, session)
+    return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:

@@ -8,11 +8,11 @@ from typing import Final
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from api.errors import Refused, Stopping, TokenRefused
 from api.languages import spoken, weight_of
-from api.pages.render import language_of, link, page
+from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import SignInFirst
 from schemas.messages import translate
 
@@ -65,7 +65,7 @@ def fault(request: Request, refused: Refused) -> Response:
 
 async def _to_sign_in(request: Request, error: Exception) -> Response:
     assert isinstance(error, SignInFirst)
-    return RedirectResponse(link(request, "/sign-in", next=error.back), 303, {"Cache-Control": "no-store"})
+    return redirect(link(request, "/sign-in", next=error.back))
 
 
 async def _refused(request: Request, error: Exception) -> Response:

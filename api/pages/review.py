@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import quote
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from api.errors import InvalidBody
-from api.origin import acting
 from api.pages import changes, issuing
 from api.pages.forms import Form, posted
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page
+from api.pages.render import language_of, link, page, redirect
+from api.pages.request_values import offset_of, origin_of, path_id
 from api.pages.sessions import Session, SignedIn
-from api.parameters import offset_of
 from api.service import service_of
 from compliance.flag_texts import retold
 from schemas import texts
@@ -67,10 +64,7 @@ class Decision:
 async def get_queue(request: Request, session: SignedIn) -> Response:
     """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
     state: State = "decided" if request.query_params.get("state") == "decided" else "open"
-    try:
-        offset = offset_of(request)
-    except InvalidBody:
-        offset = 0
+    offset = offset_of(request)
 
     def read() -> tuple[list[Entry], int]:
         with service_of(request).writes.company(session.company_id) as conn:
@@ -105,7 +99,7 @@ async def post_decision(request: Request, session: SignedIn) -> Response:
 @router.get("/{id}/files/{file_id}")
 async def get_file(request: Request, session: SignedIn) -> Response:
     """Return a file that came with the entry, for download."""
-    entry_id, file_id = _id(request, "id"), _id(request, "file_id")
+    entry_id, file_id = path_id(request), path_id(request, "file_id")
 
     def read() -> tuple[File, bytes]:
         service = service_of(request)
@@ -121,8 +115,8 @@ async def get_file(request: Request, session: SignedIn) -> Response:
 
 
 def _decided(request: Request, session: Session, form: Form) -> Response:
-    service, entry_id = service_of(request), _id(request, "id")
-    origin = acting(request, "user", str(session.user_id), session.email)
+    service, entry_id = service_of(request), path_id(request)
+    origin = origin_of(request, session)
     decision = _decision(form)
 
     def work(conn: Connection) -> Entry:
@@ -158,7 +152,7 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
         return _shown(request, session, form=form, conflict=conflict)
     except review.Incomplete as incomplete:
         return _shown(request, session, form=form, faults=incomplete.issues)
-    return RedirectResponse(link(request, f"/review/{entry_id}"), 303)
+    return redirect(link(request, f"/review/{entry_id}"))
 
 
 def _decision(form: Form) -> Decision:
@@ -179,7 +173,7 @@ def _shown(
     faults: Sequence[Issue] = (),
 ) -> Response:
     """Show the entry; with `form` as it was sent and why nothing was written."""
-    service, lang, entry_id = service_of(request), language_of(request), _id(request, "id")
+    service, lang, entry_id = service_of(request), language_of(request), path_id(request)
     with service.writes.company(session.company_id) as conn:
         try:
             entry = review.entry(conn, entry_id)
@@ -227,10 +221,3 @@ def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
     """Return what prevents the decision, sentence by sentence in the person's language."""
     said = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
     return [translate(sentence, lang) for sentence in said]
-
-
-def _id(request: Request, name: str) -> UUID:
-    try:
-        return UUID(request.path_params[name])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None

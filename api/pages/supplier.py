@@ -13,13 +13,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from uuid_utils import uuid7
 
 from api.errors import InvalidBody, NotFound, RateLimited, Refused
 from api.pages import forms, supplier_form
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page
+from api.pages.render import language_of, page, redirect
 from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
@@ -91,7 +91,7 @@ async def post_document(request: Request) -> Response:
         return await run_in_threadpool(_form, request, company_id, request_id, form=_typed(form), faults=faults)
     if any(value.strip() for _, value in form.beside):
         return await run_in_threadpool(_form, request, company_id, request_id, form=_typed(form))
-    return RedirectResponse(f"{_path(request)}#documents", 303)
+    return redirect(f"{_path(request)}#documents")
 
 
 def _typed(form: FileForm) -> forms.Form:
@@ -149,7 +149,7 @@ def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form
     except NotFound:
         raise PageRefused(404, "supplier.gone") from None
     else:
-        return RedirectResponse(_path(request, "/thanks"), 303)
+        return redirect(_path(request, "/thanks"))
     places = supplier_form.answered(form, components)
     faults = [(supplier_form.place_of(issue["field"], places), issue["message"]) for issue in issues]
     if form.get("consent") != "yes":  # the sentence for programs means nothing to a person

@@ -19,7 +19,7 @@ at most 1 GiB.
 """
 
 
-async def in_turn(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
+async def run_limited(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
     """Return the result of `work`, run in a thread when there is a place for its kind."""
     return await to_thread.run_sync(work, *given, limiter=_limiter(request, kind))
 
