@@ -46,7 +46,7 @@ def _read(request: Request, session: Session) -> tuple[drafts.Draft, declaration
     entry_id = path_id(request)
     try:
         with service_of(request).writes.company(session.company_id) as conn:
-            entry = review.entry(conn, entry_id)
+            entry = review.load_entry(conn, entry_id)
             issued = declarations.of_entry(conn, entry_id)
             pdf = declarations.pdf(conn, issued.doc_id) if issued else None
     except review.EntryUnknown:

@@ -130,7 +130,7 @@ def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         orjson.loads(listed)["data"],
         docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
+        history.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
         missing,
         rules,
         declarations.of_sku(conn, sku_id),

@@ -176,7 +176,7 @@ def _shown(
     service, lang, entry_id = service_of(request), language_of(request), path_id(request)
     with service.writes.company(session.company_id) as conn:
         try:
-            entry = review.entry(conn, entry_id)
+            entry = review.load_entry(conn, entry_id)
         except review.EntryUnknown:
             raise PageRefused(404, "refused.gone") from None
         attached = files.of_entry(conn, entry.id)
@@ -211,7 +211,7 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
     """Return what accepting an open entry would change, or what was decided; None where the entry writes no SKU."""
     if entry.decided:
         return review.Comparison.of(entry.decided)
-    if entry.state != "open" or not proposed.writes(entry):
+    if entry.state != "open" or not proposed.writes_sku(entry):
         return None
     service = service_of(request)
     return review.compare(conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets)

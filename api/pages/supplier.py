@@ -139,7 +139,7 @@ def _attached(
 def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
     with service_of(request).writes.company(company_id) as conn:
         asked = queries.of(conn, request_id)
-        components = [line["id"] for line in supplier_requests.asked_lines(conn, asked)] if asked else []
+        components = [line["id"] for line in supplier_requests.requested_lines(conn, asked)] if asked else []
     try:
         answered(request, company_id, request_id, parse_submission(supplier_form.body_of(form, components)))
     except Invalid as invalid:
@@ -171,7 +171,7 @@ def _form(
         asked = queries.of(conn, request_id)
         if asked is None:
             raise PageRefused(404, "supplier.gone")
-        lines = supplier_requests.asked_lines(conn, asked)
+        lines = supplier_requests.requested_lines(conn, asked)
         attached = files.of_request(conn, request_id)
         last = entries.answer_to(conn, request_id)
         rulesets = service_of(request).rulesets

@@ -90,7 +90,7 @@ def _page(
         requests = queries.every(conn, limit=_SHOWN)
         if sku_code.strip():
             try:
-                lines = supplier_requests.lines_of(conn, texts.code(texts.shown(sku_code)))
+                lines = supplier_requests.load_lines(conn, texts.code(texts.shown(sku_code)))
             except supplier_requests.CannotAsk as refused:
                 faults = faults or [("sku", translate(str(refused), lang))]
     return page(
