@@ -147,7 +147,7 @@ def _progress(label: str, length: int) -> Any:
 
 
 def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportRowError], lang: str) -> list[Path]:
-    """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
+    """Write the rejected rows; a CSV has one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".xlsx":
         files = {target: as_workbook(tables)}

@@ -13,7 +13,7 @@ _WIDTH: Final = 100
 
 
 def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str) -> str:
-    """Return the summary. `done` is the import's status, `faults` its whole report in `lang`.
+    """Return the summary. `finished` is the import's status, `faults` its whole report in `lang`.
 
     A dry run says the same of the same file.
     """

@@ -22,8 +22,8 @@ def get_connections(request: Request, session: SignedIn) -> Response:
     """List the person's own connections, the newest first."""
     service = service_of(request)
     with service.writes.company(session.company_id) as connection:
-        held = connections.of_person(connection, session.user_id)
-    return page(request, "connections.html", session=session, connections=held, base=service.settings.base_url)
+        found = connections.of_person(connection, session.user_id)
+    return page(request, "connections.html", session=session, connections=found, base=service.settings.base_url)
 
 
 @router.post("/connections/{connection_id}/revoke")
@@ -32,7 +32,7 @@ async def post_revoke(request: Request, session: SignedIn) -> Response:
     await posted(request, session)
     service, connection_id, origin = service_of(request), path_id(request, "connection_id"), origin_of(request, session)
 
-    def revoked() -> bool:
+    def work() -> bool:
         with service.writes.company(session.company_id) as connection:
             return steps.revoke(
                 connection,
@@ -43,6 +43,6 @@ async def post_revoke(request: Request, session: SignedIn) -> Response:
                 user_id=session.user_id,
             )
 
-    if not await run_in_threadpool(revoked):
+    if not await run_in_threadpool(work):
         raise PageRefused(404, "refused.gone")
     return redirect(link(request, "/connections"))

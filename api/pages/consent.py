@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.forms import FIELD, posted
+from api.pages.forms import CSRF_FIELD, posted
 from api.pages.refusals import PageRefused
 from api.pages.render import page, redirect
 from api.pages.request_values import origin_of
@@ -33,24 +33,24 @@ router = APIRouter()
 
 _DECISION: Final = "decision"
 _ALLOW: Final = "allow"
-_OURS: Final = (FIELD, _DECISION)
+_OWN_FIELDS: Final = (CSRF_FIELD, _DECISION)
 """Form fields beside the request's own parameters."""
 
 
 class _ReportedToApplication(Exception):  # noqa: N818  (an answer)
     """A fault that is reported to the application at its redirect address; `sentence` describes it."""
 
-    code = "told"
+    code = "reported"
 
     def __init__(self, address: str, sentence: str) -> None:
-        super().__init__("The application is told.")
+        super().__init__("The application is informed.")
         self.address, self.sentence = address, sentence
 
 
 @router.get(AUTHORIZE)
 async def get_authorize(request: Request) -> Response:
     """Show the page on which the person decides; the sign-in page where nobody is signed in."""
-    pairs = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] not in _OURS]
+    pairs = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] not in _OWN_FIELDS]
     try:
         wanted, _ = await _check_request(request, pairs)
     except _ReportedToApplication as fault:
@@ -79,7 +79,9 @@ async def post_authorize(request: Request, session: SignedIn) -> Response:
     """Redirect back to the application with a code, or with the person's refusal."""
     form = await posted(request, session)
     try:
-        wanted, sent = await _check_request(request, [pair for pair in form.multi_items() if pair[0] not in _OURS])
+        wanted, sent = await _check_request(
+            request, [pair for pair in form.multi_items() if pair[0] not in _OWN_FIELDS]
+        )
     except _ReportedToApplication as fault:
         return _redirect(fault.address)
     if form.get(_DECISION) != _ALLOW:

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/review")
 @router.get("/{id}/draft")
 async def get_draft(request: Request, session: SignedIn) -> Response:
     """Show the draft as a page, in the language in which it was made."""
-    draft, issued, _ = await run_in_threadpool(_read, request, session)
+    draft, issued, _ = await run_in_threadpool(_load, request, session)
     return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
 
 
@@ -31,14 +31,14 @@ async def get_draft(request: Request, session: SignedIn) -> Response:
 async def get_pdf(request: Request, session: SignedIn) -> Response:
     """Return the same as a PDF: for an issued declaration, the bytes that were issued."""
 
-    def made() -> Response:
-        draft, _, pdf = _read(request, session)
+    def work() -> Response:
+        draft, _, pdf = _load(request, session)
         return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
 
-    return await run_in_threadpool(made)
+    return await run_in_threadpool(work)
 
 
-def _read(request: Request, session: Session) -> tuple[drafts.Draft, declarations.Issued | None, bytes | None]:
+def _load(request: Request, session: Session) -> tuple[drafts.Draft, declarations.Issued | None, bytes | None]:
     """Return the draft of an entry, or the declaration that it became with its bytes.
 
     Raise `PageRefused` where the company has no such entry, or it contains none.

@@ -20,9 +20,9 @@ from api.pages.render import page
 from api.pages.sessions import Session, csrf_of, remember_visit, visit_of
 
 MAX_BYTES: Final = 256 * 2**10
-FIELD: Final = "csrf"
-_FROM_OURS: Final = ("same-origin", "none", "")
-"""Values of Sec-Fetch-Site for a form sent from one of our pages; older browsers send none."""
+CSRF_FIELD: Final = "csrf"
+OWN_FETCH_SITES: Final = ("same-origin", "none", "")
+"""Values of Sec-Fetch-Site for requests by one of our pages or by a person; programs and older browsers send none."""
 
 Form = ImmutableMultiDict[str, str]
 
@@ -49,9 +49,9 @@ async def posted_by_visitor(request: Request) -> Form:
 async def posted_with(request: Request, expected: str | None) -> Form:
     """Return the fields of a form that contains the expected token; raise as `posted` does."""
     form = await read(request)
-    shown = form.get(FIELD, "").encode()
-    is_ours = request.headers.get("Sec-Fetch-Site", "") in _FROM_OURS
-    if expected is None or not is_ours or not hmac.compare_digest(shown, expected.encode()):
+    sent_token = form.get(CSRF_FIELD, "").encode()
+    is_from_our_page = request.headers.get("Sec-Fetch-Site", "") in OWN_FETCH_SITES
+    if expected is None or not is_from_our_page or not hmac.compare_digest(sent_token, expected.encode()):
         raise PageRefused(403, "refused.form")
     return form
 

@@ -29,7 +29,7 @@ router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class IssuingForm:
     """The form of a draft: the points to complete with the records' facts for each, and the dates allowed.
 
     `issued` is the declaration that it became.
@@ -68,7 +68,7 @@ def as_pdf(pdf: bytes, filename: str) -> Response:
     return Response(pdf, media_type="application/pdf", headers=headers)
 
 
-def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
+def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> IssuingForm | None:
     """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued."""
     if entry.kind != "doc_draft":
         return None
@@ -79,15 +79,15 @@ def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
     except review.Conflict:
         return None
     drafted = entry.filed_at.astimezone(UTC).date()
-    return Shown(draft.lang, drafts.open_points(draft), drafted, now.date(), issued)
+    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued)
 
 
-def faults(issues: Iterable[Issue], shown: Shown | None, lang: str) -> list[tuple[str, str]]:
+def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:
     """Return the faults of the filled-in form: the input's name, and its label with the remedy."""
-    headings = {f"{POINT}{point.key}": point.heading for point in shown.points} if shown else {}
+    headings = {f"{POINT}{point.key}": point.heading for point in form.points} if form else {}
 
-    def told_of(issue: Issue) -> tuple[str, str]:
+    def fault_of(issue: Issue) -> tuple[str, str]:
         name = str(issue.field)
         return name, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {translate(issue.message, lang)}"
 
-    return [told_of(issue) for issue in issues]
+    return [fault_of(issue) for issue in issues]

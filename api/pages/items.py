@@ -47,31 +47,32 @@ async def get_items(request: Request, session: SignedIn) -> Response:
 
 
 def _page(request: Request, session: Session) -> Response:
-    service, wanted, offset, lang = service_of(request), _wanted(request), offset_of(request), language_of(request)
+    service, lang = service_of(request), language_of(request)
+    search, offset = _parse_search(request), offset_of(request)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         snapshot = snapshots.current(service.settings.data_dir, session.company_id)
         found: dict[str, Any] | None = None
-        if wanted == Wanted():
-            found = _listed(conn, now, offset)
+        if search == Wanted():
+            found = _list_current(conn, now, offset)
         elif snapshot is not None:
-            found = items(snapshot, now, wanted, limit=PAGE_SIZE, offset=offset)
-        if wanted.text and wanted == Wanted(text=wanted.text) and not (found and found["pagination"]["total"]):
-            by_code = _listed(conn, now, 0, code=wanted.text)
+            found = items(snapshot, now, search, limit=PAGE_SIZE, offset=offset)
+        if search.text and search == Wanted(text=search.text) and not (found and found["pagination"]["total"]):
+            by_code = _list_current(conn, now, 0, code=search.text)
             found = by_code if by_code["items"] else found
-    filters = {name: value for name, value in asdict(wanted).items() if value is not None}
+    filters = {name: value for name, value in asdict(search).items() if value is not None}
     given = ({"q": filters.pop("text")} if "text" in filters else {}) | filters
     return page(
         request,
         "items.html",
         session=session,
         found=found,
-        wanted=wanted,
+        wanted=search,
         given=given,
         choices=_choices(lang),
         offset=offset,
         size=PAGE_SIZE,
-        ban=wanted.flag and _ban(wanted.flag, rules, lang),
+        ban=search.flag and _ban(search.flag, rules, lang),
     )
 
 
@@ -85,7 +86,7 @@ def _ban(code: str, rules: RuleSet, lang: str) -> str:
     return next((retold(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
 
 
-def _wanted(request: Request) -> Wanted:
+def _parse_search(request: Request) -> Wanted:
     given = {name: value for name in (*CHOICES, "market", "flag") if (value := request.query_params.get(name))}
     for name, codes in CHOICES.items():
         if name in given and given[name] not in codes:
@@ -99,12 +100,12 @@ def _wanted(request: Request) -> Wanted:
     return Wanted(text=searched or None, **given)
 
 
-def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:
+def _list_current(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:
     """Return a page as the REST API lists it, or the one item of a code."""
     query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
     row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
     assert row is not None, "a page is one row"
-    said = orjson.loads(row[0])
-    provisional = skus.provisional(conn, [item["id"] for item in said["data"]])
-    listed = [{**item, "grade_provisional": item["id"] in provisional} for item in said["data"]]
-    return {"as_of": None, "newer_writes": 0, "items": listed, "pagination": said["pagination"]}
+    listed = orjson.loads(row[0])
+    provisional = skus.provisional(conn, [item["id"] for item in listed["data"]])
+    items = [{**item, "grade_provisional": item["id"] in provisional} for item in listed["data"]]
+    return {"as_of": None, "newer_writes": 0, "items": items, "pagination": listed["pagination"]}

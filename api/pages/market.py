@@ -15,7 +15,7 @@ from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.texts import text
 from api.service import service_of
-from compliance.confidence import word as sure
+from compliance.confidence import word as confidence_word
 from compliance.coverage import KINDS
 from schemas.fields import SKU
 from schemas.labels import header
@@ -53,14 +53,14 @@ def _page(request: Request, code: str, session: Session) -> Response:
         covered=covered,
         kinds=KINDS,
         found=found,
-        sure=sure,
-        source=_linked(covered["source_url"]),
+        sure=confidence_word,
+        source=_address_in(covered["source_url"]),
         facts=lambda fields: [_fact(field, lang) for field in fields],
-        linked=_linked,
+        linked=_address_in,
     )
 
 
-def _linked(source: object) -> str | None:
+def _address_in(source: object) -> str | None:
     """Return a source that is an address; others are words."""
     return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
 

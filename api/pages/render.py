@@ -51,8 +51,8 @@ def headers(form_action: str = "'self'") -> dict[str, str]:
 
 def language_of(request: Request) -> str:
     """Return the language of a page: that of `lang`, else the browser's preferred one."""
-    asked = request.query_params.get("lang")
-    return asked if asked in LANGUAGES else asked_for(request)
+    wanted = request.query_params.get("lang")
+    return wanted if wanted in LANGUAGES else asked_for(request)
 
 
 def page(
@@ -98,8 +98,8 @@ def redirect(address: str, headers: Mapping[str, str] | None = None) -> Response
 
 def link(request: Request, path: str, **parameters: object) -> str:
     """Return a page's address, with the parameters that are not None, in the language that the current address asks."""
-    asked = {"lang": request.query_params.get("lang"), **parameters}
-    query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
+    wanted = {"lang": request.query_params.get("lang"), **parameters}
+    query = urlencode({name: value for name, value in wanted.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path
 
 

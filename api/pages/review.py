@@ -42,7 +42,7 @@ router = APIRouter(prefix="/review")
 PAGE_SIZE: Final = 50
 _LONGEST: Final = 2_000
 """Characters of a reason or a note that are used."""
-_SENT_AS: Final = {
+_DOWNLOAD_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "Cache-Control": "no-store",
@@ -86,14 +86,14 @@ async def get_queue(request: Request, session: SignedIn) -> Response:
 @router.get("/{id}")
 async def get_entry(request: Request, session: SignedIn) -> Response:
     """Show one entry: now and then, field by field, with the grade before and after."""
-    return await run_in_threadpool(_shown, request, session)
+    return await run_in_threadpool(_entry_page, request, session)
 
 
 @router.post("/{id}")
 async def post_decision(request: Request, session: SignedIn) -> Response:
     """Accept or reject; show the entry after the decision, or with what prevents it."""
     form = await posted(request, session)
-    return await run_in_threadpool(_decided, request, session, form)
+    return await run_in_threadpool(_decide, request, session, form)
 
 
 @router.get("/{id}/files/{file_id}")
@@ -104,20 +104,20 @@ async def get_file(request: Request, session: SignedIn) -> Response:
     def read() -> tuple[File, bytes]:
         service = service_of(request)
         with service.writes.company(session.company_id) as conn:
-            held = {file.id: file for file in files.of_entry(conn, entry_id)}
-        if file_id not in held:
+            attached = {file.id: file for file in files.of_entry(conn, entry_id)}
+        if file_id not in attached:
             raise PageRefused(404, "refused.gone")
-        return held[file_id], service.objects.get(key_of(session.company_id, file_id))
+        return attached[file_id], service.objects.get(key_of(session.company_id, file_id))
 
     file, data = await run_in_threadpool(read)
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
-    return Response(data, media_type=file.media_type, headers={**_SENT_AS, "Content-Disposition": disposition})
+    return Response(data, media_type=file.media_type, headers={**_DOWNLOAD_HEADERS, "Content-Disposition": disposition})
 
 
-def _decided(request: Request, session: Session, form: Form) -> Response:
+def _decide(request: Request, session: Session, form: Form) -> Response:
     service, entry_id = service_of(request), path_id(request)
     origin = origin_of(request, session)
-    decision = _decision(form)
+    decision = _parse_decision(form)
 
     def work(conn: Connection) -> Entry:
         now = service.clock.now()
@@ -149,13 +149,13 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
     except review.EntryUnknown:
         raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
-        return _shown(request, session, form=form, conflict=conflict)
+        return _entry_page(request, session, form=form, conflict=conflict)
     except review.Incomplete as incomplete:
-        return _shown(request, session, form=form, faults=incomplete.issues)
+        return _entry_page(request, session, form=form, faults=incomplete.issues)
     return redirect(link(request, f"/review/{entry_id}"))
 
 
-def _decision(form: Form) -> Decision:
+def _parse_decision(form: Form) -> Decision:
     """Parse the form. Raise `PageRefused` for what our form never sends."""
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
@@ -164,7 +164,7 @@ def _decision(form: Form) -> Decision:
     return Decision(form["decision"] == "accept", reason, note, int(version[:9]) if version else None)
 
 
-def _shown(
+def _entry_page(
     request: Request,
     session: Session,
     *,
@@ -181,9 +181,11 @@ def _shown(
             raise PageRefused(404, "refused.gone") from None
         attached = files.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
-        issue = issuing.of(request, conn, entry)
+        issuing_form = issuing.form_of_entry(request, conn, entry)
         rules = service.rulesets.active(conn)
-    refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
+    refused = (
+        _conflict_sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
+    )
     is_compared = comparison is not None and not refused
     return page(
         request,
@@ -195,13 +197,13 @@ def _shown(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=refused,
-        rows=changes.told(comparison.changes, comparison.parts, lang) if comparison else [],
-        payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang),
+        rows=changes.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
+        payload=[] if is_compared else changes.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(),
-        issue=issue,
-        faults=issuing.faults(faults, issue, lang),
-        conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        reason=partial(changes.reason, lang=lang, rules=rules),
+        issue=issuing_form,
+        faults=issuing.faults_of_form(faults, issuing_form, lang),
+        conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
+        reason=partial(changes.grade_reason, lang=lang, rules=rules),
         ban=partial(retold, rules=rules, lang=lang),
         warnings=[translate(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
@@ -217,7 +219,7 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
     return review.compare(conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets)
 
 
-def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
+def _conflict_sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
     """Return what prevents the decision, sentence by sentence in the person's language."""
-    said = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
-    return [translate(sentence, lang) for sentence in said]
+    messages = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
+    return [translate(sentence, lang) for sentence in messages]

@@ -20,7 +20,7 @@ from api.pages.sign_in import local_path, sign_in_form
 from api.pages.texts import text
 from api.service import Service, service_of
 from api.staff import sessions
-from api.staff.runs import of_import
+from api.staff.runs import address_of_import_runs
 from api.staff.sessions import Member
 from warehouse.dagster_home import PREFIX
 from warehouse.staff import queries as staff
@@ -51,7 +51,7 @@ async def get_runs(request: Request) -> Response:
     if member is None:
         return to_sign_in(HOME)
     try:
-        return redirect(of_import(UUID(given)))
+        return redirect(address_of_import_runs(UUID(given)))
     except ValueError:
         return _home(request, member, unknown_import=given)
 

@@ -23,7 +23,7 @@ def open_points(draft: Draft) -> list[Point]:
 def declaration(draft: Draft, form: Issuing) -> Draft:
     """Return the declaration of a draft; it has no notice, and nothing is missing in it.
 
-    `given` has a text for each of `open_points`. The text from the records stays before it.
+    `form` has a text for each of `open_points`. The text from the records stays before it.
     """
     words = load_words(draft.lang)
     signature_lines = [
