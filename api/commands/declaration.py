@@ -31,7 +31,7 @@ _REFUSALS: Final = (declare.NotDeclarable, statements.StatementsRefused, Overflo
 class _DefaultToWrite(TyperGroup):
     """`pcds declaration OUT` declares; only the name of another command behind it is that command."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer has no public name for it
         """Return the arguments with the name of the command that they mean."""
         return super().parse_args(ctx, args if args and args[0] in self.commands else ["write", *args])
 

@@ -1,7 +1,8 @@
 """`pcds doc`: add Declarations of Conformity as an operator; callers list them by GET /docs."""
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
@@ -50,18 +51,17 @@ def add_doc(
         "issued_on": issued_on,
         "expires_on": expires_on,
     }
+    if not texts.plain(reference).strip():
+        raise Refusal("A DoC needs a reference that is not empty.")
+    if issued_on and expires_on and expires_on < issued_on:
+        raise Refusal(f"A DoC issued on {issued_on} cannot expire before that day; {expires_on} is before it.")
     with as_operator(data_dir) as operator:
-        doc = add_declaration(operator, company, texts.code(sku), values)
+        doc = _add(operator, company, texts.code(sku), values)
     show(doc, as_json=as_json)
 
 
-def add_declaration(operator: Operator, company: UUID, sku_code: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Add a DoC of a SKU, and an entry in the company's ledger; raise `Refusal` where it is not possible."""
-    if not values["reference"].strip():
-        raise Refusal("A DoC needs a reference that is not empty.")
-    issued_on, expires_on = values["issued_on"], values["expires_on"]
-    if issued_on and expires_on and expires_on < issued_on:
-        raise Refusal(f"A DoC issued on {issued_on} cannot expire before that day; {expires_on} is before it.")
+def _add(operator: Operator, company: UUID, sku_code: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Add a DoC of a SKU, and an entry in the company's ledger; raise `Refusal` where there is no such SKU."""
     doc_id = new_id()
     with operator.company(company) as connection:
         sku_id = skus.id_of(connection, sku_code)

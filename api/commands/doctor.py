@@ -1,6 +1,6 @@
 """`pcds doctor`: report stored data that is older than a rule and needs a decision; change nothing."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -21,13 +21,13 @@ def doctor(
 
     Exit status 0 either way: the examination was done, and what it found is its result.
     """
-    found: dict[str, list[dict[str, Any]]] = {"collisions": [], "unreachable": []}
+    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
     with as_operator(data_dir) as operator:
         companies = [company] if company else list(every_company(operator.pool))
         for company_id in companies:
             with operator.company(company_id) as connection:
                 for finding in find_codes(connection):
-                    record = {
+                    record: dict[str, object] = {
                         "company_id": str(company_id),
                         "record": finding.record,
                         "code": finding.form if as_json else ascii(finding.form),

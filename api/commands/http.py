@@ -35,7 +35,10 @@ _FAULTS_SHOWN: Final = 5
 
 
 class Client:
-    """The service at a base address, for the holder of one API key, in one language."""
+    """The service at a base address, for the holder of one API key, in one language.
+
+    Answers are JSON of another program: their members are `Any` until the caller says which answer it asked for.
+    """
 
     def __init__(self, base_url: str, key: str, lang: str = ORIGINAL) -> None:
         """`base_url` is http or https, with or without a slash at its end. No request is sent yet."""

@@ -141,7 +141,7 @@ def _load_faults(service: Client, path: str, total: int) -> list[ImportRowError]
     return faults
 
 
-def _progress(label: str, length: int) -> Any:
+def _progress(label: str, length: int) -> Any:  # typer has no public name for its bar
     """Return a progress bar for people at a terminal; standard output is only for the report."""
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 

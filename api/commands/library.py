@@ -1,6 +1,7 @@
 """`pcds brand`, `site`, `supplier` and `component`: add the records to which a company's SKUs refer."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -110,7 +111,9 @@ def add_component(
     _add_and_show("library_component", company, values, data_dir, as_json)
 
 
-def _add_and_show(resource: str, company: UUID, values: Mapping[str, Any], data_dir: Any, as_json: bool) -> None:
+def _add_and_show(
+    resource: str, company: UUID, values: Mapping[str, Any], data_dir: Path | None, as_json: bool
+) -> None:
     with as_operator(data_dir) as operator:
         record = add_record(operator, resource, company, values)
     show(record, as_json=as_json)
@@ -118,7 +121,7 @@ def _add_and_show(resource: str, company: UUID, values: Mapping[str, Any], data_
 
 def add_record(
     operator: Operator, resource: str, company: UUID, values: Mapping[str, Any], record_id: UUID | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Add a record of a company, with a ledger entry; raise `Refusal` where the name, the code or the id is taken."""
     unique = "code" if "code" in values else "name"
     values = {name: texts.plain(value) if isinstance(value, str) else value for name, value in values.items()}

@@ -16,7 +16,7 @@ from warehouse.embedded import prepared
 from warehouse.settings import Settings
 
 
-def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:
+def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:  # JSON
     """Return the record of run `name` of `pipelines.engine.run`; raise `Refusal`, which begins with `refused`."""
     command = [sys.executable, "-m", "pipelines.engine.run", name, "--json", *arguments]
     prepared(settings.data_dir)  # Dagster's home and the run's output are in it

@@ -125,7 +125,7 @@ def code(vocabulary: str, stored: str, lang: str) -> str:
     return word(vocabulary, stored, lang)
 
 
-def payload_rows(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:
+def payload_rows(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:  # stored JSON
     """Return an entry's contents, field by field, where it is not compared with a record; without a draft's points."""
     shown_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
     rows = [_payload_row(name, stored, lang) for name, stored in payload.items() if name not in ("draft", shown_apart)]

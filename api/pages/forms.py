@@ -27,7 +27,7 @@ OWN_FETCH_SITES: Final = ("same-origin", "none", "")
 Form = ImmutableMultiDict[str, str]
 
 
-def visitor_page(request: Request, template: str, **values: Any) -> Response:
+def visitor_page(request: Request, template: str, **values: Any) -> Response:  # the arguments of `page`
     """Return a page with a form for a visitor who is not signed in; its `csrf` binds the form to the browser."""
     visit = visit_of(request) or secrets.token_urlsafe(32)
     answer = page(request, template, csrf=csrf_of(visit), **values)

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -61,7 +61,7 @@ class _ItemData:
     item: SkuDetail
     names: dict[str, str]
     files: list[dict[str, object]]
-    docs: list[dict[str, Any]]
+    docs: list[dict[str, object]]
     origin: origins.ValueOrigin
     history: list[history.Version] | None
     missing: IncompleteSku | None

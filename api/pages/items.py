@@ -52,7 +52,7 @@ def _page(request: Request, session: Session) -> Response:
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         snapshot = snapshots.current(service.settings.data_dir, session.company_id)
-        found: dict[str, Any] | None = None
+        found: dict[str, Any] | None = None  # a page of the analytics or of the REST API, both JSON
         if search == Wanted():
             found = _list_current(conn, now, offset)
         elif snapshot is not None:

@@ -5,8 +5,8 @@ Both end the person's sessions, so that the new password is typed once more at t
 belong here.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -34,7 +34,7 @@ router = APIRouter()
 @router.get("/password")
 async def get_password(request: Request, session: SignedIn) -> Response:
     """Show the form of a signed-in person."""
-    return _own_form(request, session)
+    return _form(request, session.email, session=session)
 
 
 @router.post("/password")
@@ -42,9 +42,9 @@ async def post_password(request: Request, session: SignedIn) -> Response:
     """Set the new password of a person who knows the old one."""
     form = await posted(request, session)
     if fault := _fault_of(form):
-        return _own_form(request, session, ("new", fault))
+        return _form(request, session.email, ("new", fault), session=session)
     if not await check_person(request, Credentials(session.email, form.get("old", ""))):
-        return _own_form(request, session, ("old", "password.old_wrong"))
+        return _form(request, session.email, ("old", "password.old_wrong"), session=session)
     person = Person(session.user_id, session.company_id, session.email)
     await run_limited(request, "password", _set_password, request, person, form["new"])
     return _to_sign_in(request)
@@ -53,7 +53,8 @@ async def post_password(request: Request, session: SignedIn) -> Response:
 @router.get("/password/{token}")
 async def get_link(request: Request) -> Response:
     """Show the form behind a link."""
-    return _link_form(request, await run_in_threadpool(_person_of_link, request))
+    person = await run_in_threadpool(_person_of_link, request)
+    return _form(request, person.email)
 
 
 @router.post("/password/{token}")
@@ -62,28 +63,25 @@ async def post_link(request: Request) -> Response:
     form = await posted_by_visitor(request)
     person = await run_in_threadpool(_person_of_link, request)
     if fault := _fault_of(form):
-        return _link_form(request, person, ("new", fault))
+        return _form(request, person.email, ("new", fault))
     await run_limited(request, "password", _set_password, request, person, form["new"])
     return _to_sign_in(request)
 
 
-def _own_form(request: Request, session: Session, *faults: tuple[str, str]) -> Response:
-    values = _values(request, session.email, faults)
-    return page(request, "password.html", session=session, csrf=session.csrf, **values)
-
-
-def _link_form(request: Request, person: Person, *faults: tuple[str, str]) -> Response:
-    return visitor_page(request, "password.html", **_values(request, person.email, faults))
-
-
-def _values(request: Request, email: str, faults: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return what both forms show; `faults` are pairs of an input's name and a text's key."""
-    return {
-        "status": 400 if faults else 200,
-        "email": email,
-        "shortest": passwords.SHORTEST,
-        "faults": [(name, text(key, language_of(request), shortest=passwords.SHORTEST)) for name, key in faults],
-    }
+def _form(request: Request, email: str, *faults: tuple[str, str], session: Session | None = None) -> Response:
+    """Show the form, of the signed-in person or behind a link; `faults` are an input's name and a text's key."""
+    render: Callable[..., Response] = visitor_page
+    if session is not None:
+        render = partial(page, session=session, csrf=session.csrf)
+    lang, shortest = language_of(request), passwords.SHORTEST
+    return render(
+        request,
+        "password.html",
+        status=400 if faults else 200,
+        email=email,
+        shortest=shortest,
+        faults=[(name, text(key, lang, shortest=shortest)) for name, key in faults],
+    )
 
 
 def _person_of_link(request: Request) -> Person:

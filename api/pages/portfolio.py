@@ -11,9 +11,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.errors import NotFound
 from api.pages.concurrency import run_limited
-from api.pages.render import language_of, page
+from api.pages.refusals import is_for_people
+from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import Session, SignedIn
+from api.pages.sign_in import HOME
 from api.service import service_of
 from compliance.flag_texts import retold
 from schemas.analytics import Overview
@@ -31,7 +34,15 @@ _SHOWN: Final = 10
 """Rows of each list that has its own page for the rest."""
 
 
-@router.get("/portfolio")
+@router.get("/")
+async def get_root(request: Request) -> Response:
+    """Redirect a person to the portfolio; raise `NotFound` for a program."""
+    if not is_for_people(request):
+        raise NotFound
+    return redirect(link(request, HOME), {"Vary": "Accept"})
+
+
+@router.get(HOME)
 async def get_portfolio(request: Request, session: SignedIn) -> Response:
     """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
     return await run_limited(request, "portfolio", _page, request, session)

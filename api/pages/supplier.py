@@ -5,9 +5,9 @@ the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -145,15 +145,19 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
     try:
         answered(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
     except Invalid as invalid:
-        issues: list[Any] = [issue.as_dict() for issue in invalid.issues]
+        issues: Sequence[Mapping[str, object]] = [issue.as_dict() for issue in invalid.issues]
     except InvalidBody as fault:
-        issues = list(fault.details or ())
+        issues = fault.details or ()
     except NotFound:
         raise PageRefused(404, "supplier.gone") from None
     else:
         return redirect(_path(request, "/thanks"))
     places = supplier_form.answered_places(form, components)
-    faults = [(supplier_form.input_of_path(issue["field"], places), issue["message"]) for issue in issues]
+    faults = [
+        (supplier_form.input_of_path(str(issue["field"] or ""), places), str(issue["message"]))
+        for issue in issues
+        if "message" in issue  # the last of very many only counts the others
+    ]
     if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
         asked_for = ("consent", text("supplier.no_consent", language_of(request)))
         faults = [*(fault for fault in faults if fault[0] != "consent"), asked_for]

@@ -97,7 +97,7 @@ def body_of_form(form: Form, components: Sequence[str]) -> dict[str, object]:
     return {"consent": form.get("consent") == "yes", "response": {"components": answers, **others}}
 
 
-def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:
+def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:  # stored JSON
     """Return the form filled in with an answer, so that editing begins there. Consent is given anew each time."""
     answers = {answer["component_id"]: answer for answer in payload.get("components") or ()}
     fields = [

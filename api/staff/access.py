@@ -103,7 +103,7 @@ async def _handle_graphql(request: Request, member: Member) -> Response:
 
 
 def _check_rights(graphql_request: GraphqlRequest, member: Member) -> GraphqlRequest:
-    """Return the part of a question that is forwarded. Raise `AccessRefused` for a mutation by a member without the right."""
+    """Return the request to forward. Raise `AccessRefused` for a mutation by a member without the right."""
     if "mutation" not in graphql_request.kinds:
         return graphql_request
     is_allowed = member.role == "operator"

@@ -72,7 +72,7 @@ class GraphqlRequest:
     launches: frozenset[tuple[str, str | None]] = frozenset()
 
     def tagged_with(self, email: str) -> "GraphqlRequest":
-        """Return the same question, its runs tagged with the requesting member, whatever was given. Raise `Untaggable`."""
+        """Return the same request, its runs tagged with the member, whatever tag was sent. Raise `Untaggable`."""
         variables = dict(self.variables or {})
         for argument, variable in self.launches:
             if variable is None:
@@ -86,7 +86,7 @@ class GraphqlRequest:
 
 
 def parse_bytes(data: bytes) -> GraphqlRequest:
-    """Parse the question in a request's body. Raise `Unreadable`."""
+    """Parse a body. Raise `Unreadable`."""
     try:
         return parse_request(orjson.loads(data))
     except orjson.JSONDecodeError:
@@ -94,7 +94,7 @@ def parse_bytes(data: bytes) -> GraphqlRequest:
 
 
 def parse_request(sent: object) -> GraphqlRequest:
-    """Parse the question in a decoded request. Raise `Unreadable`."""
+    """Parse a decoded body. Raise `Unreadable`."""
     if not isinstance(sent, dict):
         raise Unreadable
     query, variables = sent.get("query"), sent.get("variables")

@@ -3,8 +3,9 @@
 Only subscriptions are forwarded. The session is checked again each minute.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import orjson
@@ -62,7 +63,7 @@ async def bridge_socket(socket: WebSocket) -> None:
 async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
     async with anyio.create_task_group() as tasks:
 
-        async def until(work: Any) -> None:
+        async def until(work: Callable[[WebSocket, ClientConnection], Awaitable[None]]) -> None:
             with suppress(*_DISCONNECTED):
                 await work(socket, upstream)
             tasks.cancel_scope.cancel()
