@@ -69,9 +69,8 @@ def import_file(
     lang = check_choices(LANGUAGES, [lang])[0] if lang else locale_language()
     data = file.read_bytes()
     service = Client(_check_url(url) if url else Settings.load(data_dir=data_dir).base_url, _read_key(key), lang)
-    mapping_fields = {
-        name: value for name, value in (("mapping", mapping), ("mapping_name", mapping_name)) if value is not None
-    }
+    given = (("mapping", mapping), ("mapping_name", mapping_name))
+    mapping_fields = {name: value for name, value in given if value is not None}
     parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
     accepted = cast(ImportAccepted, service.send(f"{_PATH}?dry_run={int(dry_run)}", parts))
     finished = _poll_until_ended(service, accepted)
@@ -86,11 +85,8 @@ def import_file(
         return
     typer.echo(summary(finished, faults, lang))
     if written:
-        files = ", ".join(map(str, written))
-        sentences: list[str] = [Message("The rejected rows are in {files}.", files=files)]
-        sentences += _how_to_resend(written, finished, mapping_fields, lang)
-        first, *others = (translate(sentence, lang) for sentence in sentences)
-        typer.echo(f"\n{first} " + "\n".join(others))
+        where = translate(Message("The rejected rows are in {files}.", files=", ".join(map(str, written))), lang)
+        typer.echo(f"\n{where} {_how_to_resend(written, finished, mapping_fields, lang)}")
 
 
 def _check_target(errors: Path | None, file: Path) -> None:
@@ -162,12 +158,11 @@ def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportR
     return list(files)
 
 
-def _how_to_resend(
-    written: list[Path], finished: ImportReport, mapping_fields: Mapping[str, str], lang: str
-) -> list[str]:
+def _how_to_resend(written: list[Path], finished: ImportReport, mapping_fields: Mapping[str, str], lang: str) -> str:
     """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
-        return [Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")]
+        no_sheet = Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")
+        return translate(no_sheet, lang)
     mapping = orjson.loads(mapping_fields["mapping"]) if "mapping" in mapping_fields else {}
     marks = _decimal_marks(finished["source"])
     same_format = written[0].suffix.lower() == f".{finished['source']['format']}"
@@ -189,7 +184,8 @@ def _how_to_resend(
         [f"--mapping-name {shlex.quote(mapping_fields['mapping_name'])}"] if "mapping_name" in mapping_fields else []
     )
     command = " ".join(["pcds import", shlex.quote(str(written[0])), *options])
-    return [Message("Correct them there and send them back: {command}", command=command), *check_sentence]
+    sentences = [Message("Correct them there and send them back: {command}", command=command), *check_sentence]
+    return "\n".join(translate(sentence, lang) for sentence in sentences)
 
 
 def _decimal_marks(source: ImportSource) -> dict[str, str]:
