@@ -49,7 +49,7 @@ def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> l
     return [_change_row(change, parts, lang) for change in changes]
 
 
-def path_of(path: str, lang: str, parts: Sequence[str] = ()) -> str:
+def path_in_words(path: str, lang: str, parts: Sequence[str] = ()) -> str:
     """Return a path of the contract in words, its part with the type that `parts` has at its place."""
     return _name_and_vocabulary(path, parts, lang)[0]
 
@@ -61,14 +61,14 @@ def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
 
 
 def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
-    """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_of`."""
-    return _PATH.sub(lambda found: path_of(found[0], lang, parts) if found[0] in paths else found[0], sentence)
+    """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_in_words`."""
+    return _PATH.sub(lambda found: path_in_words(found[0], lang, parts) if found[0] in paths else found[0], sentence)
 
 
 def _change_row(change: Change, parts: Sequence[str], lang: str) -> ChangeRow:
     field, vocabulary = _name_and_vocabulary(change.field, parts, lang)
     vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
-    now, then = (value(stored, vocabulary, lang) for stored in (change.now, change.then))
+    now, then = (value_in_words(stored, vocabulary, lang) for stored in (change.now, change.then))
     return ChangeRow(field, now, then, change.now != change.then)
 
 
@@ -86,10 +86,10 @@ def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[st
     vocabulary = field.vocabulary if field else None
     if found := _SUBSTANCE.fullmatch(name):
         vocabulary = _VOCABULARIES.get(found[2] or "")
-    return prefix + name_of(table, name, field, lang), vocabulary
+    return prefix + field_in_words(table, name, field, lang), vocabulary
 
 
-def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
+def field_in_words(table: str, name: str, field: Field | None, lang: str) -> str:
     """Return a field's name with its unit; for a substance's entry, the substance and the part of the entry."""
     if found := _SUBSTANCE.fullmatch(name):
         substance = text(f"substance.{found[1]}", lang)
@@ -98,7 +98,7 @@ def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
     return header(table, name, lang) + unit
 
 
-def value(stored: object, vocabulary: str | None, lang: str) -> str:
+def value_in_words(stored: object, vocabulary: str | None, lang: str) -> str:
     """Return a value in words, a code of a vocabulary by its word; a dash where nothing is stored."""
     match stored:
         case None:
@@ -108,15 +108,15 @@ def value(stored: object, vocabulary: str | None, lang: str) -> str:
         case bool():
             return text("supplier.yes" if stored else "supplier.no", lang)
         case list():
-            return ", ".join(value(each, vocabulary, lang) for each in stored)
+            return ", ".join(value_in_words(each, vocabulary, lang) for each in stored)
         case Mapping():
-            return "; ".join(f"{name}: {value(each, None, lang)}" for name, each in stored.items())
+            return "; ".join(f"{name}: {value_in_words(each, None, lang)}" for name, each in stored.items())
         case float():
             return number(stored, lang, digits=_DIGITS)
-    return code(vocabulary, str(stored), lang) if vocabulary else str(stored)
+    return code_in_words(vocabulary, str(stored), lang) if vocabulary else str(stored)
 
 
-def code(vocabulary: str, stored: str, lang: str) -> str:
+def code_in_words(vocabulary: str, stored: str, lang: str) -> str:
     """Return a code of a vocabulary in words: from here for codes that only pages show, else from `labels`."""
     if vocabulary == "packaging_format":
         return format_word(stored, lang)
@@ -146,4 +146,4 @@ def _payload_row(name: str, stored: object, lang: str) -> tuple[str, str]:
         label = name
     if name == "type" and isinstance(stored, str):
         return label, CONTENTS[lang].get(stored, stored)
-    return label, stored if name == "sha256" and isinstance(stored, str) else value(stored, None, lang)
+    return label, stored if name == "sha256" and isinstance(stored, str) else value_in_words(stored, None, lang)

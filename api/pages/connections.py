@@ -5,13 +5,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.forms import posted
+from api.pages.forms import read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import link, page, redirect
 from api.pages.request_values import origin_of, path_id
 from api.pages.sessions import SignedIn
 from api.service import service_of
-from services import connections as steps
+from services.connections import revoke
 from warehouse.accounts import connections
 
 router = APIRouter()
@@ -29,12 +29,12 @@ def get_connections(request: Request, session: SignedIn) -> Response:
 @router.post("/connections/{connection_id}/revoke")
 async def post_revoke(request: Request, session: SignedIn) -> Response:
     """Revoke an application's access: its next request is refused."""
-    await posted(request, session)
+    await read_form(request, session)
     service, connection_id, origin = service_of(request), path_id(request, "connection_id"), origin_of(request, session)
 
     def work() -> bool:
         with service.writes.company(session.company_id) as connection:
-            return steps.revoke(
+            return revoke(
                 connection,
                 session.company_id,
                 connection_id,

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.forms import CSRF_FIELD, posted
+from api.pages.forms import CSRF_FIELD, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import page, redirect
 from api.pages.request_values import origin_of
@@ -77,7 +77,7 @@ async def get_authorize(request: Request) -> Response:
 @router.post(AUTHORIZE)
 async def post_authorize(request: Request, session: SignedIn) -> Response:
     """Redirect back to the application with a code, or with the person's refusal."""
-    form = await posted(request, session)
+    form = await read_form(request, session)
     try:
         wanted, sent = await _check_request(
             request, [pair for pair in form.multi_items() if pair[0] not in _OWN_FIELDS]

@@ -87,7 +87,7 @@ def _page(request: Request, session: Session) -> Response:
         item=item,
         gaps=data.missing["gaps"] if data.missing else [],
         not_understood=[
-            {**each, "name": item_words.path_of(each["field"], item, lang)}
+            {**each, "name": item_words.path_in_words(each["field"], item, lang)}
             for each in (data.missing["not_understood"] if data.missing else ())
         ],
         facts=item_words.fact_rows(item, data.names, lang),

@@ -51,8 +51,10 @@ def _facts(
 
 
 def _name(table: str, field: Field, lang: str) -> str:
-    """Return a field's name; a reference is named after its record, because that name is shown and not the id."""
-    return text(f"item.of.{field.name}", lang) if field.references else changes.name_of(table, field.name, field, lang)
+    """Return a field's name; a reference has the name of its record's kind, as the record's name is shown."""
+    if field.references:
+        return text(f"item.of.{field.name}", lang)
+    return changes.field_in_words(table, field.name, field, lang)
 
 
 def _is_given(value: object) -> bool:
@@ -63,10 +65,10 @@ def _value(value: object, field: Field, names: Mapping[str, str], lang: str) -> 
     if field.name == "packaging_format" and isinstance(value, str):
         return format_word(value, lang)
     if field.kind == "uuid":
-        return names.get(str(value), changes.value(value, None, lang))
+        return names.get(str(value), changes.value_in_words(value, None, lang))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return number(value, lang, digits=6)
-    return changes.value(value, "market" if field.kind == "markets" else field.vocabulary, lang)
+    return changes.value_in_words(value, "market" if field.kind == "markets" else field.vocabulary, lang)
 
 
 def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
@@ -137,7 +139,9 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in _LOWERING_VERDICTS), key=_severity),
-        "missing": [{**issue, "name": changes.path_of(issue["field"], lang, types)} for issue in trace["missing"]],
+        "missing": [
+            {**issue, "name": changes.path_in_words(issue["field"], lang, types)} for issue in trace["missing"]
+        ],
         "open": [_open(fact, places, types, lang) for fact in trace["open"]],
         "assumptions": [
             changes.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
@@ -146,9 +150,9 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
     }
 
 
-def path_of(path: str, item: SkuDetail, lang: str) -> str:
+def path_in_words(path: str, item: SkuDetail, lang: str) -> str:
     """Return a path of the item in words."""
-    return changes.path_of(path, lang, [line["component_type"] for line in item["components"]])
+    return changes.path_in_words(path, lang, [line["component_type"] for line in item["components"]])
 
 
 def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang: str) -> Shown:
@@ -156,7 +160,7 @@ def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang:
     part = fact["component_id"]
     path = fact["field"] if part is None else f"components[{places[part]}].{fact['field']}"
     grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
-    return {"name": changes.path_of(path, lang, types), "ask": fact["ask"], "could_become": grades}
+    return {"name": changes.path_in_words(path, lang, types), "ask": fact["ask"], "could_become": grades}
 
 
 def _severity(rule: Mapping[str, object]) -> int:
@@ -189,7 +193,7 @@ def version_words(entry: Version, lang: str) -> Shown:
 def _changed_name(name: str, lang: str) -> str:
     if name in ("components", "volumes", "substances", "recyclability_grade", "recyclability_score"):
         return text(f"item.field.{name}", lang)
-    return changes.name_of("sku", name, SKU.get(name), lang)
+    return changes.field_in_words("sku", name, SKU.get(name), lang)
 
 
 def _short_value(value: object, name: str, lang: str) -> str | None:

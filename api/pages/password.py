@@ -17,7 +17,7 @@ from api.origin import acting
 from api.pages import sessions
 from api.pages.concurrency import run_limited
 from api.pages.credentials import Credentials
-from api.pages.forms import Form, posted, posted_by_visitor, visitor_page
+from api.pages.forms import Form, read_form, read_visitor_form, visitor_page
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import Session, SignedIn
@@ -40,7 +40,7 @@ async def get_password(request: Request, session: SignedIn) -> Response:
 @router.post("/password")
 async def post_password(request: Request, session: SignedIn) -> Response:
     """Set the new password of a person who knows the old one."""
-    form = await posted(request, session)
+    form = await read_form(request, session)
     if fault := _fault_of(form):
         return _form(request, session.email, ("new", fault), session=session)
     if not await check_person(request, Credentials(session.email, form.get("old", ""))):
@@ -60,7 +60,7 @@ async def get_link(request: Request) -> Response:
 @router.post("/password/{token}")
 async def post_link(request: Request) -> Response:
     """Set the new password, once."""
-    form = await posted_by_visitor(request)
+    form = await read_visitor_form(request)
     person = await run_in_threadpool(_person_of_link, request)
     if fault := _fault_of(form):
         return _form(request, person.email, ("new", fault))

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages import changes, issuing
-from api.pages.forms import Form, posted
+from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, origin_of, path_id
@@ -92,7 +92,7 @@ async def get_entry(request: Request, session: SignedIn) -> Response:
 @router.post("/{id}")
 async def post_decision(request: Request, session: SignedIn) -> Response:
     """Accept or reject; show the entry after the decision, or with what prevents it."""
-    form = await posted(request, session)
+    form = await read_form(request, session)
     return await run_in_threadpool(_decide, request, session, form)
 
 

@@ -22,8 +22,8 @@ from api.service import service_of
 from warehouse.accounts import users
 from warehouse.sessions import Connection
 
-_SESSION: Final = "pcds_session"
-_VISIT: Final = "pcds_visit"
+_SESSION_COOKIE: Final = "pcds_session"
+_VISITOR_COOKIE: Final = "pcds_visit"
 """Cookie of a visitor who is not signed in yet: binds the sign-in form to the browser that it was shown in."""
 
 
@@ -52,7 +52,7 @@ class Session:
 
 async def session_of(request: Request) -> Session | None:
     """Return the session of a request, None where nobody is signed in."""
-    token = request.cookies.get(cookie_name(request, _SESSION))
+    token = request.cookies.get(cookie_name(request, _SESSION_COOKIE))
     if not token:
         return None
     service = service_of(request)
@@ -89,28 +89,28 @@ def cookie_name(request: HTTPConnection, cookie: str) -> str:
 
 def token_of(request: Request) -> str | None:
     """Return the token of the session cookie, valid or not."""
-    return request.cookies.get(cookie_name(request, _SESSION))
+    return request.cookies.get(cookie_name(request, _SESSION_COOKIE))
 
 
-def visit_of(request: Request) -> str | None:
+def visitor_token_of(request: Request) -> str | None:
     """Return the token of a visitor's cookie."""
-    return request.cookies.get(cookie_name(request, _VISIT))
+    return request.cookies.get(cookie_name(request, _VISITOR_COOKIE))
 
 
 def remember(request: Request, answer: Response, token: str) -> None:
     """Set the session cookie, in place of the visitor's cookie."""
-    set_cookie(request, answer, _SESSION, token)
-    drop_cookie(request, answer, _VISIT)
+    set_cookie(request, answer, _SESSION_COOKIE, token)
+    drop_cookie(request, answer, _VISITOR_COOKIE)
 
 
-def remember_visit(request: Request, answer: Response, token: str) -> None:
+def remember_visitor(request: Request, answer: Response, token: str) -> None:
     """Set the visitor's cookie."""
-    set_cookie(request, answer, _VISIT, token)
+    set_cookie(request, answer, _VISITOR_COOKIE, token)
 
 
 def forget(request: Request, answer: Response) -> None:
     """Remove the session cookie."""
-    drop_cookie(request, answer, _SESSION)
+    drop_cookie(request, answer, _SESSION_COOKIE)
 
 
 async def end(request: Request, end_session: Callable[[Connection, str], None], token: str) -> None:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from api.pages import sessions
 from api.pages.credentials import Credentials, compare, credentials_of
-from api.pages.forms import posted, posted_by_visitor, visitor_page
+from api.pages.forms import read_form, read_visitor_form, visitor_page
 from api.pages.render import language_of, link, redirect
 from api.pages.sessions import SignedIn, session_of
 from api.pages.texts import text
@@ -41,7 +41,7 @@ async def get_sign_in(request: Request) -> Response:
 @router.post(_SIGN_IN)
 async def post_sign_in(request: Request) -> Response:
     """Exchange email and password for a session, and redirect to the requested page."""
-    form = await posted_by_visitor(request)
+    form = await read_visitor_form(request)
     back = local_path(form.get("next", "")) or link(request, HOME)
     sent = credentials_of(form)
     person = await check_person(request, sent) if sent else None
@@ -57,7 +57,7 @@ async def post_sign_in(request: Request) -> Response:
 @router.post("/sign-out")
 async def post_sign_out(request: Request, session: SignedIn) -> Response:
     """End the session in the browser and in the database."""
-    await posted(request, session)
+    await read_form(request, session)
     await _end_session(request)
     answer = redirect(link(request, _SIGN_IN))
     sessions.forget(request, answer)

@@ -62,7 +62,7 @@ async def get_form(request: Request) -> Response:
 async def post_form(request: Request) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
     company_id, request_id = await _admit(request)
-    form = await forms.read(request)
+    form = await forms.read_unchecked_form(request)
     return await run_in_threadpool(_submit, request, company_id, request_id, form)
 
 

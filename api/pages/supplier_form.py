@@ -83,18 +83,18 @@ def design_questions(place: int, lang: str, of_component: ComponentQuestions = _
 
 def substance_questions(place: int, lang: str) -> list[tuple[str, list[Question]]]:
     """Return the questions for each substance: status, measured value with its unit, evidence."""
-    return [(text(f"substance.{name}", lang), list(_of_substance(place, name, lang))) for name in SUBSTANCES]
+    return [(text(f"substance.{name}", lang), list(_questions_of_substance(place, name, lang))) for name in SUBSTANCES]
 
 
 def body_of_form(form: Form, components: Sequence[str]) -> dict[str, object]:
     """Return the body that a program would send for this form; text that is no number stays text, and is refused."""
     answers = [
-        {"component_id": component, **given}
+        {"component_id": component, **answer}
         for place, component in enumerate(components)
-        if (given := _component(form, place))
+        if (answer := _parse_answer(form, place))
     ]
-    others = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
-    return {"consent": form.get("consent") == "yes", "response": {"components": answers, **others}}
+    contact_and_comment = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
+    return {"consent": form.get("consent") == "yes", "response": {"components": answers, **contact_and_comment}}
 
 
 def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:  # stored JSON
@@ -103,14 +103,14 @@ def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: 
     fields = [
         (f"{place}.{path}", each)
         for place, component in enumerate(components)
-        for path, value in _paths(answers.get(component, {}))
+        for path, value in _answered_values(answers.get(component, {}))
         for each in _input_texts(value, lang)
     ]
-    others = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
-    return Form([*fields, *others])
+    contact_and_comment = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
+    return Form([*fields, *contact_and_comment])
 
 
-def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _answered_values(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the answered values, by the name of their input in its component."""
     for name, value in answer.items():
         if name != "substances":
@@ -144,7 +144,7 @@ def input_of_path(path: str | None, places: Sequence[int]) -> str:
 
 def answered_places(form: Form, components: Sequence[str]) -> list[int]:
     """Return the places of the components with any answer in the form."""
-    return [place for place in range(len(components)) if _component(form, place)]
+    return [place for place in range(len(components)) if _parse_answer(form, place)]
 
 
 def input_labels(place: int, title: str, lang: str) -> dict[str, str]:
@@ -170,7 +170,7 @@ def _question_of(place: int, field: Field, lang: str, of_component: ComponentQue
     return Question(f"{place}.{field.name}", label, hint, unit, field.kind, choices)
 
 
-def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
+def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
     at = f"{place}.substances.{name}"
     statuses = tuple((code, word("substance_status", code, lang)) for code in VOCABULARIES["substance_status"])
     units = tuple((code, text(f"unit.{code}", lang)) for code in VOCABULARIES["substance_unit"])
@@ -180,25 +180,25 @@ def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
     yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
 
 
-def _component(form: Form, place: int) -> dict[str, object]:
-    given: dict[str, object] = {}
+def _parse_answer(form: Form, place: int) -> dict[str, object]:
+    answer: dict[str, object] = {}
     for name in (*_FIRST, *_DESIGN):
-        value = _value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
+        value = _parse_value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
         if value is not None:
-            given[name] = value
-    declared = {name: entry for name in SUBSTANCES if (entry := _substance(form, f"{place}.substances.{name}"))}
-    return {**given, **({"substances": declared} if declared else {})}
+            answer[name] = value
+    declared = {name: entry for name in SUBSTANCES if (entry := _parse_substance(form, f"{place}.substances.{name}"))}
+    return {**answer, **({"substances": declared} if declared else {})}
 
 
-def _substance(form: Form, at: str) -> Mapping[str, object]:
+def _parse_substance(form: Form, at: str) -> Mapping[str, object]:
     kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
-    entry = {part: _value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
+    entry = {part: _parse_value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
     if entry["value"] is None:
         entry["unit"] = None
     return {part: value for part, value in entry.items() if value is not None}
 
 
-def _value(sent: Sequence[str], kind: str) -> object:
+def _parse_value(sent: Sequence[str], kind: str) -> object:
     """Return the filled-in text as the JSON that the field accepts; None where it was left empty."""
     texts = [text.strip() for text in sent if text.strip()]
     if not texts:
@@ -209,11 +209,11 @@ def _value(sent: Sequence[str], kind: str) -> object:
         case "truth":
             return _TRUTHS.get(texts[0], texts[0])
         case "number":
-            return _number(texts[0])
+            return _parse_number(texts[0])
     return texts[0]
 
 
-def _number(text: str) -> float | str:
+def _parse_number(text: str) -> float | str:
     """Parse a number with a point or a comma before its decimals."""
     try:
         return float(text.replace(",", "."))

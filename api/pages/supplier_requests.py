@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.forms import Form, posted
+from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import origin_of
@@ -41,7 +41,7 @@ async def get_requests(request: Request, session: SignedIn) -> Response:
 @router.post("")
 async def post_request(request: Request, session: SignedIn) -> Response:
     """Make a request; its link is shown on the answering page only."""
-    form = await posted(request, session)
+    form = await read_form(request, session)
     return await run_in_threadpool(_make, request, session, form)
 
 

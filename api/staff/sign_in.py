@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.credentials import Credentials, compare, credentials_of
-from api.pages.forms import posted_by_visitor, posted_with
+from api.pages.forms import read_form_with_token, read_visitor_form
 from api.pages.render import language_of, page, redirect
 from api.pages.sessions import end
 from api.pages.sign_in import local_path, sign_in_form
@@ -68,7 +68,7 @@ async def get_sign_in(request: Request) -> Response:
 @router.post(SIGN_IN)
 async def post_sign_in(request: Request) -> Response:
     """Exchange email and password for a session, and redirect to the requested page."""
-    form = await posted_by_visitor(request)
+    form = await read_visitor_form(request)
     sent, back = credentials_of(form), _target(form.get("next", ""))
     found, is_right = await compare(request, staff.attempt, sent) if sent else (None, False)
     if not (found and is_right):
@@ -85,7 +85,7 @@ async def post_sign_out(request: Request) -> Response:
     """End the session in the browser and in the database."""
     member = await sessions.member_of(request)
     if member is not None:
-        await posted_with(request, member.csrf)
+        await read_form_with_token(request, member.csrf)
         await _end_session(request)
     answer = redirect(SIGN_IN)
     sessions.forget(request, answer)
