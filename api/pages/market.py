@@ -53,7 +53,7 @@ def _page(request: Request, code: str, session: Session) -> Response:
         covered=covered,
         kinds=KINDS,
         found=found,
-        sure=confidence_word,
+        confidence_word=confidence_word,
         source=_address_in(covered["source_url"]),
         facts=lambda fields: [_fact(field, lang) for field in fields],
         linked=_address_in,

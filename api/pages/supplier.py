@@ -140,8 +140,12 @@ def _attach(
 
 def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
     with service_of(request).writes.company(company_id) as conn:
-        asked = queries.of(conn, request_id)
-        components = [line["id"] for line in supplier_requests.requested_lines(conn, asked)] if asked else []
+        supplier_request = queries.of(conn, request_id)
+        components = (
+            [line["id"] for line in supplier_requests.requested_lines(conn, supplier_request)]
+            if supplier_request
+            else []
+        )
     try:
         answered(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
     except Invalid as invalid:
@@ -159,8 +163,8 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
         if "message" in issue  # the last of very many only counts the others
     ]
     if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
-        asked_for = ("consent", text("supplier.no_consent", language_of(request)))
-        faults = [*(fault for fault in faults if fault[0] != "consent"), asked_for]
+        no_consent = ("consent", text("supplier.no_consent", language_of(request)))
+        faults = [*(fault for fault in faults if fault[0] != "consent"), no_consent]
     return _form_page(request, company_id, request_id, form=form, faults=faults)
 
 
@@ -174,18 +178,20 @@ def _form_page(
 ) -> Response:
     lang = language_of(request)
     with service_of(request).writes.company(company_id) as conn:
-        asked = queries.of(conn, request_id)
-        if asked is None:
+        supplier_request = queries.of(conn, request_id)
+        if supplier_request is None:
             raise PageRefused(404, "supplier.gone")
-        lines = supplier_requests.requested_lines(conn, asked)
+        lines = supplier_requests.requested_lines(conn, supplier_request)
         attached = files.of_request(conn, request_id)
-        last = entries.answer_to(conn, request_id)
+        last_answer = entries.answer_to(conn, request_id)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
-        [of_sku] = analytics.questions(conn, [asked.sku_code], rulesets, lang).values()
+        [of_sku] = analytics.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     given = form
     if given is None:
-        given = supplier_form.form_of_answer(last.payload if last else {}, [line["id"] for line in lines], lang)
+        given = supplier_form.form_of_answer(
+            last_answer.payload if last_answer else {}, [line["id"] for line in lines], lang
+        )
     faulty = {name for name, _ in faults or ()}
     parts = [
         {
@@ -204,11 +210,13 @@ def _form_page(
         request,
         "supplier_form.html",
         status=400 if faults else 200,
-        asked=asked,
+        supplier_request=supplier_request,
         parts=parts,
         attached=attached,
         given=given,
-        rejected=last if last and last.state == "rejected" and asked.state == "open" else None,
+        rejected=last_answer
+        if last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
+        else None,
         faults=[
             (name, f"{labels[name]}: {translate(sentence, lang)}" if name in labels else translate(sentence, lang))
             for name, sentence in faults or ()
