@@ -141,11 +141,8 @@ def _attach(
 def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
     with service_of(request).writes.company(company_id) as conn:
         supplier_request = queries.of(conn, request_id)
-        components = (
-            [line["id"] for line in supplier_requests.requested_lines(conn, supplier_request)]
-            if supplier_request
-            else []
-        )
+        lines = supplier_requests.requested_lines(conn, supplier_request) if supplier_request else []
+    components = [line["id"] for line in lines]
     try:
         answered(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
     except Invalid as invalid:
@@ -189,9 +186,9 @@ def _form_page(
         [of_sku] = analytics.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     given = form
     if given is None:
-        given = supplier_form.form_of_answer(
-            last_answer.payload if last_answer else {}, [line["id"] for line in lines], lang
-        )
+        payload = last_answer.payload if last_answer else {}
+        given = supplier_form.form_of_answer(payload, [line["id"] for line in lines], lang)
+    is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
     faulty = {name for name, _ in faults or ()}
     parts = [
         {
@@ -214,9 +211,7 @@ def _form_page(
         parts=parts,
         attached=attached,
         given=given,
-        rejected=last_answer
-        if last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
-        else None,
+        rejected=last_answer if is_rejected else None,
         faults=[
             (name, f"{labels[name]}: {translate(sentence, lang)}" if name in labels else translate(sentence, lang))
             for name, sentence in faults or ()
