@@ -85,7 +85,7 @@ def create(
             async with (
                 connector.session_manager.run(),
                 owner.reachable(Correlation(owner)),
-                upstream.opened(chosen) as app.state.dagster,
+                upstream.open_upstream(chosen) as app.state.dagster,
             ):
                 app.state.launching = Launching(app.state.dagster)
                 if alone:
@@ -144,5 +144,5 @@ def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     refusals.install(app)
     page_refusals.install(app)
     oauth.install(app)
-    app.add_middleware(Correlation, fault=page_refusals.fault)
+    app.add_middleware(Correlation, fault=page_refusals.answer_to_fault)
     return app

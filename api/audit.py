@@ -118,7 +118,7 @@ async def list_audit_entries(
     included, found = await read(request, presented, entries.page(limit, offset, tuple(filters)), filters)
     if not included:
         raise WithoutAuditLog
-    return json_of(page.shown(found, limit, offset))
+    return json_of(page.audit_page(found, limit, offset))
 
 
 def _actions(action: str | None, resource_type: str | None) -> list[str] | None:

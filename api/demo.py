@@ -17,8 +17,8 @@ from uuid import UUID
 import orjson
 
 from api.commands.key import issue_key
-from api.commands.library import added
-from api.commands.operator import Operator, at, new_id
+from api.commands.library import add_record
+from api.commands.operator import Operator, new_id, operator_on
 from api.commands.shared import Refusal
 from api.commands.staff import add_member
 from api.commands.user import add_user
@@ -142,7 +142,7 @@ def prepare(settings: Settings, database: Database) -> Demo:
     path = settings.data_dir / "demo.json"
     demo = _kept(path)
     with Pool(database.app_url, clock=Clock.of(settings)) as pool:
-        we = at(settings, database, pool)
+        we = operator_on(settings, database, pool)
         with we.owner() as connection:
             made = keys.company_of(connection, UUID(demo.client_id)) is not None
             has_person = users.company_of(connection, demo.email) is not None
@@ -195,7 +195,7 @@ def _make(we: Operator, demo: Demo) -> None:
             we.enter(connection, company_id, "company.created", company_id, after={"name": _NAME, "plan": _PLAN})
     for resource, values in _RECORDS:
         with contextlib.suppress(Refusal):  # stored already, by a start that was interrupted
-            added(we, resource, company_id, values)
+            add_record(we, resource, company_id, values)
     issue_key(we, company_id, name="demo", scopes=["read", "write"], client_id=UUID(demo.client_id), key=demo.api_key)
 
 
@@ -206,7 +206,7 @@ def _add_records_of_examples(we: Operator, company_id: UUID) -> None:
             exists = library.holds(connection, resource, record_id)
         if not exists:
             with contextlib.suppress(Refusal):  # a record of the demo's user has its name
-                added(we, resource, company_id, values, record_id)
+                add_record(we, resource, company_id, values, record_id)
 
 
 def banner(settings: Settings, demo: Demo, *, first_start: bool, with_dagster_ui: bool) -> str:

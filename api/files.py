@@ -27,7 +27,7 @@ from schemas.messages import Message
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as
 from schemas.technical_files import MEDIA_TYPES, TYPES
-from services.technical_files import SkuUnknown, key_of, published, record
+from services.technical_files import SkuUnknown, as_answer, key_of, record
 from warehouse.access.keys import Key
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
@@ -155,7 +155,7 @@ def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: 
                 record(connection, company_id, sku_id, file, origin=write.origin, now=now)
             except SkuUnknown:
                 raise NotFound from None
-        return {"dry_run": dry_run, "data": published(file, sku_id, now, stored=not dry_run)}
+        return {"dry_run": dry_run, "data": as_answer(file, sku_id, now, stored=not dry_run)}
 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}
     meaning |= {name: getattr(file, name) for name in FIELDS}

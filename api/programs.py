@@ -36,7 +36,7 @@ def code_server(settings: Settings) -> Program:
 
 
 def webserver(settings: Settings) -> Program:
-    """Return the webserver: Dagster's pages behind `api.staff.door`, and the interface by which runs are requested."""
+    """Return the webserver: Dagster's pages behind `api.staff.access`, and the interface for requesting runs."""
     return Program("dagster-ui", (*_PYTHON, "pipelines.engine.ui"), dagster_home.code_socket(settings))
 
 

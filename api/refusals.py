@@ -17,7 +17,7 @@ from api.auth import admit_left_over
 from api.bodies import unreadable
 from api.errors import Fault, InvalidBody, NotFound, Refused, TokenRefused, WrongMethod
 from api.languages import accepted_language, in_language
-from api.pages.refusals import for_people
+from api.pages.refusals import page_of_refusal
 from schemas.messages import message_of
 from schemas.models import issue_of
 
@@ -30,7 +30,7 @@ def install(app: FastAPI) -> None:
 
 
 def _answer(request: Request, refused: Refused) -> Response:
-    if (shown := for_people(request, refused)) is not None:
+    if (shown := page_of_refusal(request, refused)) is not None:
         return shown
     answer = refused.response(request.state.correlation_id)
     # RFC 6749 (section 5.2) allows only ASCII in the token endpoint's messages.

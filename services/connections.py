@@ -19,7 +19,7 @@ from warehouse.sessions import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AuthorizationRequest:
     """The authorisation that a person gives: these scopes on this resource, and a code sent to this address."""
 
     client: Client
@@ -29,19 +29,21 @@ class Wish:
     scopes: Sequence[str]
 
 
-def authorise(conn: Connection, company_id: UUID, user_id: UUID, wish: Wish, *, origin: Origin, now: datetime) -> str:
+def authorise(
+    conn: Connection, company_id: UUID, user_id: UUID, asked: AuthorizationRequest, *, origin: Origin, now: datetime
+) -> str:
     """Return the code of a person's new connection with an application, in a session of the company."""
     connection_id = connections.authorise(
-        conn, company_id, user_id, new_id=UUID(str(uuid7())), client_id=wish.client.id, scopes=wish.scopes, at=now
+        conn, company_id, user_id, new_id=UUID(str(uuid7())), client_id=asked.client.id, scopes=asked.scopes, at=now
     )
     code = connections.hold_code(
         conn,
         company_id,
         connection_id,
-        redirect_uri=wish.redirect_uri,
-        code_challenge=wish.code_challenge,
-        resource=wish.resource,
-        scopes=wish.scopes,
+        redirect_uri=asked.redirect_uri,
+        code_challenge=asked.code_challenge,
+        resource=asked.resource,
+        scopes=asked.scopes,
         at=now,
     )
     ledger.enter(
@@ -52,7 +54,7 @@ def authorise(conn: Connection, company_id: UUID, user_id: UUID, wish: Wish, *, 
         origin=origin,
         now=now,
         before=None,
-        after={"application": wish.client.name, "client_id": wish.client.id, "scopes": list(wish.scopes)},
+        after={"application": asked.client.name, "client_id": asked.client.id, "scopes": list(asked.scopes)},
     )
     return code
 

@@ -29,7 +29,7 @@ class Finding:
         return len(self.codes) > 1
 
 
-def codes(conn: Connection) -> list[Finding]:
+def find_codes(conn: Connection) -> list[Finding]:
     """Return the findings of the session's company."""
     found = []
     for record in stored.RECORDS:
@@ -39,5 +39,5 @@ def codes(conn: Connection) -> list[Finding]:
                 by_form[form].add(code)
         for code in stored.among(conn, record, list(by_form)):
             by_form[code].add(code)
-        found += [Finding(record, form, tuple(sorted(held))) for form, held in sorted(by_form.items())]
+        found += [Finding(record, form, tuple(sorted(stored_codes))) for form, stored_codes in sorted(by_form.items())]
     return found

@@ -64,15 +64,15 @@ def create(
 
     `component_ids` are the `id`s of lines of the graph. Raises `CannotAsk`.
     """
-    held = [UUID(line["id"]) for line in lines_of(conn, sku_code)]
-    asked = list(dict.fromkeys(component_ids)) or held
-    if foreign := [str(each) for each in asked if each not in held]:
+    graph_ids = [UUID(line["id"]) for line in load_lines(conn, sku_code)]
+    requested_ids = list(dict.fromkeys(component_ids)) or graph_ids
+    if unknown_ids := [str(each) for each in requested_ids if each not in graph_ids]:
         raise CannotAsk(
             Message(
                 "{ids} is no component of the SKU {code}; name ids of the lines of its graph: {held}.",
-                ids=", ".join(foreign),
+                ids=", ".join(unknown_ids),
                 code=sku_code,
-                held=", ".join(map(str, held)),
+                held=", ".join(map(str, graph_ids)),
             )
         )
     request_id, token, sku_id = UUID(str(uuid7())), queries.new_token(), skus.id_of(conn, sku_code)
@@ -83,11 +83,11 @@ def create(
         request_id,
         token=token,
         sku_id=sku_id,
-        component_ids=asked,
+        component_ids=requested_ids,
         supplier_name=supplier_name,
         at=now,
     )
-    after = {"sku_id": sku_id, "component_ids": asked, "supplier_name": supplier_name}
+    created = {"sku_id": sku_id, "component_ids": requested_ids, "supplier_name": supplier_name}
     ledger.enter(
         conn,
         company_id,
@@ -96,14 +96,14 @@ def create(
         origin=origin,
         now=now,
         before=None,
-        after={name: value for name, value in after.items() if value is not None},
+        after={name: value for name, value in created.items() if value is not None},
     )
     request = queries.of(conn, request_id)
     assert request is not None, "it was added just now"
     return request, token
 
 
-def lines_of(conn: Connection, sku_code: str) -> list[Component]:
+def load_lines(conn: Connection, sku_code: str) -> list[Component]:
     """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
     lines = graphs.of_code(conn, sku_code)
     if lines is None:
@@ -115,7 +115,7 @@ def lines_of(conn: Connection, sku_code: str) -> list[Component]:
     return [components.published(line) for line in lines]
 
 
-def asked_lines(conn: Connection, request: Request) -> list[Component]:
+def requested_lines(conn: Connection, request: Request) -> list[Component]:
     """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
     lines = graphs.of_id(conn, request.sku_id) or []
     return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
@@ -138,8 +138,8 @@ def submit(
     """
     request = open_request(conn, request_id)
     origin = replace(origin, actor_name=request.supplier_name)
-    answers, issues = _attributed(response.get("components") or (), request)
-    issues += _contradictions(answers, rulesets.active(conn))
+    answers, issues = _assign_answers(response.get("components") or (), request)
+    issues += _find_contradictions(answers, rulesets.active(conn))
     if issues:
         raise AnswerRefused(issues)
     replaced = entries.replace_open(conn, request.id)
@@ -167,23 +167,25 @@ def open_request(conn: Connection, request_id: UUID) -> Request:
     return request
 
 
-def _attributed(answers: Sequence[SupplierAnswer], request: Request) -> tuple[list[SupplierAnswer], list[Issue]]:
+def _assign_answers(answers: Sequence[SupplierAnswer], request: Request) -> tuple[list[SupplierAnswer], list[Issue]]:
     """Return each answer with its component, and the faults of that assignment.
 
     Where only one component was asked about, an answer need not name it.
     """
-    asked = [str(component) for component in request.component_ids]
-    attributed: list[SupplierAnswer] = []
+    requested_ids = [str(component) for component in request.component_ids]
+    assigned: list[SupplierAnswer] = []
     issues: list[Issue] = []
     seen: set[str] = set()
     for place, answer in enumerate(answers):
         field = f"response.components[{place}].component_id"
-        component = answer.get("component_id") or (asked[0] if len(asked) == 1 else None)
+        component = answer.get("component_id") or (requested_ids[0] if len(requested_ids) == 1 else None)
         if component is None:
             issues.append(Issue("required", Message("Name the component that the answer is about."), field))
-        elif component not in asked:
+        elif component not in requested_ids:
             sentence = Message(
-                "{id} is none of the components that were asked about: {asked}.", id=component, asked=", ".join(asked)
+                "{id} is none of the components that were asked about: {asked}.",
+                id=component,
+                asked=", ".join(requested_ids),
             )
             issues.append(Issue("unknown_reference", sentence, field))
         elif component in seen:
@@ -192,13 +194,13 @@ def _attributed(answers: Sequence[SupplierAnswer], request: Request) -> tuple[li
             )
         else:
             seen.add(component)
-            attributed.append({**answer, "component_id": component})
-    return attributed, issues
+            assigned.append({**answer, "component_id": component})
+    return assigned, issues
 
 
-def _contradictions(answers: Sequence[SupplierAnswer], rules: RuleSet) -> Iterator[Issue]:
+def _find_contradictions(answers: Sequence[SupplierAnswer], rules: RuleSet) -> Iterator[Issue]:
     """Yield measured values that contradict the status beside them, so that the supplier can correct them."""
     for place, answer in enumerate(answers):
-        sent = answer.get("substances")
-        for fault in substances.declared({"substances": sent}, rules)[1] if sent else ():
+        declared = answer.get("substances")
+        for fault in substances.declared({"substances": declared}, rules)[1] if declared else ():
             yield Issue(fault.code, fault.message, f"response.components[{place}].{fault.field}")

@@ -16,11 +16,11 @@ class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
     code = "not_found"
 
 
-def published(file: File, sku_id: UUID, at: datetime, *, stored: bool) -> dict[str, object]:
+def as_answer(file: File, sku_id: UUID, at: datetime, *, stored: bool) -> dict[str, object]:
     """Return the contract's TechnicalFile; without an id where it is not stored."""
-    about = _about(file, sku_id)
+    metadata = _metadata(file, sku_id)
     instant = at.isoformat().replace("+00:00", "Z")
-    return {"id": file.id if stored else None, **about, "created_at": instant, "updated_at": instant}
+    return {"id": file.id if stored else None, **metadata, "created_at": instant, "updated_at": instant}
 
 
 def key_of(company_id: UUID, file_id: UUID) -> str:
@@ -40,11 +40,11 @@ def record(conn: Connection, company_id: UUID, sku_id: UUID, file: File, *, orig
         origin=origin,
         now=now,
         before=None,
-        after=_about(file, sku_id),
+        after=_metadata(file, sku_id),
     )
 
 
-def _about(file: File, sku_id: UUID) -> dict[str, object]:
+def _metadata(file: File, sku_id: UUID) -> dict[str, object]:
     """Return the file's metadata, in the order of the contract."""
     return {
         "sku_id": sku_id,

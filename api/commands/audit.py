@@ -2,7 +2,7 @@
 
 import typer
 
-from api.commands.operator import operator
+from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, show
 from services import audit
 
@@ -16,6 +16,6 @@ def verify(*, company: CompanyId, data_dir: DataDir = None, as_json: AsJson = Fa
 
     Exit status 0 either way: the verification was done, and `ok` is its result.
     """
-    with operator(data_dir) as we, we.company(company) as connection:
+    with as_operator(data_dir) as operator, operator.company(company) as connection:
         verdict = audit.verify(connection)
     show({"entries": verdict.entries, "ok": verdict.ok, "first_bad": verdict.first_bad}, as_json=as_json)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from api.commands.operator import at as operator_at
+from api.commands.operator import operator_on
 from api.commands.shared import AsJson, DataDir, Refusal, show
-from services.audit.restored import enter_ended
+from services.audit.restored import enter_revocations
 from warehouse import backup as backups
 from warehouse.backup import BackupError
 from warehouse.clock import Clock
@@ -47,26 +47,26 @@ def restore(
     settings = Settings.load(data_dir=data_dir)
     try:
         secret = None if without_seal or trust_dump else lambda: backups.find_key(settings, key)
-        whole = backups.check(folder, secret, trust_dump=trust_dump)
+        checked = backups.check(folder, secret, trust_dump=trust_dump)
         prepared(settings.data_dir)  # only after the backup has been recognised as one
         with running(settings) as database:
-            done = backups.restore(settings, database, whole, at=Clock.of(settings).now(), keep_keys=keep_keys)
+            restored = backups.restore(settings, database, checked, at=Clock.of(settings).now(), keep_keys=keep_keys)
             with Pool(database.app_url) as pool:
-                enter_ended(pool, done.ended, operator_at(settings, database, pool).origin)
+                enter_revocations(pool, restored.ended, operator_on(settings, database, pool).origin)
     except BackupError as error:
         raise Refusal(str(error)) from None
-    _say(folder, done, as_json=as_json)
+    _report(folder, restored, as_json=as_json)
 
 
-def _say(folder: Path, done: backups.Restored, *, as_json: bool) -> None:
+def _report(folder: Path, restored: backups.Restored, *, as_json: bool) -> None:
     revoked = {
-        "api_keys_revoked": len(done.ended.api_keys),
-        "connections_revoked": len(done.ended.connections),
-        "supplier_links_closed": len(done.ended.supplier_requests),
+        "api_keys_revoked": len(restored.ended.api_keys),
+        "connections_revoked": len(restored.ended.connections),
+        "supplier_links_closed": len(restored.ended.supplier_requests),
     }
-    show({"folder": str(folder), **done.backup._asdict(), **revoked}, as_json=as_json)
-    if done.without_history is not None:
-        typer.echo(done.without_history, err=True)
+    show({"folder": str(folder), **restored.backup._asdict(), **revoked}, as_json=as_json)
+    if restored.without_history is not None:
+        typer.echo(restored.without_history, err=True)
     if any(revoked.values()):
         typer.echo(
             "Keys, connections and suppliers' links ended, as some may have been revoked after the backup: issue keys "

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from api.commands import runs
-from api.commands.operator import login
+from api.commands.operator import login_name
 from api.commands.shared import AsJson, DataDir, show
 from warehouse.settings import Settings
 
@@ -23,6 +23,6 @@ def refresh(
 ) -> None:
     """Load the release's catalogue, or a file that stands until the next refresh, and say what changed."""
     settings = Settings.load(data_dir=data_dir)
-    source = ["--operator", login(), *(["--file", str(file.absolute())] if file else [])]
+    source = ["--operator", login_name(), *(["--file", str(file.absolute())] if file else [])]
     changes = runs.run(settings, "catalogue-refresh", *source, refused="The catalogue was not refreshed.")
     show(changes, as_json=as_json)

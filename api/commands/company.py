@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from api.commands.operator import company_of, new_id, operator
+from api.commands.operator import as_operator, find_company, new_id
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from schemas import texts
 from warehouse.companies import queries as companies
@@ -29,11 +29,11 @@ def add(
     if not name:
         raise typer.BadParameter("A company has a name.")
     company_id = new_id()
-    with operator(data_dir) as we, we.owner(company_id) as connection:
-        _known(connection, plan)
-        companies.add(connection, company_id, name=name, plan=plan, at=we.clock.now())
+    with as_operator(data_dir) as operator, operator.owner(company_id) as connection:
+        _check_plan(connection, plan)
+        companies.add(connection, company_id, name=name, plan=plan, at=operator.clock.now())
         record = {"id": str(company_id), "name": name, "plan": plan}
-        we.enter(connection, company_id, "company.created", company_id, after={"name": name, "plan": plan})
+        operator.enter(connection, company_id, "company.created", company_id, after={"name": name, "plan": plan})
     show(record, as_json=as_json)
 
 
@@ -46,24 +46,26 @@ def set_plan(
     as_json: AsJson = False,
 ) -> None:
     """Move a company to another plan; what it holds stays."""
-    with operator(data_dir) as we, we.owner(company) as connection:
-        _known(connection, plan)
-        name, before = company_of(connection, company)
+    with as_operator(data_dir) as operator, operator.owner(company) as connection:
+        _check_plan(connection, plan)
+        name, before = find_company(connection, company)
         if before != plan:
             companies.set_plan(connection, company, plan)
-            we.enter(connection, company, "company.updated", company, before={"plan": before}, after={"plan": plan})
+            operator.enter(
+                connection, company, "company.updated", company, before={"plan": before}, after={"plan": plan}
+            )
     show({"id": str(company), "name": name, "plan": plan}, as_json=as_json)
 
 
 @app.command("list")
 def list_companies(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List all companies, oldest first."""
-    with operator(data_dir) as we, we.owner() as connection:
+    with as_operator(data_dir) as operator, operator.owner() as connection:
         rows = companies.every(connection)
     show({"companies": [{"id": str(i), "name": name, "plan": plan} for i, name, plan in rows]}, as_json=as_json)
 
 
-def _known(connection: Connection, plan: str) -> None:
+def _check_plan(connection: Connection, plan: str) -> None:
     known = companies.plans(connection)
     if plan not in known:
         raise Refusal(f"There is no plan {plan}; the plans are {', '.join(known)}.")

@@ -12,10 +12,10 @@ import orjson
 import typer
 from typer.core import TyperGroup
 
-from api.commands import declaration_inputs
+from api.commands.declaration_data import load_declaration_data
 from api.commands.declaration_ratings import ratings
-from api.commands.operator import operator
-from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, show
+from api.commands.operator import as_operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, check_choices, show
 from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.producer import Producer
 from compliance.declarations.uk.rules import FileRefused
@@ -24,14 +24,14 @@ from pipelines.declarations import declare, files, forms, statements
 from pipelines.declarations.parcel import FORMS, Asked, by_category, explained, left_out, uk_file
 from warehouse.settings import Settings
 
-_UK: Final = "of the UK file (--format rpd)"
+_OF_UK_FILE: Final = "of the UK file (--format rpd)"
 _REFUSALS: Final = (declare.NotDeclarable, statements.StatementsRefused, OverflowError)
 
 
-class _Declaring(TyperGroup):
+class _DefaultToWrite(TyperGroup):
     """`pcds declaration OUT` declares; only the name of another command behind it is that command."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer has no public name for it
         """Return the arguments with the name of the command that they mean."""
         return super().parse_args(ctx, args if args and args[0] in self.commands else ["write", *args])
 
@@ -45,13 +45,19 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
         int | None, typer.Option("--half", min=1, max=2, help="1 or 2, for GB; without it the year.")
     ] = None,
     form: Annotated[str, typer.Option("--format", help="rpd (the UK file), csv or json.")] = "csv",
-    organisation_id: Annotated[str | None, typer.Option("--organisation-id", help=f"Six digits, {_UK}.")] = None,
-    organisation_size: Annotated[str, typer.Option("--organisation-size", help=f"L or S, {_UK}.")] = "L",
-    activity: Annotated[str, typer.Option("--activity", help=f"SO, PF, IM, SE, HL or OM, {_UK}.")] = "SO",
-    household_type: Annotated[str, typer.Option("--type", help=f"HH or NH, {_UK}.")] = "HH",
-    subsidiary_id: Annotated[str, typer.Option("--subsidiary-id", help=f"Up to 32 letters or digits, {_UK}.")] = "",
-    ram: Annotated[Path | None, typer.Option("--ram", help="CSV sku_code, component_type, rating.")] = None,
-    drinks: Annotated[Path | None, typer.Option("--drinks", help="CSV sku_code, drinks_container (Y or N).")] = None,
+    organisation_id: Annotated[
+        str | None, typer.Option("--organisation-id", help=f"Six digits, {_OF_UK_FILE}.")
+    ] = None,
+    organisation_size: Annotated[str, typer.Option("--organisation-size", help=f"L or S, {_OF_UK_FILE}.")] = "L",
+    activity: Annotated[str, typer.Option("--activity", help=f"SO, PF, IM, SE, HL or OM, {_OF_UK_FILE}.")] = "SO",
+    household_type: Annotated[str, typer.Option("--type", help=f"HH or NH, {_OF_UK_FILE}.")] = "HH",
+    subsidiary_id: Annotated[
+        str, typer.Option("--subsidiary-id", help=f"Up to 32 letters or digits, {_OF_UK_FILE}.")
+    ] = "",
+    ratings_file: Annotated[Path | None, typer.Option("--ram", help="CSV sku_code, component_type, rating.")] = None,
+    drinks_file: Annotated[
+        Path | None, typer.Option("--drinks", help="CSV sku_code, drinks_container (Y or N).")
+    ] = None,
     explain: Annotated[
         str | None, typer.Option("--explain", help="A code of OUT (GL): what its figure is made of.")
     ] = None,
@@ -63,32 +69,34 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     Exit status 0 also where something is not counted: it stands in OUT (json) or in `.uncounted.csv` beside it.
     `pcds declaration ratings OUT` proposes the ratings that --ram takes.
     """
-    asked = Asked(market, year, half or declare.YEAR, one_of(FORMS, [form])[0], out, explain)
+    wanted = Asked(market, year, half or declare.YEAR, check_choices(FORMS, [form])[0], out, explain)
     producer = Producer(organisation_id or "", organisation_size, activity, household_type, subsidiary_id)
-    _check(asked, producer, ram, drinks)
+    _check(wanted, producer, ratings_file, drinks_file)
     try:
-        with operator(data_dir) as at_work:
-            inputs = declaration_inputs.inputs(at_work, company, Settings.load(data_dir=data_dir))
-            asked = replace(asked, market=declare.declared_market(inputs, market, asked.half))
-            said = Statements(producer, year, asked.half, statements.ratings(ram), statements.drinks(drinks))
-            parcel = uk_file(inputs, asked, said) if form == "rpd" else by_category(inputs, asked)
-            with at_work.company(company) as connection:
-                parcel = explained(inputs, asked, parcel, said, connection)
-        files.write(parcel.files)
+        with as_operator(data_dir) as operator:
+            data = load_declaration_data(operator, company, Settings.load(data_dir=data_dir))
+            wanted = replace(wanted, market=declare.declared_market(data, market, wanted.half))
+            stated = Statements(
+                producer, year, wanted.half, statements.ratings(ratings_file), statements.drinks(drinks_file)
+            )
+            output = uk_file(data, wanted, stated) if form == "rpd" else by_category(data, wanted)
+            with operator.company(company) as connection:
+                output = explained(data, wanted, output, stated, connection)
+        files.write(output.files)
     except FileRefused as refused:
-        raise Refusal(f"{refused}{_with_what_is_left_out(asked, refused)}") from None
+        raise Refusal(f"{refused}{_write_left_out(wanted, refused)}") from None
     except _REFUSALS as refused:
         raise Refusal(str(refused)) from None
     except OSError as error:
         raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
-    show(orjson.loads(forms.as_json(parcel.record)), as_json=as_json)
+    show(orjson.loads(forms.as_json(output.record)), as_json=as_json)
 
 
-def _with_what_is_left_out(asked: Asked, refused: FileRefused) -> str:
+def _write_left_out(wanted: Asked, refused: FileRefused) -> str:
     """Write a refused file's uncounted SKUs beside its place; return the sentence that says so."""
     if refused.uncounted is None or refused.uncounted.is_empty():
         return ""
-    written = left_out(asked, refused.uncounted)
+    written = left_out(wanted, refused.uncounted)
     try:
         files.write(written)
     except OSError as error:
@@ -96,17 +104,17 @@ def _with_what_is_left_out(asked: Asked, refused: FileRefused) -> str:
     return f" Each is in {next(iter(written))} with what it lacks."
 
 
-def _check(asked: Asked, producer: Producer, ram: Path | None, drinks: Path | None) -> None:
+def _check(wanted: Asked, producer: Producer, ratings_file: Path | None, drinks_file: Path | None) -> None:
     """Report wrong usage before anything is read: unknown codes, and options of the UK file with another form."""
-    one_of(tuple(codes("organisation_size")), [producer.organisation_size])
-    one_of(tuple(codes("packaging_activity")), [producer.activity])
-    one_of(tuple(codes("household_type")), [producer.household_type])
-    if asked.form == "rpd" and not producer.organisation_id:
+    check_choices(tuple(codes("organisation_size")), [producer.organisation_size])
+    check_choices(tuple(codes("packaging_activity")), [producer.activity])
+    check_choices(tuple(codes("household_type")), [producer.household_type])
+    if wanted.form == "rpd" and not producer.organisation_id:
         raise typer.BadParameter("The UK file names the organisation by six digits.", param_hint="--organisation-id")
-    if asked.form != "rpd" and (ram or drinks or producer != Producer("")):
+    if wanted.form != "rpd" and (ratings_file or drinks_file or producer != Producer("")):
         raise typer.BadParameter("The options of the UK file go with --format rpd.", param_hint="--format")
 
 
-app = typer.Typer(cls=_Declaring, help="Declare a market and period, or propose the ratings of its parts.")
+app = typer.Typer(cls=_DefaultToWrite, help="Declare a market and period, or propose the ratings of its parts.")
 app.command("write")(declaration)
 app.command("ratings")(ratings)

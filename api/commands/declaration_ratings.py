@@ -9,8 +9,8 @@ from typing import Annotated
 import orjson
 import typer
 
-from api.commands.declaration_inputs import inputs
-from api.commands.operator import operator
+from api.commands.declaration_data import load_declaration_data
+from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from compliance.declarations.uk.tables import MARKET
 from pipelines.declarations import declare, files
@@ -31,14 +31,14 @@ def ratings(  # noqa: PLR0917  (each is an option by name)
     What no rating could be found for, and what could still change one, stands in `.open.csv` beside OUT.
     """
     try:
-        with operator(data_dir) as at_work:
-            found = inputs(at_work, company, Settings.load(data_dir=data_dir))
-            declared = declare.declared_market(found, market, declare.YEAR)
-            with at_work.company(company) as connection:
-                parcel = proposed(found, declared, year, out, connection)
-        files.write(parcel.files)
+        with as_operator(data_dir) as operator:
+            data = load_declaration_data(operator, company, Settings.load(data_dir=data_dir))
+            declared_market = declare.declared_market(data, market, declare.YEAR)
+            with operator.company(company) as connection:
+                output = proposed(data, declared_market, year, out, connection)
+        files.write(output.files)
     except declare.NotDeclarable as refused:
         raise Refusal(str(refused)) from None
     except OSError as error:
         raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
-    show(orjson.loads(orjson.dumps(parcel.record)), as_json=as_json)
+    show(orjson.loads(orjson.dumps(output.record)), as_json=as_json)

@@ -1,13 +1,13 @@
 """`pcds doctor`: report stored data that is older than a rule and needs a decision; change nothing."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from api.commands.operator import operator
+from api.commands.operator import as_operator
 from api.commands.shared import AsJson, DataDir, show
-from services.doctor import codes
+from services.doctor import find_codes
 from warehouse.companies.queries import every_company
 
 
@@ -21,14 +21,14 @@ def doctor(
 
     Exit status 0 either way: the examination was done, and what it found is its result.
     """
-    found: dict[str, list[dict[str, Any]]] = {"collisions": [], "unreachable": []}
-    with operator(data_dir) as we:
-        companies = [company] if company else list(every_company(we.pool))
-        for each in companies:
-            with we.company(each) as connection:
-                for finding in codes(connection):
-                    record = {
-                        "company_id": str(each),
+    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
+    with as_operator(data_dir) as operator:
+        companies = [company] if company else list(every_company(operator.pool))
+        for company_id in companies:
+            with operator.company(company_id) as connection:
+                for finding in find_codes(connection):
+                    record: dict[str, object] = {
+                        "company_id": str(company_id),
                         "record": finding.record,
                         "code": finding.form if as_json else ascii(finding.form),
                         "held": [code if as_json else ascii(code) for code in finding.codes],

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.bodies import MAX_IMPORT_BYTES
-from api.commands.operator import operator
+from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from pipelines.imports.export import export
 
@@ -31,13 +31,13 @@ def export_portfolio(
     try:
         # Written beside its place first, so that no reader finds half a file there.
         with TemporaryDirectory(dir=target.absolute().parent, prefix=".pcds-export-") as folder:
-            whole = Path(folder) / target.name
-            with operator(data_dir) as we, we.company(company) as connection:
-                written = export(connection, str(whole))
-            whole.replace(target)
+            complete_file = Path(folder) / target.name
+            with as_operator(data_dir) as operator, operator.company(company) as connection:
+                written = export(connection, str(complete_file))
+            complete_file.replace(target)
     except OSError as error:
         raise Refusal(f"{target} cannot be written: {error.strerror}.") from None
     show({"file": str(target), **asdict(written)}, as_json=as_json)
     if (size := target.stat().st_size) > MAX_IMPORT_BYTES:
-        much = f"{size / _MIB:.1f} MiB, more than the {MAX_IMPORT_BYTES // _MIB} MiB that one import takes"
-        print(f"The file has {much}; split it by rows to import it again.", file=sys.stderr)
+        size_text = f"{size / _MIB:.1f} MiB, more than the {MAX_IMPORT_BYTES // _MIB} MiB that one import takes"
+        print(f"The file has {size_text}; split it by rows to import it again.", file=sys.stderr)

@@ -15,7 +15,7 @@ from api.commands.shared import Refusal
 from schemas.errors import ERROR_CODES
 from schemas.messages import ORIGINAL, Message, translate
 
-_AGAIN: Final = urllib3.Retry(
+_RETRY: Final = urllib3.Retry(
     8,
     connect=4,
     redirect=False,
@@ -31,28 +31,31 @@ repeated, POST too: a request that writes has an Idempotency-Key. Redirects are 
 on.
 """
 _TIMEOUT: Final = urllib3.Timeout(connect=5, read=120)
-_SHOWN: Final = 5
+_FAULTS_SHOWN: Final = 5
 
 
 class Client:
-    """The service at a base address, for the holder of one API key, in one language."""
+    """The service at a base address, for the holder of one API key, in one language.
+
+    Answers are JSON of another program: their members are `Any` until the caller says which answer it asked for.
+    """
 
     def __init__(self, base_url: str, key: str, lang: str = ORIGINAL) -> None:
         """`base_url` is http or https, with or without a slash at its end. No request is sent yet."""
         self._lang = lang
         self._base_url = base_url.rstrip("/")
-        self._http = urllib3.PoolManager(retries=_AGAIN, timeout=_TIMEOUT)
+        self._http = urllib3.PoolManager(retries=_RETRY, timeout=_TIMEOUT)
         self._headers = {"X-API-Key": key, "Accept-Language": lang}
 
     def get(self, path: str, **query: object) -> dict[str, Any]:
         """Return the answer to a read. Raise `Refusal` where it is refused or nobody answers."""
-        return self._ask("GET", path, fields=query)
+        return self._request("GET", path, fields=query)
 
     def send(self, path: str, parts: Mapping[str, object]) -> dict[str, Any]:
         """Return the answer to a multipart write, done once however often it is repeated. Raise `Refusal`."""
-        return self._ask("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
+        return self._request("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
 
-    def _ask(
+    def _request(
         self, method: str, path: str, *, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> dict[str, object]:
         try:
@@ -60,8 +63,8 @@ class Client:
                 method, self._base_url + path, fields=dict(fields), headers={**self._headers, **(headers or {})}
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            what = f"No service answers at {self._base_url} ({_reason(error)})"
-            raise Refusal(f"{what}; start it with `pcds serve`, or say with --url where it is.") from None
+            no_answer = f"No service answers at {self._base_url} ({_reason(error)})"
+            raise Refusal(f"{no_answer}; start it with `pcds serve`, or say with --url where it is.") from None
         try:
             body = orjson.loads(answer.data)
         except orjson.JSONDecodeError:
@@ -84,12 +87,12 @@ def _sentence(status: int, body: Mapping[str, Any], lang: str) -> str:
     details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))
     if details:
         more = (
-            [translate(Message("There are {count} more faults.", count=len(details) - _SHOWN), lang)]
-            if len(details) > _SHOWN
+            [translate(Message("There are {count} more faults.", count=len(details) - _FAULTS_SHOWN), lang)]
+            if len(details) > _FAULTS_SHOWN
             else []
         )
-        return " ".join([*details[:_SHOWN], *more])
-    said = str(body.get("message") or code)
+        return " ".join([*details[:_FAULTS_SHOWN], *more])
+    message = str(body.get("message") or code)
     remedy = f" {translate(ERROR_CODES[code].remedy, lang)}" if code in ERROR_CODES else ""
-    traced = f" correlationId {body.get('correlationId')}." if status >= 500 else ""
-    return f"{said}{remedy}{traced}"
+    correlation = f" correlationId {body.get('correlationId')}." if status >= 500 else ""
+    return f"{message}{remedy}{correlation}"

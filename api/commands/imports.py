@@ -15,7 +15,7 @@ import orjson
 import typer
 
 from api.commands.http import Client
-from api.commands.shared import AsJson, DataDir, Refusal, of_locale, one_of, show
+from api.commands.shared import AsJson, DataDir, Refusal, check_choices, locale_language, show
 from api.commands.summary import summary
 from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
 from schemas.labels import LANGUAGES
@@ -23,9 +23,9 @@ from schemas.messages import Message, translate
 from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource
 from warehouse.settings import Settings
 
-_PAUSE_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 """Pause between two polls: leaves half of a key's requests per minute to other programs."""
-_PAGE: Final = 200
+_PAGE_SIZE: Final = 200
 _PATH: Final = "/api/v1/imports"
 
 
@@ -66,28 +66,27 @@ def import_file(
     Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
     """
     _check_target(errors, file)
-    lang = one_of(LANGUAGES, [lang])[0] if lang else of_locale()
+    lang = check_choices(LANGUAGES, [lang])[0] if lang else locale_language()
     data = file.read_bytes()
-    service = Client(_address(url) if url else Settings.load(data_dir=data_dir).base_url, _key(key), lang)
-    sayings = {name: said for name, said in (("mapping", mapping), ("mapping_name", mapping_name)) if said is not None}
-    sent = {"file": (file.name, data, "application/octet-stream"), **sayings}
-    accepted = cast(ImportAccepted, service.send(f"{_PATH}?dry_run={int(dry_run)}", sent))
-    done = _followed(service, accepted)
-    if done["status"] != "completed":
-        raise Refusal(
-            f"The import {done['id']} failed: {done['failure']['message'] if done['failure'] else 'no reason is given'}"
-        )
-    wanted = 0 if as_json and errors is None else done["pagination"]["total"]
-    faults = _report(service, accepted["poll_url"], wanted)
-    written = _write(errors, data, done["source"], faults, lang) if errors and faults else []
+    service = Client(_check_url(url) if url else Settings.load(data_dir=data_dir).base_url, _read_key(key), lang)
+    given = (("mapping", mapping), ("mapping_name", mapping_name))
+    mapping_fields = {name: value for name, value in given if value is not None}
+    parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
+    accepted = cast(ImportAccepted, service.send(f"{_PATH}?dry_run={int(dry_run)}", parts))
+    finished = _poll_until_ended(service, accepted)
+    if finished["status"] != "completed":
+        reason = finished["failure"]["message"] if finished["failure"] else "no reason is given"
+        raise Refusal(f"The import {finished['id']} failed: {reason}")
+    fault_count = 0 if as_json and errors is None else finished["pagination"]["total"]
+    faults = _load_faults(service, accepted["poll_url"], fault_count)
+    written = _write(errors, data, finished["source"], faults, lang) if errors and faults else []
     if as_json:
-        show({name: done[name] for name in ("id", "status", "counts")}, as_json=True)
+        show({name: finished[name] for name in ("id", "status", "counts")}, as_json=True)
         return
-    typer.echo(summary(done, faults, lang))
+    typer.echo(summary(finished, faults, lang))
     if written:
-        there = translate(Message("The rejected rows are in {files}.", files=", ".join(map(str, written))), lang)
-        then = "\n".join(translate(each, lang) for each in _send_back(written, done, sayings, lang))
-        typer.echo(f"\n{there} {then}")
+        where = translate(Message("The rejected rows are in {files}.", files=", ".join(map(str, written))), lang)
+        typer.echo(f"\n{where} {_how_to_resend(written, finished, mapping_fields, lang)}")
 
 
 def _check_target(errors: Path | None, file: Path) -> None:
@@ -102,49 +101,49 @@ def _check_target(errors: Path | None, file: Path) -> None:
         raise typer.BadParameter("The rejected rows cannot take the place of the file itself.", param_hint="--errors")
 
 
-def _address(url: str) -> str:
+def _check_url(url: str) -> str:
     if not url.lower().startswith(("http://", "https://")):
         raise typer.BadParameter(f"{url} is no address; write it as http://127.0.0.1:8000.", param_hint="--url")
     return url
 
 
-def _key(given: str) -> str:
+def _read_key(given: str) -> str:
     key = sys.stdin.readline().strip() if given == "-" else given.strip()
     if not (key and key.isascii() and key.isprintable()):
         raise typer.BadParameter("A key begins with svc_ and stands in one line.", param_hint="--key")
     return key
 
 
-def _followed(service: Client, accepted: ImportAccepted) -> ImportReport:
+def _poll_until_ended(service: Client, accepted: ImportAccepted) -> ImportReport:
     """Poll the import and return it when it has ended."""
     with _progress("Rows", accepted["rows"]) as bar:
         while True:
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(_POLL_SECONDS)
             now = cast(ImportReport, service.get(accepted["poll_url"], limit=1))
             bar.update(now["progress"]["done"] - bar.pos)
             if now["status"] in ("completed", "failed"):
                 return now
 
 
-def _report(service: Client, path: str, total: int) -> list[ImportRowError]:
+def _load_faults(service: Client, path: str, total: int) -> list[ImportRowError]:
     """Return every fault of a finished import, page by page."""
     faults: list[ImportRowError] = []
     if total == 0:
         return faults
     with _progress("Report", total) as bar:
-        while len(faults) < total and (page := service.get(path, limit=_PAGE, offset=len(faults))["errors"]):
+        while len(faults) < total and (page := service.get(path, limit=_PAGE_SIZE, offset=len(faults))["errors"]):
             faults += page
             bar.update(len(page))
     return faults
 
 
-def _progress(label: str, length: int) -> Any:
+def _progress(label: str, length: int) -> Any:  # typer has no public name for its bar
     """Return a progress bar for people at a terminal; standard output is only for the report."""
     return typer.progressbar(length=max(length, 1), label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
 
 
 def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportRowError], lang: str) -> list[Path]:
-    """Write the rejected rows; a CSV holds one sheet, so that components go into a second one beside it."""
+    """Write the rejected rows; a CSV has one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".xlsx":
         files = {target: as_workbook(tables)}
@@ -159,33 +158,37 @@ def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportR
     return list(files)
 
 
-def _send_back(written: list[Path], done: ImportReport, sayings: Mapping[str, str], lang: str) -> list[str]:
+def _how_to_resend(written: list[Path], finished: ImportReport, mapping_fields: Mapping[str, str], lang: str) -> str:
     """Return how to send the corrected rows, with a mapping of the decimal mark that the whole file used to show."""
     if len(written) > 1:
-        return [Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")]
-    mapping = orjson.loads(sayings["mapping"]) if "mapping" in sayings else {}
-    marks = _marks(done["source"])
-    same_format = written[0].suffix.lower() == f".{done['source']['format']}"
-    check = []
-    if len(set(marks.values())) == 1 and same_format and "mapping_name" not in sayings:
+        no_sheet = Message("A CSV has no second sheet: write an .xlsx to send SKUs and components back together.")
+        return translate(no_sheet, lang)
+    mapping = orjson.loads(mapping_fields["mapping"]) if "mapping" in mapping_fields else {}
+    marks = _decimal_marks(finished["source"])
+    same_format = written[0].suffix.lower() == f".{finished['source']['format']}"
+    check_sentence = []
+    if len(set(marks.values())) == 1 and same_format and "mapping_name" not in mapping_fields:
         mapping = {"decimal": next(iter(marks.values())), **mapping}
     elif "decimal" not in mapping and set(marks.values()) - {"."}:
         taken = ", ".join(
             translate(Message("“{mark}” in {where}", mark=mark, where=field), lang) for field, mark in marks.items()
         )
-        check = [
+        check_sentence = [
             Message(
                 "The decimal mark was taken to be {taken}: check that the numbers there can be read in no other way.",
                 taken=taken,
             )
         ]
     options = [f"--mapping {shlex.quote(orjson.dumps(mapping).decode())}"] if mapping else []
-    options += [f"--mapping-name {shlex.quote(sayings['mapping_name'])}"] if "mapping_name" in sayings else []
+    options += (
+        [f"--mapping-name {shlex.quote(mapping_fields['mapping_name'])}"] if "mapping_name" in mapping_fields else []
+    )
     command = " ".join(["pcds import", shlex.quote(str(written[0])), *options])
-    return [Message("Correct them there and send them back: {command}", command=command), *check]
+    sentences = [Message("Correct them there and send them back: {command}", command=command), *check_sentence]
+    return "\n".join(translate(sentence, lang) for sentence in sentences)
 
 
-def _marks(source: ImportSource) -> dict[str, str]:
+def _decimal_marks(source: ImportSource) -> dict[str, str]:
     """Return the decimal mark of each column that has one, on both sheets."""
     parts = source["components"]
     return {**source["decimal_marks"], **(parts["decimal_marks"] if parts else {})}

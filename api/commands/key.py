@@ -5,8 +5,8 @@ from uuid import UUID
 
 import typer
 
-from api.commands.operator import Operator, company_of, new_id, operator
-from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
+from api.commands.operator import Operator, as_operator, find_company, new_id
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, check_choices, show, split_values
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
 from warehouse.access import keys
@@ -26,17 +26,19 @@ def issue(
     as_json: AsJson = False,
 ) -> None:
     """Issue a key."""
-    granted = one_of(VOCABULARIES["scope"], several(scopes))
+    granted = check_choices(VOCABULARIES["scope"], split_values(scopes))
     if not granted:
         raise typer.BadParameter("A key needs a scope: read, write or both.")
     client_id, key = new_id(), keys.new_key()
-    with operator(data_dir) as we:
-        issue_key(we, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan)
+    with as_operator(data_dir) as operator:
+        issue_key(
+            operator, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan
+        )
     show({"client_id": str(client_id), "api_key": key, "scopes": granted}, as_json=as_json)
 
 
 def issue_key(
-    we: Operator,
+    operator: Operator,
     company: UUID,
     *,
     client_id: UUID,
@@ -47,12 +49,12 @@ def issue_key(
 ) -> None:
     """Store a key for a company, with a ledger entry; raise `Refusal` where the plan includes no keys."""
     name = texts.plain(name)
-    with we.company(company) as connection:
-        _, plan = company_of(connection, company)
+    with operator.company(company) as connection:
+        _, plan = find_company(connection, company)
         if not (allow_any_plan or companies.allows_keys(connection, plan)):
             raise Refusal(f"The plan {plan} includes no API keys; --allow-any-plan issues one all the same.")
-        keys.issue(connection, company, client_id, key=key, name=name, scopes=scopes, at=we.clock.now())
-        we.enter(connection, company, "api_key.issued", client_id, after={"name": name, "scopes": scopes})
+        keys.issue(connection, company, client_id, key=key, name=name, scopes=scopes, at=operator.clock.now())
+        operator.enter(connection, company, "api_key.issued", client_id, after={"name": name, "scopes": scopes})
 
 
 @app.command("revoke")
@@ -60,19 +62,19 @@ def revoke(
     *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """End a key at once; ending it again changes nothing."""
-    with operator(data_dir) as we:
-        company, at = holder_of(we, client), we.clock.now()
-        with we.company(company) as connection:
+    with as_operator(data_dir) as operator:
+        company, at = company_of_key(operator, client), operator.clock.now()
+        with operator.company(company) as connection:
             if keys.revoke(connection, client, at):
                 after = {"revoked_at": at.isoformat()}
-                we.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=after)
+                operator.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=after)
             [record] = [key for key in keys.every(connection) if key["client_id"] == client]
     show(record, as_json=as_json)
 
 
-def holder_of(we: Operator, client: UUID) -> UUID:
+def company_of_key(operator: Operator, client: UUID) -> UUID:
     """Return the company that owns the key; raise `Refusal` where there is no such key."""
-    with we.owner() as connection:
+    with operator.owner() as connection:
         company = keys.company_of(connection, client)
     if company is None:
         raise Refusal(f"There is no key with the client id {client}; `pcds key list` shows a company's.")
@@ -82,6 +84,6 @@ def holder_of(we: Operator, client: UUID) -> UUID:
 @app.command("list")
 def list_keys(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """List a company's keys, the revoked ones too; never the keys themselves."""
-    with operator(data_dir) as we, we.company(company) as connection:
+    with as_operator(data_dir) as operator, operator.company(company) as connection:
         record = {"keys": keys.every(connection)}
     show(record, as_json=as_json)

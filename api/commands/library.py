@@ -1,6 +1,7 @@
 """`pcds brand`, `site`, `supplier` and `component`: add the records to which a company's SKUs refer."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -8,8 +9,8 @@ import psycopg
 import pycountry
 import typer
 
-from api.commands.operator import Operator, new_id, operator
-from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, one_of, several, show
+from api.commands.operator import Operator, as_operator, new_id
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, check_choices, show, split_values
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
 from warehouse.library import queries as library
@@ -33,7 +34,7 @@ def add_brand(
     as_json: AsJson = False,
 ) -> None:
     """Add a brand of the portfolio."""
-    _add("brand", company, {"name": name, "owner_name": owner_name}, data_dir, as_json)
+    _add_and_show("brand", company, {"name": name, "owner_name": owner_name}, data_dir, as_json)
 
 
 @APPS["site"].command("add")
@@ -48,8 +49,14 @@ def add_site(
     as_json: AsJson = False,
 ) -> None:
     """Add a site where packaging is made or filled."""
-    held = one_of(VOCABULARIES["site_role"], several(roles))
-    _add("site", company, {"name": name, "roles": held, "country": _iso(country), "city": city}, data_dir, as_json)
+    chosen_roles = check_choices(VOCABULARIES["site_role"], split_values(roles))
+    _add_and_show(
+        "site",
+        company,
+        {"name": name, "roles": chosen_roles, "country": _check_country(country), "city": city},
+        data_dir,
+        as_json,
+    )
 
 
 @APPS["supplier"].command("add")
@@ -63,7 +70,9 @@ def add_supplier(
     as_json: AsJson = False,
 ) -> None:
     """Add a supplier of components."""
-    _add("supplier", company, {"name": name, "email": email, "country": _iso(country)}, data_dir, as_json)
+    _add_and_show(
+        "supplier", company, {"name": name, "email": email, "country": _check_country(country)}, data_dir, as_json
+    )
 
 
 @APPS["component"].command("add")
@@ -85,9 +94,9 @@ def add_component(
     as_json: AsJson = False,
 ) -> None:
     """Add a shared component to the library."""
-    one_of(VOCABULARIES["component_type"], [component_type])
-    one_of(VOCABULARIES["material_family"], [material_family])
-    one_of(VOCABULARIES["colour"], [colour] if colour else [])
+    check_choices(VOCABULARIES["component_type"], [component_type])
+    check_choices(VOCABULARIES["material_family"], [material_family])
+    check_choices(VOCABULARIES["colour"], [colour] if colour else [])
     values = {
         "code": code,
         "name": name,
@@ -99,18 +108,20 @@ def add_component(
         "colour": colour,
         "recycled_content_percent": recycled_content_percent,
     }
-    _add("library_component", company, values, data_dir, as_json)
+    _add_and_show("library_component", company, values, data_dir, as_json)
 
 
-def _add(resource: str, company: UUID, values: Mapping[str, Any], data_dir: Any, as_json: bool) -> None:
-    with operator(data_dir) as we:
-        record = added(we, resource, company, values)
+def _add_and_show(
+    resource: str, company: UUID, values: Mapping[str, Any], data_dir: Path | None, as_json: bool
+) -> None:
+    with as_operator(data_dir) as operator:
+        record = add_record(operator, resource, company, values)
     show(record, as_json=as_json)
 
 
-def added(
-    we: Operator, resource: str, company: UUID, values: Mapping[str, Any], record_id: UUID | None = None
-) -> dict[str, Any]:
+def add_record(
+    operator: Operator, resource: str, company: UUID, values: Mapping[str, Any], record_id: UUID | None = None
+) -> dict[str, object]:
     """Add a record of a company, with a ledger entry; raise `Refusal` where the name, the code or the id is taken."""
     unique = "code" if "code" in values else "name"
     values = {name: texts.plain(value) if isinstance(value, str) else value for name, value in values.items()}
@@ -119,19 +130,19 @@ def added(
         raise Refusal(f"A {resource} needs a {unique} that is not empty.")
     record_id = record_id or new_id()
     try:
-        with we.company(company) as connection:
+        with operator.company(company) as connection:
             supplier = values.get("supplier_id")
             if supplier and not library.holds(connection, "supplier", supplier):
                 raise Refusal(f"The company has no supplier {supplier}.")
-            record = library.add(connection, resource, company, record_id, values=values, at=we.clock.now())
+            record = library.add(connection, resource, company, record_id, values=values, at=operator.clock.now())
             given = {name: str(v) if isinstance(v, UUID) else v for name, v in values.items() if v is not None}
-            we.enter(connection, company, f"{resource}.created", record_id, after=given)
+            operator.enter(connection, company, f"{resource}.created", record_id, after=given)
     except psycopg.errors.UniqueViolation:
         raise Refusal(f"The company has a {resource} with the {unique} {values[unique]} already.") from None
     return record
 
 
-def _iso(country: str | None) -> str | None:
+def _check_country(country: str | None) -> str | None:
     if country and pycountry.countries.get(alpha_2=country.upper()) is None:
         raise typer.BadParameter(f"{country} is no ISO 3166-1 alpha-2 code.")
     return country.upper() if country else None

@@ -39,7 +39,7 @@ class Operator:
     def company(self, company_id: UUID) -> Iterator[Connection]:
         """Open a transaction of an existing company; raise `Refusal` where there is none of that id."""
         with self.pool.company(company_id) as connection:
-            company_of(connection, company_id)
+            find_company(connection, company_id)
             yield connection
         self.pool.stamp(company_id)
 
@@ -67,11 +67,11 @@ class Operator:
 
 
 @contextmanager
-def operator(data_dir: Path | None) -> Iterator[Operator]:
+def as_operator(data_dir: Path | None) -> Iterator[Operator]:
     """Yield an operator on a data directory, whether or not the service is running there."""
     settings = Settings.load(data_dir=data_dir)
     with with_tables(settings) as database, Pool(database.app_url, clock=Clock.of(settings)) as pool:
-        yield at(settings, database, pool)
+        yield operator_on(settings, database, pool)
 
 
 @contextmanager
@@ -85,13 +85,13 @@ def with_tables(settings: Settings) -> Iterator[Database]:
         yield database
 
 
-def at(settings: Settings, database: Database, pool: Pool) -> Operator:
+def operator_on(settings: Settings, database: Database, pool: Pool) -> Operator:
     """Return an operator on a database that is already open."""
-    origin = Origin("operator", login(), "operator", correlation_id=str(uuid4()))
+    origin = Origin("operator", login_name(), "operator", correlation_id=str(uuid4()))
     return Operator(Clock.of(settings), database, pool, origin)
 
 
-def company_of(connection: Connection, company_id: UUID) -> tuple[str, str]:
+def find_company(connection: Connection, company_id: UUID) -> tuple[str, str]:
     """Return name and plan of a company; raise `Refusal` where there is none of that id."""
     found = companies.of(connection, company_id)
     if found is None:
@@ -104,7 +104,7 @@ def new_id() -> UUID:
     return UUID(str(uuid7()))
 
 
-def login() -> str:
+def login_name() -> str:
     """Return the account that the command runs under."""
     try:
         return getpass.getuser()

@@ -17,8 +17,8 @@ def regrade(
     as_json: AsJson = False,
 ) -> None:
     """Regrade the SKUs of one company, or of all; a regrade that was broken off goes on where it stopped."""
-    chosen = [] if company is None else ["--company", str(company)]
+    arguments = [] if company is None else ["--company", str(company)]
     show(
-        runs.run(Settings.load(data_dir=data_dir), "regrade", *chosen, refused="Nothing was regraded."),
+        runs.run(Settings.load(data_dir=data_dir), "regrade", *arguments, refused="Nothing was regraded."),
         as_json=as_json,
     )

@@ -19,8 +19,8 @@ def rollup(
     as_json: AsJson = False,
 ) -> None:
     """Compute the tonnes of a company, or of all, and say how many figures changed; the service does it by itself."""
-    chosen = ["--company", str(company)] if company else []
-    done = runs.run(Settings.load(data_dir=data_dir), "rollup", *chosen, refused="No figures were computed.")
+    arguments = ["--company", str(company)] if company else []
+    record = runs.run(Settings.load(data_dir=data_dir), "rollup", *arguments, refused="No figures were computed.")
     if not as_json:  # the Dagster UI and a declaration show the table of a company's figures
-        done = {"companies": [{**each, "figures": f"{len(each['figures'])} figures"} for each in done["companies"]]}
-    show(done, as_json=as_json)
+        record = {"companies": [{**each, "figures": f"{len(each['figures'])} figures"} for each in record["companies"]]}
+    show(record, as_json=as_json)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from api.commands import runs
-from api.commands.operator import operator
+from api.commands.operator import as_operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from compliance.tables import TableError
 from pipelines.regrading import rulesets
@@ -24,8 +24,8 @@ def add(
 ) -> None:
     """Check the tables of a folder and keep them for good; nothing is graded with them yet."""
     try:
-        with operator(data_dir) as we, we.owner() as connection:
-            record = rulesets.add(connection, folder.resolve(), we.clock.now())
+        with as_operator(data_dir) as operator, operator.owner() as connection:
+            record = rulesets.add(connection, folder.resolve(), operator.clock.now())
     except TableError as faults:
         raise Refusal(f"The rule-set was not added. {faults}") from None
     show(record, as_json=as_json)
@@ -43,9 +43,9 @@ def activate(
     Returns when the regrade is done. Should this command be ended before, the service's worker goes on with it.
     """
     try:
-        with operator(data_dir) as we:
-            with we.owner() as connection:
-                record = rulesets.activate(connection, version, we.origin, we.clock.now())
+        with as_operator(data_dir) as operator:
+            with operator.owner() as connection:
+                record = rulesets.activate(connection, version, operator.origin, operator.clock.now())
             runs.run(Settings.load(data_dir=data_dir), "regrade", "--open", refused="The regrade was broken off.")
     except TableError as unknown:
         raise Refusal(str(unknown)) from None
@@ -55,6 +55,6 @@ def activate(
 @app.command("list")
 def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Every version, oldest first: the release's and those that were added."""
-    with operator(data_dir) as we, we.owner() as connection:
+    with as_operator(data_dir) as operator, operator.owner() as connection:
         records = rulesets.listed(connection)
     show({"rulesets": records}, as_json=as_json)

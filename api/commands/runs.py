@@ -16,16 +16,16 @@ from warehouse.embedded import prepared
 from warehouse.settings import Settings
 
 
-def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:
+def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:  # JSON
     """Return the record of run `name` of `pipelines.engine.run`; raise `Refusal`, which begins with `refused`."""
     command = [sys.executable, "-m", "pipelines.engine.run", name, "--json", *arguments]
     prepared(settings.data_dir)  # Dagster's home and the run's output are in it
     with with_tables(settings):
         # Our own program, with arguments that no shell reads.
-        done = subprocess.run(  # noqa: S603
+        process = subprocess.run(  # noqa: S603
             command, env=os.environ | settings.environment(), capture_output=True, text=True, check=False
         )
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["The run said nothing."]
+    if process.returncode != 0:
+        last = process.stderr.strip().splitlines()[-1:] or ["The run said nothing."]
         raise Refusal(f"{refused} {last[0]}")
-    return dict(orjson.loads(done.stdout))
+    return dict(orjson.loads(process.stdout))

@@ -33,7 +33,7 @@ def serve(
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to this release's schema."""
-    from warehouse.migrate import migrate as migrated  # noqa: PLC0415  (the supervisor does without)
+    from warehouse.migrate import migrate as migrate_database  # noqa: PLC0415  (the supervisor does without)
 
     with running(Settings.load(data_dir=data_dir)) as database:
-        show({"revision": migrated(database)}, as_json=as_json)
+        show({"revision": migrate_database(database)}, as_json=as_json)

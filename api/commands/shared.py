@@ -40,13 +40,13 @@ def _plain(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-def several(values: Sequence[str]) -> list[str]:
+def split_values(values: Sequence[str]) -> list[str]:
     """Return the values of an option that accepts repetition and commas, in their order, each once."""
     parts = (part.strip() for value in values for part in value.split(","))
     return list(dict.fromkeys(part for part in parts if part))
 
 
-def one_of(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
+def check_choices(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
     """Return the values when each is in the vocabulary; anything else is wrong usage."""
     for value in values:
         if value not in vocabulary:
@@ -54,7 +54,7 @@ def one_of(vocabulary: Sequence[str], values: Sequence[str]) -> list[str]:
     return list(values)
 
 
-def of_locale() -> str:
+def locale_language() -> str:
     """Return the language of messages by the environment (POSIX: LC_ALL, LC_MESSAGES, LANG); English as the default."""
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := os.environ.get(name))), "")
     language = locale.partition("_")[0].partition(".")[0].lower()

@@ -18,9 +18,9 @@ def snapshot(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Publish the portfolio of a company, or of all; the service does it by itself within a minute of a write."""
-    chosen = ["--company", str(company)] if company else []
+    """Publish the portfolio of a company, or of all; the service does it by itself within half a minute of a write."""
+    arguments = ["--company", str(company)] if company else []
     show(
-        runs.run(Settings.load(data_dir=data_dir), "snapshot", *chosen, refused="No snapshot was published."),
+        runs.run(Settings.load(data_dir=data_dir), "snapshot", *arguments, refused="No snapshot was published."),
         as_json=as_json,
     )

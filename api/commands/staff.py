@@ -10,9 +10,9 @@ from uuid import UUID
 import typer
 from psycopg.errors import UniqueViolation
 
-from api.commands.operator import Operator, new_id, operator
-from api.commands.shared import AsJson, DataDir, Refusal, one_of, show
-from api.commands.user import check_password, email_of, sent_password
+from api.commands.operator import Operator, as_operator, new_id
+from api.commands.shared import AsJson, DataDir, Refusal, check_choices, show
+from api.commands.user import check_email, check_password, read_password
 from warehouse.accounts import passwords, users
 from warehouse.staff import queries as staff
 from warehouse.staff.queries import ROLES, Role
@@ -21,7 +21,7 @@ app = typer.Typer(help="Accounts of the operator's staff, for Dagster.", no_args
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL")]
 PasswordStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")]
-_NOBODY: Final = "There is no staff account with this email address; `pcds staff list` shows those there are."
+_NO_ACCOUNT: Final = "There is no staff account with this email address; `pcds staff list` shows those there are."
 
 
 @app.command("add")
@@ -34,21 +34,28 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
-    [chosen] = one_of(ROLES, [role])
-    password, staff_id = sent_password(given=password_stdin), new_id()
-    with operator(data_dir) as we:
-        add_member(we, staff_id, email=email, role="operator" if chosen == "operator" else "analyst", password=password)
-    show({"id": str(staff_id), "email": email_of(email), "role": chosen}, as_json=as_json)
+    [chosen] = check_choices(ROLES, [role])
+    password, staff_id = read_password(given=password_stdin), new_id()
+    with as_operator(data_dir) as operator:
+        add_member(
+            operator, staff_id, email=email, role="operator" if chosen == "operator" else "analyst", password=password
+        )
+    show({"id": str(staff_id), "email": check_email(email), "role": chosen}, as_json=as_json)
 
 
-def add_member(we: Operator, staff_id: UUID, *, email: str, role: Role, password: str) -> None:
+def add_member(operator: Operator, staff_id: UUID, *, email: str, role: Role, password: str) -> None:
     """Store an account; raise `Refusal` for an unusable email or password, and where a live account has the email."""
-    name = email_of(email)
+    name = check_email(email)
     check_password(password)
     try:
-        with we.owner() as connection:
+        with operator.owner() as connection:
             staff.add(
-                connection, staff_id, email=name, role=role, password_hash=passwords.hashed(password), at=we.clock.now()
+                connection,
+                staff_id,
+                email=name,
+                role=role,
+                password_hash=passwords.hashed(password),
+                at=operator.clock.now(),
             )
     except UniqueViolation:
         raise Refusal("There is a staff account with this email address already.") from None
@@ -57,7 +64,7 @@ def add_member(we: Operator, staff_id: UUID, *, email: str, role: Role, password
 @app.command("list")
 def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Every account, oldest first, those that have ended included."""
-    with operator(data_dir) as we, we.owner() as connection:
+    with as_operator(data_dir) as operator, operator.owner() as connection:
         members = staff.members(connection)
     records = [
         {
@@ -78,13 +85,13 @@ def disable(email: Email, data_dir: DataDir = None, as_json: AsJson = False) -> 
 
     The address may have a new account later.
     """
-    with operator(data_dir) as we, we.owner() as connection:
-        held = [member for member in staff.members(connection) if member.email == users.known_as(email)]
-        if not held:
-            raise Refusal(_NOBODY)
-        newest = held[-1]
+    with as_operator(data_dir) as operator, operator.owner() as connection:
+        accounts = [member for member in staff.members(connection) if member.email == users.known_as(email)]
+        if not accounts:
+            raise Refusal(_NO_ACCOUNT)
+        newest = accounts[-1]
         if newest.disabled_at is None:
-            staff.disable(connection, newest.id, we.clock.now())
+            staff.disable(connection, newest.id, operator.clock.now())
     show({"id": str(newest.id), "email": newest.email}, as_json=as_json)
 
 
@@ -93,11 +100,11 @@ def password(
     email: Email, *, password_stdin: PasswordStdin = False, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """Give an account another password, read from standard input; its sessions end."""
-    new = sent_password(given=password_stdin)
+    new = read_password(given=password_stdin)
     check_password(new)
-    with operator(data_dir) as we, we.owner() as connection:
+    with as_operator(data_dir) as operator, operator.owner() as connection:
         staff_id = staff.live(connection, email)
         if staff_id is None:
-            raise Refusal(_NOBODY)
+            raise Refusal(_NO_ACCOUNT)
         staff.change_password(connection, staff_id, passwords.hashed(new))
-    show({"id": str(staff_id), "email": email_of(email)}, as_json=as_json)
+    show({"id": str(staff_id), "email": check_email(email)}, as_json=as_json)

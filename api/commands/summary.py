@@ -8,17 +8,17 @@ from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
 from schemas.report import ImportReport, ImportRowError
 
-_FIRST_LINES: Final = 5
+_LINES_NAMED: Final = 5
 _WIDTH: Final = 100
 
 
-def summary(done: ImportReport, faults: Sequence[ImportRowError], lang: str) -> str:
-    """Return the summary. `done` is the import's status, `faults` its whole report in `lang`.
+def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str) -> str:
+    """Return the summary. `finished` is the import's status, `faults` its whole report in `lang`.
 
     A dry run says the same of the same file.
     """
-    counts = done["counts"]
-    skipped = len(done["source"]["skipped"])
+    counts = finished["counts"]
+    skipped = len(finished["source"]["skipped"])
     parts = [
         Message(
             "Completed, {total} SKUs: {created} created, {updated} updated, {unchanged} unchanged, "
@@ -36,17 +36,17 @@ def summary(done: ImportReport, faults: Sequence[ImportRowError], lang: str) -> 
                 "{skipped} lines are no data and were left out (examples, help, totals, empty lines).", skipped=skipped
             )
         )
-    if done["dry_run"]:
+    if finished["dry_run"]:
         parts.append(Message("This was a dry run: nothing was written."))
-    questions = done["source"].get("asked") or ()
+    questions = finished["source"].get("asked") or ()
     asked = [textwrap.fill(f"{each['column']}: {each['message']}", _WIDTH) for each in questions]
-    reasons = (_reason(code, of, lang) for code, of in _by_code(done, faults).items())
+    reasons = (_describe_reason(code, lines, lang) for code, lines in _lines_by_code(finished, faults).items())
     return "\n".join([*(translate(part, lang) for part in parts), *asked, *reasons])
 
 
-def _by_code(done: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
+def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
     """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
-    main = done["source"]["sheet"]
+    main = finished["source"]["sheet"]
     found: dict[str, dict[str, str]] = {}
     for fault in faults:
         line = str(fault["line"]) if fault["sheet"] == main else f"{fault['sheet']} {fault['line']}"
@@ -54,13 +54,15 @@ def _by_code(done: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, 
     return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
 
 
-def _reason(code: str, lines: Mapping[str, str], lang: str) -> str:
-    first = ", ".join(list(lines)[:_FIRST_LINES]) + (", …" if len(lines) > _FIRST_LINES else "")
+def _describe_reason(code: str, lines: Mapping[str, str], lang: str) -> str:
+    first = ", ".join(list(lines)[:_LINES_NAMED]) + (", …" if len(lines) > _LINES_NAMED else "")
     # A service newer than this program may have more codes; its own sentence then names the remedy.
-    known = ISSUE_CODES.get(code)
-    do = next(iter(lines.values())) if known is None else translate(known.remedy, lang)
+    issue_code = ISSUE_CODES.get(code)
+    remedy = next(iter(lines.values())) if issue_code is None else translate(issue_code.remedy, lang)
     if len(lines) == 1:
-        head = translate(Message("{code}: {count} row, line {lines}", code=code, count=1, lines=first), lang)
+        heading = translate(Message("{code}: {count} row, line {lines}", code=code, count=1, lines=first), lang)
     else:
-        head = translate(Message("{code}: {count} rows, line {lines}", code=code, count=len(lines), lines=first), lang)
-    return "\n".join([f"\n{head}", *textwrap.wrap(do, _WIDTH, initial_indent="    ", subsequent_indent="    ")])
+        heading = translate(
+            Message("{code}: {count} rows, line {lines}", code=code, count=len(lines), lines=first), lang
+        )
+    return "\n".join([f"\n{heading}", *textwrap.wrap(remedy, _WIDTH, initial_indent="    ", subsequent_indent="    ")])

@@ -6,8 +6,8 @@ from uuid import UUID
 import typer
 
 from api import address
-from api.commands.operator import operator
-from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, several, show
+from api.commands.operator import as_operator
+from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show, split_values
 from schemas import texts
 from services import supplier_requests
 from warehouse.companies.queries import every_company
@@ -30,17 +30,17 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a link for a supplier; it is shown this once."""
-    asked = [_id(each) for each in several(component or [])]
-    with operator(data_dir) as we, we.company(company) as connection:
+    component_ids = [_parse_component_id(each) for each in split_values(component or [])]
+    with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
             request, token = supplier_requests.create(
                 connection,
                 company,
                 sku_code=texts.code(sku),
-                component_ids=asked,
+                component_ids=component_ids,
                 supplier_name=supplier_name and texts.plain(supplier_name),
-                origin=we.origin,
-                now=we.clock.now(),
+                origin=operator.origin,
+                now=operator.clock.now(),
             )
         except supplier_requests.CannotAsk as refused:
             raise Refusal(str(refused)) from None
@@ -57,15 +57,15 @@ def list_requests(
     as_json: AsJson = False,
 ) -> None:
     """List requests, newest first within each company; never their links."""
-    found: list[dict[str, object]] = []
-    with operator(data_dir) as we:
-        for each in [company] if company else every_company(we.pool):
-            with we.company(each) as connection:
-                found += [_shown(each, request) for request in queries.every(connection)]
-    show({"requests": found}, as_json=as_json)
+    records: list[dict[str, object]] = []
+    with as_operator(data_dir) as operator:
+        for each in [company] if company else every_company(operator.pool):
+            with operator.company(each) as connection:
+                records += [_as_record(each, request) for request in queries.every(connection)]
+    show({"requests": records}, as_json=as_json)
 
 
-def _shown(company: UUID, request: queries.Request) -> dict[str, object]:
+def _as_record(company: UUID, request: queries.Request) -> dict[str, object]:
     return {
         "id": request.id,
         "company_id": company,
@@ -77,7 +77,7 @@ def _shown(company: UUID, request: queries.Request) -> dict[str, object]:
     }
 
 
-def _id(text: str) -> UUID:
+def _parse_component_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from api.commands.shared import AsJson, DataDir, Refusal, one_of, show
+from api.commands.shared import AsJson, DataDir, Refusal, check_choices, show
 from pipelines.imports.template import template
 from schemas.labels import LANGUAGES
 
@@ -18,7 +18,7 @@ def write_template(
     as_json: AsJson = False,
 ) -> None:
     """Write a workbook with both sheets, drop-downs, a comment per column and an example that an import skips."""
-    one_of(LANGUAGES, [lang])
+    check_choices(LANGUAGES, [lang])
     if target.suffix.lower() != ".xlsx":
         raise typer.BadParameter("The template is an Excel workbook: name it .xlsx.", param_hint="OUT.xlsx")
     try:

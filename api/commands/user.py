@@ -11,12 +11,12 @@ import typer
 from psycopg.errors import UniqueViolation
 
 from api import address
-from api.commands.operator import Operator, company_of, new_id, operator
+from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from warehouse.accounts import passwords, users
 from warehouse.settings import Settings
 
-FAULTS: Final = {
+PASSWORD_FAULTS: Final = {
     "length": f"A password has {passwords.SHORTEST} to {passwords.LONGEST} characters.",
     "common": "This password is one of the 30 000 that are guessed first; choose another.",
 }
@@ -37,19 +37,19 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
-    password = sent_password(given=password_stdin)
+    password = read_password(given=password_stdin)
     user_id = new_id()
-    with operator(data_dir) as we:
-        add_user(we, company, user_id=user_id, email=email, password=password)
+    with as_operator(data_dir) as operator:
+        add_user(operator, company, user_id=user_id, email=email, password=password)
     show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)
 
 
-def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
+def add_user(operator: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
     """Store an account of a company, with a ledger entry; raise `Refusal` for an unusable email or password."""
-    name = email_of(email)
+    name = check_email(email)
     check_password(password)
-    with we.company(company) as connection:
-        company_of(connection, company)
+    with operator.company(company) as connection:
+        find_company(connection, company)
         try:
             with connection.transaction():
                 users.add(
@@ -58,11 +58,11 @@ def add_user(we: Operator, company: UUID, *, user_id: UUID, email: str, password
                     user_id,
                     email=name,
                     password_hash=passwords.hashed(password),
-                    at=we.clock.now(),
+                    at=operator.clock.now(),
                 )
         except UniqueViolation:
             raise Refusal("There is an account with this email address already.") from None
-        we.enter(connection, company, "user.created", user_id, after={"email": name})
+        operator.enter(connection, company, "user.created", user_id, after={"email": name})
 
 
 @app.command("reset")
@@ -73,26 +73,26 @@ def reset(
 
     The password stays as it is until the link is used. Send the link on a way that only the person reads.
     """
-    with operator(data_dir) as we:
-        (user_id, company), at = _account(we, email), we.clock.now()
-        with we.company(company) as connection:
+    with as_operator(data_dir) as operator:
+        (user_id, company), at = _find_account(operator, email), operator.clock.now()
+        with operator.company(company) as connection:
             if not users.is_live(connection, user_id):
                 raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
             token, until = users.new_link(connection, company, user_id, at), at + users.LINK_LIFETIME
-            we.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
+            operator.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
     url = f"{address.known(Settings.load(data_dir=data_dir))}/password/{token}"
     shown = {"id": str(user_id), "email": users.known_as(email), "url": url, "until": until}
     show(shown, as_json=as_json)
 
 
-def sent_password(*, given: bool) -> str:
+def read_password(*, given: bool) -> str:
     """Return the password on standard input, up to the end of the line; wrong usage unless `given` announces it."""
     if not given:
         raise typer.BadParameter("A password is never an argument; send it with --password-stdin.")
     return sys.stdin.read().removesuffix("\n").removesuffix("\r")
 
 
-def email_of(given: str) -> str:
+def check_email(given: str) -> str:
     """Return an email as it is stored; raise `Refusal` for one that nobody could sign in with."""
     name = users.known_as(given)
     before, _, after = name.partition("@")
@@ -104,12 +104,12 @@ def email_of(given: str) -> str:
 def check_password(password: str) -> None:
     """Raise `Refusal` for a password that is not allowed."""
     if fault := passwords.fault(password):
-        raise Refusal(FAULTS[fault])
+        raise Refusal(PASSWORD_FAULTS[fault])
 
 
-def _account(we: Operator, email: str) -> tuple[UUID, UUID]:
+def _find_account(operator: Operator, email: str) -> tuple[UUID, UUID]:
     """Return the account of an address, and its company. Raise `Refusal` where there is none."""
-    with we.owner() as connection:
+    with operator.owner() as connection:
         found = users.company_of(connection, email)
     if found is None:
         raise Refusal("There is no account with this email address.")
@@ -121,10 +121,10 @@ def disable(
     *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """End an account with its sessions and connections, from the next request on; doing it again changes nothing."""
-    with operator(data_dir) as we:
-        (user_id, company), at = _account(we, email), we.clock.now()
-        with we.company(company) as connection:
+    with as_operator(data_dir) as operator:
+        (user_id, company), at = _find_account(operator, email), operator.clock.now()
+        with operator.company(company) as connection:
             if users.disable(connection, user_id, at):
                 after = {"disabled_at": at.isoformat()}
-                we.enter(connection, company, "user.disabled", user_id, before={"disabled_at": None}, after=after)
+                operator.enter(connection, company, "user.disabled", user_id, before={"disabled_at": None}, after=after)
     show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)

@@ -7,25 +7,25 @@ from uuid import UUID
 
 import typer
 
-from api.commands.key import holder_of
-from api.commands.operator import operator
+from api.commands.key import company_of_key
+from api.commands.operator import as_operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from warehouse.access import keys, windows
 from warehouse.access.windows import Window
 
 app = typer.Typer(help="Request windows: a higher ceiling for one key, for a time.", no_args_is_help=True)
 
-_INSTANT = "2026-12-01T08:00:00Z, or a day for its beginning in UTC"
+_INSTANT_HELP = "2026-12-01T08:00:00Z, or a day for its beginning in UTC"
 
 
-def _instant(text: str) -> datetime:
+def _parse_instant(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"Send an instant such as {_INSTANT}.") from None
+        raise typer.BadParameter(f"Send an instant such as {_INSTANT_HELP}.") from None
     if instant.tzinfo is None:
         if len(text) > len("2026-12-01"):
-            raise typer.BadParameter(f"Say the offset too: an instant such as {_INSTANT}.")
+            raise typer.BadParameter(f"Say the offset too: an instant such as {_INSTANT_HELP}.")
         instant = instant.replace(tzinfo=UTC)
     return instant.astimezone(UTC)
 
@@ -38,24 +38,24 @@ def open_window(
         int, typer.Option("--per-minute", min=keys.REQUESTS_PER_MINUTE + 1, max=1_000_000, help="Requests in 60 s.")
     ],
     opens_at: Annotated[
-        datetime | None, typer.Option("--from", parser=_instant, help=f"{_INSTANT}; default now.")
+        datetime | None, typer.Option("--from", parser=_parse_instant, help=f"{_INSTANT_HELP}; default now.")
     ] = None,
     closes_at: Annotated[
-        datetime | None, typer.Option("--until", parser=_instant, help="The same; default until it is closed.")
+        datetime | None, typer.Option("--until", parser=_parse_instant, help="The same; default until it is closed.")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Open a window for a key, in place of the one that it has."""
-    with operator(data_dir) as we:
-        window = Window(client, per_minute, opens_at or we.clock.now(), closes_at)
+    with as_operator(data_dir) as operator:
+        window = Window(client, per_minute, opens_at or operator.clock.now(), closes_at)
         if window.closes_at is not None and window.closes_at <= window.opens_at:
             raise typer.BadParameter("A window ends after it begins.", param_hint="--until")
-        company = holder_of(we, client)
-        with we.owner(company) as connection:
+        company = company_of_key(operator, client)
+        with operator.owner(company) as connection:
             before = windows.of(connection, client)
             windows.put(connection, company, window)
-            we.enter(
+            operator.enter(
                 connection,
                 company,
                 "window.opened",
@@ -71,18 +71,18 @@ def close_window(
     *, client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """End a key's window now; one that has ended stays as it is, one to come never begins."""
-    with operator(data_dir) as we:
-        company = holder_of(we, client)
-        with we.owner(company) as connection:
+    with as_operator(data_dir) as operator:
+        company = company_of_key(operator, client)
+        with operator.owner(company) as connection:
             window = windows.of(connection, client)
             if window is None:
                 raise Refusal(f"The key {client} has no window; `pcds window open --key {client}` opens one.")
-            end = max(we.clock.now(), window.opens_at)
+            end = max(operator.clock.now(), window.opens_at)
             if window.closes_at is None or window.closes_at > end:
                 closed = replace(window, closes_at=end)
                 windows.put(connection, company, closed)
                 before, after = ({"until": each.as_dict()["until"]} for each in (window, closed))
-                we.enter(connection, company, "window.closed", client, before=before, after=after)
+                operator.enter(connection, company, "window.closed", client, before=before, after=after)
                 window = closed
     _show(window, as_json=as_json)
 

@@ -16,7 +16,7 @@ from schemas.numbers import number
 from schemas.technical_files import CONTENTS
 from services.review.compare import Change, leaves
 
-_ASKING: Final = "Not assessed, because facts are missing: "
+_MISSING_FACTS: Final = "Not assessed, because facts are missing: "
 """The beginning of a grade's reason that ends in paths (`compliance.grading.trace`)."""
 _PATH: Final = re.compile(r"[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+)*")
 _PART: Final = re.compile(r"components\[(\d+)\]\.(.+)")
@@ -35,44 +35,44 @@ _DIGITS: Final = 12
 _UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 
 
-class Told(NamedTuple):
+class ChangeRow(NamedTuple):
     """One row of the comparison: the field, the current value, the new one."""
 
-    what: str
+    field: str
     now: str
     then: str
     differs: bool
 
 
-def told(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[Told]:
+def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[ChangeRow]:
     """Return the changes in words; `parts` are the component types of the graph after the change."""
-    return [_told(change, parts, lang) for change in changes]
+    return [_change_row(change, parts, lang) for change in changes]
 
 
-def path_of(path: str, lang: str, parts: Sequence[str] = ()) -> str:
+def path_in_words(path: str, lang: str, parts: Sequence[str] = ()) -> str:
     """Return a path of the contract in words, its part with the type that `parts` has at its place."""
-    return _placed(path, parts, lang)[0]
+    return _name_and_vocabulary(path, parts, lang)[0]
 
 
-def reason(sentence: str, lang: str, rules: RuleSet) -> str:
+def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
     """Return a grade's reason from its English; fields that it asks for are named in words, not by paths."""
-    paths = sentence.removeprefix(_ASKING).rstrip(".").split(", ") if sentence.startswith(_ASKING) else []
+    paths = sentence.removeprefix(_MISSING_FACTS).rstrip(".").split(", ") if sentence.startswith(_MISSING_FACTS) else []
     return with_names(grading.said(sentence, (rules,), lang), paths, lang)
 
 
 def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:
-    """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_of`."""
-    return _PATH.sub(lambda found: path_of(found[0], lang, parts) if found[0] in paths else found[0], sentence)
+    """Return a sentence with the names of these paths instead of the paths; `parts` as in `path_in_words`."""
+    return _PATH.sub(lambda found: path_in_words(found[0], lang, parts) if found[0] in paths else found[0], sentence)
 
 
-def _told(change: Change, parts: Sequence[str], lang: str) -> Told:
-    what, vocabulary = _placed(change.field, parts, lang)
+def _change_row(change: Change, parts: Sequence[str], lang: str) -> ChangeRow:
+    field, vocabulary = _name_and_vocabulary(change.field, parts, lang)
     vocabulary = "packaging_format" if change.field == "packaging_format" else vocabulary
-    now, then = (value(held, vocabulary, lang) for held in (change.now, change.then))
-    return Told(what, now, then, change.now != change.then)
+    now, then = (value_in_words(stored, vocabulary, lang) for stored in (change.now, change.then))
+    return ChangeRow(field, now, then, change.now != change.then)
 
 
-def _placed(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
+def _name_and_vocabulary(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None]:
     """Return the meaning of a path in words, and the vocabulary of its value."""
     table, fields, name, prefix = "sku", SKU, path, ""
     if path in COMPONENT and path not in SKU:  # of a SKU without components: a fact of its one body
@@ -86,64 +86,64 @@ def _placed(path: str, parts: Sequence[str], lang: str) -> tuple[str, str | None
     vocabulary = field.vocabulary if field else None
     if found := _SUBSTANCE.fullmatch(name):
         vocabulary = _VOCABULARIES.get(found[2] or "")
-    return prefix + name_of(table, name, field, lang), vocabulary
+    return prefix + field_in_words(table, name, field, lang), vocabulary
 
 
-def name_of(table: str, name: str, field: Field | None, lang: str) -> str:
+def field_in_words(table: str, name: str, field: Field | None, lang: str) -> str:
     """Return a field's name with its unit; for a substance's entry, the substance and the part of the entry."""
     if found := _SUBSTANCE.fullmatch(name):
-        of = text(f"substance.{found[1]}", lang)
-        return f"{of}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else of
+        substance = text(f"substance.{found[1]}", lang)
+        return f"{substance}: {text(f'substance_part.{found[2]}', lang)}" if found[2] else substance
     unit = f" ({text(f'unit.{field.unit}', lang)})" if field and field.unit in _UNITS else ""
     return header(table, name, lang) + unit
 
 
-def value(held: object, vocabulary: str | None, lang: str) -> str:
+def value_in_words(stored: object, vocabulary: str | None, lang: str) -> str:
     """Return a value in words, a code of a vocabulary by its word; a dash where nothing is stored."""
-    match held:
+    match stored:
         case None:
             return "–"
-        case [] | Mapping() if not held:
+        case [] | Mapping() if not stored:
             return "–"
         case bool():
-            return text("supplier.yes" if held else "supplier.no", lang)
+            return text("supplier.yes" if stored else "supplier.no", lang)
         case list():
-            return ", ".join(value(each, vocabulary, lang) for each in held)
+            return ", ".join(value_in_words(each, vocabulary, lang) for each in stored)
         case Mapping():
-            return "; ".join(f"{name}: {value(each, None, lang)}" for name, each in held.items())
+            return "; ".join(f"{name}: {value_in_words(each, None, lang)}" for name, each in stored.items())
         case float():
-            return number(held, lang, digits=_DIGITS)
-    return code(vocabulary, str(held), lang) if vocabulary else str(held)
+            return number(stored, lang, digits=_DIGITS)
+    return code_in_words(vocabulary, str(stored), lang) if vocabulary else str(stored)
 
 
-def code(vocabulary: str, held: str, lang: str) -> str:
+def code_in_words(vocabulary: str, stored: str, lang: str) -> str:
     """Return a code of a vocabulary in words: from here for codes that only pages show, else from `labels`."""
     if vocabulary == "packaging_format":
-        return format_word(held, lang)
+        return format_word(stored, lang)
     if prefix := _OWN_WORDS.get(vocabulary):
-        return text(f"{prefix}.{held}", lang)
-    return word(vocabulary, held, lang)
+        return text(f"{prefix}.{stored}", lang)
+    return word(vocabulary, stored, lang)
 
 
-def filed(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:
+def payload_rows(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:  # stored JSON
     """Return an entry's contents, field by field, where it is not compared with a record; without a draft's points."""
-    told_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
-    rows = [_row(name, held, lang) for name, held in payload.items() if name not in ("draft", told_apart)]
-    if told_apart is None or told_apart not in payload:
+    shown_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
+    rows = [_payload_row(name, stored, lang) for name, stored in payload.items() if name not in ("draft", shown_apart)]
+    if shown_apart is None or shown_apart not in payload:
         return rows
     lines = (payload if kind == "supplier_answer" else payload["changes"]).get("components") or []
     parts = [line.get("component_type", "") for line in lines]
     fields = payload["changes"] if kind == "sku_update" else {"components": lines}
-    sent = [Change(path, None, held) for path, held in leaves(fields) if not path.endswith(".component_id")]
-    return [(row.what, row.then) for row in told(sent, parts, lang)] + rows
+    new_values = [Change(path, None, stored) for path, stored in leaves(fields) if not path.endswith(".component_id")]
+    return [(row.field, row.then) for row in change_rows(new_values, parts, lang)] + rows
 
 
-def _row(name: str, held: object, lang: str) -> tuple[str, str]:
+def _payload_row(name: str, stored: object, lang: str) -> tuple[str, str]:
     """Return a member of the entry in words; one that no table has a word for stays unchanged."""
     try:
-        named = text(f"review.payload.{name}", lang)
+        label = text(f"review.payload.{name}", lang)
     except KeyError:
-        named = name
-    if name == "type" and isinstance(held, str):
-        return named, CONTENTS[lang].get(held, held)
-    return named, held if name == "sha256" and isinstance(held, str) else value(held, None, lang)
+        label = name
+    if name == "type" and isinstance(stored, str):
+        return label, CONTENTS[lang].get(stored, stored)
+    return label, stored if name == "sha256" and isinstance(stored, str) else value_in_words(stored, None, lang)

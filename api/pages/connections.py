@@ -1,20 +1,17 @@
 """Connected applications page: which ones a person has authorised, since when, the last use, and how to revoke one."""
 
-from typing import Annotated
-from uuid import UUID
-
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from api.origin import acting
-from api.pages.forms import posted
+from api.pages.forms import read_form
 from api.pages.refusals import PageRefused
-from api.pages.render import link, page
+from api.pages.render import link, page, redirect
+from api.pages.request_values import origin_of, path_id
 from api.pages.sessions import SignedIn
 from api.service import service_of
-from services import connections as steps
+from services.connections import revoke
 from warehouse.accounts import connections
 
 router = APIRouter()
@@ -25,29 +22,19 @@ def get_connections(request: Request, session: SignedIn) -> Response:
     """List the person's own connections, the newest first."""
     service = service_of(request)
     with service.writes.company(session.company_id) as connection:
-        held = connections.of_person(connection, session.user_id)
-    return page(request, "connections.html", session=session, connections=held, base=service.settings.base_url)
-
-
-def _addressed(request: Request) -> UUID:
-    try:
-        return UUID(request.path_params["connection_id"])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None
+        found = connections.of_person(connection, session.user_id)
+    return page(request, "connections.html", session=session, connections=found, base=service.settings.base_url)
 
 
 @router.post("/connections/{connection_id}/revoke")
-async def post_revoke(
-    request: Request, session: SignedIn, connection_id: Annotated[UUID, Depends(_addressed)]
-) -> Response:
+async def post_revoke(request: Request, session: SignedIn) -> Response:
     """Revoke an application's access: its next request is refused."""
-    await posted(request, session)
-    service = service_of(request)
-    origin = acting(request, "user", str(session.user_id), session.email)
+    await read_form(request, session)
+    service, connection_id, origin = service_of(request), path_id(request, "connection_id"), origin_of(request, session)
 
-    def revoked() -> bool:
+    def work() -> bool:
         with service.writes.company(session.company_id) as connection:
-            return steps.revoke(
+            return revoke(
                 connection,
                 session.company_id,
                 connection_id,
@@ -56,6 +43,6 @@ async def post_revoke(
                 user_id=session.user_id,
             )
 
-    if not await run_in_threadpool(revoked):
+    if not await run_in_threadpool(work):
         raise PageRefused(404, "refused.gone")
-    return RedirectResponse(link(request, "/connections"), 303, {"Cache-Control": "no-store"})
+    return redirect(link(request, "/connections"))

@@ -11,12 +11,12 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from api.origin import acting
-from api.pages.forms import FIELD, posted
+from api.pages.forms import CSRF_FIELD, read_form
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import page, redirect
+from api.pages.request_values import origin_of
 from api.pages.sessions import Session, SignedIn, session_of, signed_in
 from api.service import service_of
 from connector.oauth import clients, redirects
@@ -26,78 +26,83 @@ from connector.oauth.documents import is_document
 from connector.oauth.forms import Parameters, parameters
 from connector.oauth.refusals import OAuthRefused
 from services import connections
-from services.connections import Wish
+from services.connections import AuthorizationRequest
 from warehouse.accounts.oauth_clients import Client
 
 router = APIRouter()
 
 _DECISION: Final = "decision"
 _ALLOW: Final = "allow"
-_OURS: Final = (FIELD, _DECISION)
+_OWN_FIELDS: Final = (CSRF_FIELD, _DECISION)
 """Form fields beside the request's own parameters."""
 
 
-class _Told(Exception):  # noqa: N818  (an answer)
+class _ReportedToApplication(Exception):  # noqa: N818  (an answer)
     """A fault that is reported to the application at its redirect address; `sentence` describes it."""
 
-    code = "told"
+    code = "reported"
 
     def __init__(self, address: str, sentence: str) -> None:
-        super().__init__("The application is told.")
+        super().__init__("The application is informed.")
         self.address, self.sentence = address, sentence
 
 
 @router.get(AUTHORIZE)
 async def get_authorize(request: Request) -> Response:
     """Show the page on which the person decides; the sign-in page where nobody is signed in."""
-    pairs = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] not in _OURS]
+    pairs = [pair for pair in parse_qsl(request.url.query, keep_blank_values=True) if pair[0] not in _OWN_FIELDS]
     try:
-        asked, _ = await _asked(request, pairs)
-    except _Told as told:
+        wanted, _ = await _check_request(request, pairs)
+    except _ReportedToApplication as fault:
         if (
             await session_of(request) is None
         ):  # applications register themselves: a stranger's link could redirect to any address
-            raise PageRefused(400, "consent.faulty", fault=told.sentence) from None
-        return _to(told.address)
+            raise PageRefused(400, "consent.faulty", fault=fault.sentence) from None
+        return _redirect(fault.address)
     session = await signed_in(request)
     return page(
         request,
         "consent.html",
         session=session,
-        form_action=f"'self' {redirects.source(asked.redirect_uri)}",
-        client=asked.client,
-        scopes=asked.scopes,
+        form_action=f"'self' {redirects.source(wanted.redirect_uri)}",
+        client=wanted.client,
+        scopes=wanted.scopes,
         sent=pairs,
-        redirect_host=redirects.host(asked.redirect_uri),
-        is_loopback=redirects.is_loopback(asked.redirect_uri),
-        published_by=redirects.host(asked.client.id) if is_document(asked.client.id) else None,
+        redirect_host=redirects.host(wanted.redirect_uri),
+        is_loopback=redirects.is_loopback(wanted.redirect_uri),
+        published_by=redirects.host(wanted.client.id) if is_document(wanted.client.id) else None,
     )
 
 
 @router.post(AUTHORIZE)
 async def post_authorize(request: Request, session: SignedIn) -> Response:
     """Redirect back to the application with a code, or with the person's refusal."""
-    form = await posted(request, session)
+    form = await read_form(request, session)
     try:
-        asked, sent = await _asked(request, [pair for pair in form.multi_items() if pair[0] not in _OURS])
-    except _Told as told:
-        return _to(told.address)
+        wanted, sent = await _check_request(
+            request, [pair for pair in form.multi_items() if pair[0] not in _OWN_FIELDS]
+        )
+    except _ReportedToApplication as fault:
+        return _redirect(fault.address)
     if form.get(_DECISION) != _ALLOW:
         answer = {"error": "access_denied", "error_description": "The person did not allow it."}
     else:
-        answer = {"code": await run_in_threadpool(_code, request, session, asked)}
-    return _to(answered(asked.redirect_uri, sent, service_of(request).settings.base_url, answer))
+        answer = {"code": await run_in_threadpool(_authorise, request, session, wanted)}
+    return _redirect(answered(wanted.redirect_uri, sent, service_of(request).settings.base_url, answer))
 
 
-async def _asked(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[Wish, Parameters]:
-    """Return the application's wish and parameters. Raise `PageRefused`, `SignInFirst` or `_Told`."""
-    base, once = service_of(request).settings.base_url, dict[str, str]()
+async def _check_request(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[AuthorizationRequest, Parameters]:
+    """Return the authorisation that the application asks for, and its parameters.
+
+    Raise `PageRefused`, `SignInFirst` or `_ReportedToApplication`.
+    """
+    base, values = service_of(request).settings.base_url, dict[str, str]()
     for name, value in pairs:
-        if name in ("client_id", "redirect_uri") and once.setdefault(name, value) != value:
+        if name in ("client_id", "redirect_uri") and values.setdefault(name, value) != value:
             raise PageRefused(400, "consent.unknown_client")  # with two redirect addresses, neither can be informed
-    client = await _client(request, once.get("client_id", ""))
+    client = await _client(request, values.get("client_id", ""))
     try:
-        redirect_uri = redirect_of(client, Parameters({name: value for name, value in once.items() if value}, []))
+        redirect_uri = redirect_of(client, Parameters({name: value for name, value in values.items() if value}, []))
     except Untrusted:
         raise PageRefused(400, "consent.redirect_mismatch") from None
     sent = Parameters({name: value for name, value in pairs if name == "state"}, [])
@@ -106,7 +111,7 @@ async def _asked(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[Wi
         return wish(client, redirect_uri, sent, base), sent
     except OAuthRefused as refused:
         answer = {"error": refused.code, "error_description": str(refused)}
-        raise _Told(answered(redirect_uri, sent, base, answer), str(refused)) from None
+        raise _ReportedToApplication(answered(redirect_uri, sent, base, answer), str(refused)) from None
 
 
 async def _client(request: Request, client_id: str) -> Client:
@@ -125,14 +130,14 @@ async def _client(request: Request, client_id: str) -> Client:
     return client
 
 
-def _code(request: Request, session: Session, asked: Wish) -> str:
-    service, origin = service_of(request), acting(request, "user", str(session.user_id), session.email)
+def _authorise(request: Request, session: Session, wanted: AuthorizationRequest) -> str:
+    service, origin = service_of(request), origin_of(request, session)
     with service.writes.company(session.company_id) as connection:
         return connections.authorise(
-            connection, session.company_id, session.user_id, asked, origin=origin, now=service.clock.now()
+            connection, session.company_id, session.user_id, wanted, origin=origin, now=service.clock.now()
         )
 
 
-def _to(address: str) -> Response:
+def _redirect(address: str) -> Response:
     """Return a redirect that sends no form along (RFC 9700, section 4.12) and is not cached."""
-    return RedirectResponse(address, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+    return redirect(address, {"Referrer-Policy": "no-referrer"})

@@ -3,8 +3,6 @@
 `services.drafts` makes the contents of a draft.
 """
 
-from uuid import UUID
-
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,6 +11,7 @@ from starlette.responses import Response
 from api.pages.issuing import as_pdf
 from api.pages.refusals import PageRefused
 from api.pages.render import page
+from api.pages.request_values import path_id
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
 from services import drafts, review
@@ -24,7 +23,7 @@ router = APIRouter(prefix="/review")
 @router.get("/{id}/draft")
 async def get_draft(request: Request, session: SignedIn) -> Response:
     """Show the draft as a page, in the language in which it was made."""
-    draft, issued, _ = await run_in_threadpool(_read, request, session)
+    draft, issued, _ = await run_in_threadpool(_load, request, session)
     return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
 
 
@@ -32,25 +31,25 @@ async def get_draft(request: Request, session: SignedIn) -> Response:
 async def get_pdf(request: Request, session: SignedIn) -> Response:
     """Return the same as a PDF: for an issued declaration, the bytes that were issued."""
 
-    def made() -> Response:
-        draft, _, pdf = _read(request, session)
+    def work() -> Response:
+        draft, _, pdf = _load(request, session)
         return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
 
-    return await run_in_threadpool(made)
+    return await run_in_threadpool(work)
 
 
-def _read(request: Request, session: Session) -> tuple[drafts.Draft, declarations.Issued | None, bytes | None]:
+def _load(request: Request, session: Session) -> tuple[drafts.Draft, declarations.Issued | None, bytes | None]:
     """Return the draft of an entry, or the declaration that it became with its bytes.
 
     Raise `PageRefused` where the company has no such entry, or it contains none.
     """
+    entry_id = path_id(request)
     try:
-        entry_id = UUID(request.path_params["id"])
         with service_of(request).writes.company(session.company_id) as conn:
-            entry = review.entry(conn, entry_id)
+            entry = review.load_entry(conn, entry_id)
             issued = declarations.of_entry(conn, entry_id)
             pdf = declarations.pdf(conn, issued.doc_id) if issued else None
-    except (ValueError, review.EntryUnknown):
+    except review.EntryUnknown:
         raise PageRefused(404, "refused.gone") from None
     content = issued.content if issued else entry.payload.get("draft")
     if entry.kind != "doc_draft" or content is None:

@@ -5,19 +5,18 @@ back.
 """
 
 from typing import Final
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.items import offset_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import offset_of, path_id
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
-from api.staff.runs import of_import
+from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
@@ -34,25 +33,25 @@ PAGE_SIZE: Final = 50
 @router.get("")
 async def get_imports(request: Request, session: SignedIn) -> Response:
     """List the imports, the newest first."""
-    return await run_in_threadpool(_listed, request, session)
+    return await run_in_threadpool(_list_page, request, session)
 
 
 @router.get("/{id}")
 async def get_import(request: Request, session: SignedIn) -> Response:
     """Show one import; with `code` and `field` only the faults of that reason. Staff also get a link to its runs."""
-    seen_by_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
-    return await run_in_threadpool(_one, request, session, seen_by_staff)
+    is_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
+    return await run_in_threadpool(_import_page, request, session, is_staff)
 
 
-def _listed(request: Request, session: Session) -> Response:
+def _list_page(request: Request, session: Session) -> Response:
     offset = offset_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
     return page(request, "imports.html", session=session, recent=recent, total=total, offset=offset, size=PAGE_SIZE)
 
 
-def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
-    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), _id(request)
+def _import_page(request: Request, session: Session, is_staff: bool) -> Response:
+    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), path_id(request)
     found = polls.status(
         service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
     )
@@ -61,7 +60,7 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
     templates = found["templates"]
     with service.writes.company(session.company_id) as conn:
         reasons = queries.reasons(conn, import_id)
-        chosen = _chosen(request, reasons)
+        chosen = _chosen_reason(request, reasons)
         if chosen is not None:
             faults = queries.faults(
                 conn, import_id, code=chosen.code, field=chosen.field, limit=PAGE_SIZE, offset=offset
@@ -74,35 +73,35 @@ def _one(request: Request, session: Session, seen_by_staff: bool) -> Response:
         session=session,
         found=found,
         reasons=reasons,
-        meaning=_meaning,
+        meaning=_meaning_of,
         chosen=chosen,
-        columns=_columns(found["source"], lang),
+        columns=_columns_with_fields(found["source"], lang),
         translate=lambda text: translate(stored(text, templates), lang),
-        runs=of_import(import_id) if seen_by_staff else None,
+        runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,
         total=chosen.faults if chosen else found["pagination"]["total"],
     )
 
 
-def _meaning(reason: Reason) -> str:
+def _meaning_of(reason: Reason) -> str:
     """Return what a reason's code means; one of its faults describes a code that no table has."""
     known = ISSUE_CODES.get(reason.code)
     return known.meaning if known else reason.message
 
 
-def _chosen(request: Request, reasons: list[Reason]) -> Reason | None:
+def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:
     """Return the reason that the address names; None for all. Raise `PageRefused` for one that does not exist."""
     code, field = request.query_params.get("code"), request.query_params.get("field") or None
     if not code:
         return None
-    named = [reason for reason in reasons if (reason.code, reason.field) == (code, field)]
-    if not named:
+    matching = [reason for reason in reasons if (reason.code, reason.field) == (code, field)]
+    if not matching:
         raise PageRefused(404, "refused.gone")
-    return named[0]
+    return matching[0]
 
 
-def _columns(source: ImportSource, lang: str) -> list[dict[str, object]]:
+def _columns_with_fields(source: ImportSource, lang: str) -> list[dict[str, object]]:
     """Return the columns of both tables with the field of each, in the order of the file."""
     parts = source["components"]
     tables = [("sku", source["sheet"], source["columns"])]
@@ -112,10 +111,3 @@ def _columns(source: ImportSource, lang: str) -> list[dict[str, object]]:
         for table, sheet, columns in tables
         for column in columns
     ]
-
-
-def _id(request: Request) -> UUID:
-    try:
-        return UUID(request.path_params["id"])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None

@@ -6,7 +6,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.refusals import PageRefused
+from api.pages.request_values import path_id
 from api.pages.sessions import SignedIn
 from api.pages.texts import text
 from api.service import service_of
@@ -29,7 +29,7 @@ router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class IssuingForm:
     """The form of a draft: the points to complete with the records' facts for each, and the dates allowed.
 
     `issued` is the declaration that it became.
@@ -47,10 +47,7 @@ async def get_pdf(request: Request, session: SignedIn) -> Response:
     """Return the declaration byte for byte as it was issued; `id` is that of its record in the list of DoCs."""
 
     def read() -> tuple[declarations.Issued, bytes]:
-        try:
-            doc_id = UUID(request.path_params["id"])
-        except ValueError:
-            raise PageRefused(404, "refused.gone") from None
+        doc_id = path_id(request)
         with service_of(request).writes.company(session.company_id) as conn:
             found = declarations.of_doc(conn, doc_id)
             if found is None:
@@ -71,7 +68,7 @@ def as_pdf(pdf: bytes, filename: str) -> Response:
     return Response(pdf, media_type="application/pdf", headers=headers)
 
 
-def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
+def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> IssuingForm | None:
     """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued."""
     if entry.kind != "doc_draft":
         return None
@@ -82,15 +79,15 @@ def of(request: Request, conn: Connection, entry: review.Entry) -> Shown | None:
     except review.Conflict:
         return None
     drafted = entry.filed_at.astimezone(UTC).date()
-    return Shown(draft.lang, drafts.open_points(draft), drafted, now.date(), issued)
+    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued)
 
 
-def faults(issues: Iterable[Issue], shown: Shown | None, lang: str) -> list[tuple[str, str]]:
+def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:
     """Return the faults of the filled-in form: the input's name, and its label with the remedy."""
-    headings = {f"{POINT}{point.key}": point.heading for point in shown.points} if shown else {}
+    headings = {f"{POINT}{point.key}": point.heading for point in form.points} if form else {}
 
-    def told_of(issue: Issue) -> tuple[str, str]:
+    def fault_of(issue: Issue) -> tuple[str, str]:
         name = str(issue.field)
         return name, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {translate(issue.message, lang)}"
 
-    return [told_of(issue) for issue in issues]
+    return [fault_of(issue) for issue in issues]

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -15,10 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages import item_words
+from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import path_id
 from api.pages.sessions import Session, SignedIn
-from api.pages.turns import in_turn
 from api.service import Service, service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
@@ -51,7 +52,7 @@ _VERSIONS_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _ItemData:
     """The stored data of one SKU; `history` is None where the plan has no audit log.
 
     `rules` are those of the day; `declared` are the DoCs whose PDF is stored here.
@@ -60,7 +61,7 @@ class _Held:
     item: SkuDetail
     names: dict[str, str]
     files: list[dict[str, object]]
-    docs: list[dict[str, Any]]
+    docs: list[dict[str, object]]
     origin: origins.ValueOrigin
     history: list[history.Version] | None
     missing: IncompleteSku | None
@@ -71,65 +72,65 @@ class _Held:
 @router.get("/items/{id}")
 async def get_item(request: Request, session: SignedIn) -> Response:
     """Show one item of the company; another company's item is answered like one that never existed."""
-    return await in_turn(request, "portfolio", _page, request, session)
+    return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     with service.writes.company(session.company_id) as conn:
-        held = _held(service, conn, session.company_id, _id(request), lang)
-    item = held.item
+        data = _load(service, conn, session.company_id, path_id(request), lang)
+    item = data.item
     return page(
         request,
         "item.html",
         session=session,
         item=item,
-        gaps=held.missing["gaps"] if held.missing else [],
+        gaps=data.missing["gaps"] if data.missing else [],
         not_understood=[
-            {**each, "name": item_words.path_of(each["field"], item, lang)}
-            for each in (held.missing["not_understood"] if held.missing else ())
+            {**each, "name": item_words.path_in_words(each["field"], item, lang)}
+            for each in (data.missing["not_understood"] if data.missing else ())
         ],
-        facts=item_words.facts(item, held.names, lang),
-        parts=item_words.parts(item, held.names, lang),
-        grade=item_words.grade(item, lang),
-        substances=item_words.substances(item["substances"], lang),
-        files=held.files,
+        facts=item_words.fact_rows(item, data.names, lang),
+        parts=item_words.part_rows(item, data.names, lang),
+        grade=item_words.grade_words(item, lang),
+        substances=item_words.substance_rows(item["substances"], lang),
+        files=data.files,
         types=CONTENTS[lang],
-        docs=held.docs,
-        declared=held.declared,
-        origin=held.origin,
-        ban=partial(retold, rules=held.rules, lang=lang),
-        standards=unread(item["compliance"]["grade_trace"]["stream"], held.rules),
-        history=None if held.history is None else [item_words.version(each, lang) for each in held.history],
+        docs=data.docs,
+        declared=data.declared,
+        origin=data.origin,
+        ban=partial(retold, rules=data.rules, lang=lang),
+        standards=unread(item["compliance"]["grade_trace"]["stream"], data.rules),
+        history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
     )
 
 
-def _held(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _Held:
+def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _ItemData:
     now = Now.read(conn, service.clock)
-    held = detail.of(conn, sku_id, now.today)
-    if held is None:
+    row = detail.of(conn, sku_id, now.today)
+    if row is None:
         raise PageRefused(404, "refused.gone")
     rules = service.rulesets.active(conn)
-    earlier = present.version_before(held)
+    earlier = present.version_before(row)
     item = present.sku_detail(
-        held,
-        present.record(held),
+        row,
+        present.record(row),
         rules=rules,
-        doc_status=held["doc_status"],
-        graded_by=service.rulesets.of(conn, held["ruleset_version"]),
+        doc_status=row["doc_status"],
+        graded_by=service.rulesets.of(conn, row["ruleset_version"]),
         before=None if earlier is None else service.rulesets.of(conn, earlier),
         today=now.today,
         lang=lang,
     )
     missing = analytics.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
-    return _Held(
+    return _ItemData(
         item,
         _names(conn, item),
         orjson.loads(listed)["data"],
         docs.of_sku(conn, sku_id, today=now.today),
         origins.of(conn, [item["sku_code"]])[item["sku_code"]],
-        history.of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
+        history.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
         missing,
         rules,
         declarations.of_sku(conn, sku_id),
@@ -144,10 +145,3 @@ def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
         ids = {UUID(str(value)) for of in named for field in fields if (value := of.get(field))}
         found |= library.names(conn, resource, ids)
     return found
-
-
-def _id(request: Request) -> UUID:
-    try:
-        return UUID(request.path_params["id"])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None

@@ -17,9 +17,9 @@ from schemas.sku import SkuDetail, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES
 from services.audit.history import Version
 
-_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
+_SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Fields that are shown in sections of their own."""
-_REFUSING: Final = ("incompatible", "not_assessed", "limited")
+_LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
 """Verdicts of rules that a person looks for first."""
 
 
@@ -35,24 +35,26 @@ class Fact(NamedTuple):
     given: bool
 
 
-def facts(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Fact]:
+def fact_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Fact]:
     """Return the fields of the item itself, in the order of the contract."""
     return _facts("sku", SKU_FIELDS, item, names, lang)
 
 
 def _facts(
-    table: str, fields: Sequence[Field], held: Mapping[str, object], names: Mapping[str, str], lang: str
+    table: str, fields: Sequence[Field], values: Mapping[str, object], names: Mapping[str, str], lang: str
 ) -> list[Fact]:
-    shown = [field for field in fields if field.name not in _APART and not field.deprecated]
+    shown = [field for field in fields if field.name not in _SHOWN_APART and not field.deprecated]
     return [
         Fact(_name(table, field, lang), _value(value, field, names, lang), _is_given(value))
-        for field, value in ((field, held[field.name]) for field in shown)
+        for field, value in ((field, values[field.name]) for field in shown)
     ]
 
 
 def _name(table: str, field: Field, lang: str) -> str:
-    """Return a field's name; a reference is named after its record, because that name is shown and not the id."""
-    return text(f"item.of.{field.name}", lang) if field.references else changes.name_of(table, field.name, field, lang)
+    """Return a field's name; a reference has the name of its record's kind, as the record's name is shown."""
+    if field.references:
+        return text(f"item.of.{field.name}", lang)
+    return changes.field_in_words(table, field.name, field, lang)
 
 
 def _is_given(value: object) -> bool:
@@ -63,13 +65,13 @@ def _value(value: object, field: Field, names: Mapping[str, str], lang: str) -> 
     if field.name == "packaging_format" and isinstance(value, str):
         return format_word(value, lang)
     if field.kind == "uuid":
-        return names.get(str(value), changes.value(value, None, lang))
+        return names.get(str(value), changes.value_in_words(value, None, lang))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return number(value, lang, digits=6)
-    return changes.value(value, "market" if field.kind == "markets" else field.vocabulary, lang)
+    return changes.value_in_words(value, "market" if field.kind == "markets" else field.vocabulary, lang)
 
 
-def parts(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
+def part_rows(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
     """Return the components with all facts of each, and the grade's result for it: its share and its effect."""
     traced = {
         part["component_id"]: part for unit in item["compliance"]["grade_trace"]["units"] for part in unit["components"]
@@ -83,7 +85,7 @@ def parts(item: SkuDetail, names: Mapping[str, str], lang: str) -> list[Shown]:
             "share": _share(traced.get(line["id"]), lang),
             "effect": _effect(traced.get(line["id"]), item["recyclability_grade"]),
             "facts": [fact for fact in _facts("component", COMPONENT_FIELDS, line, names, lang) if fact.given],
-            "substances": [each for each in substances(line["substances"], lang) if each["status"]],
+            "substances": [each for each in substance_rows(line["substances"], lang) if each["status"]],
         }
         for line in item["components"]
     ]
@@ -100,7 +102,7 @@ def _share(part: GradeComponent | None, lang: str) -> str | None:
     return None if share is None else number(share, lang, digits=1)
 
 
-def substances(entries: Substances, lang: str) -> list[Shown]:
+def substance_rows(entries: Substances, lang: str) -> list[Shown]:
     """Return the declaration of each substance; `status` is None where nothing is declared."""
     return [{"name": text(f"substance.{name}", lang), **_substance(entries[name], lang)} for name in SUBSTANCES]
 
@@ -118,7 +120,7 @@ def _substance(entry: SubstanceEntry | None, lang: str) -> Shown:
     }
 
 
-def grade(item: SkuDetail, lang: str) -> Shown:
+def grade_words(item: SkuDetail, lang: str) -> Shown:
     """Return the grade's trace: formatted figures, and the fired rules grouped by their verdict."""
     trace = item["compliance"]["grade_trace"]
     types = [line["component_type"] for line in item["components"]]
@@ -136,19 +138,21 @@ def grade(item: SkuDetail, lang: str) -> Shown:
         "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
-        "deciding": sorted((rule for rule in fired if rule["verdict"] in _REFUSING), key=_gravest_first),
-        "missing": [{**issue, "name": changes.path_of(issue["field"], lang, types)} for issue in trace["missing"]],
+        "deciding": sorted((rule for rule in fired if rule["verdict"] in _LOWERING_VERDICTS), key=_severity),
+        "missing": [
+            {**issue, "name": changes.path_in_words(issue["field"], lang, types)} for issue in trace["missing"]
+        ],
         "open": [_open(fact, places, types, lang) for fact in trace["open"]],
         "assumptions": [
             changes.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
         ],
-        "others": [rule for rule in fired if rule["verdict"] not in _REFUSING],
+        "others": [rule for rule in fired if rule["verdict"] not in _LOWERING_VERDICTS],
     }
 
 
-def path_of(path: str, item: SkuDetail, lang: str) -> str:
+def path_in_words(path: str, item: SkuDetail, lang: str) -> str:
     """Return a path of the item in words."""
-    return changes.path_of(path, lang, [line["component_type"] for line in item["components"]])
+    return changes.path_in_words(path, lang, [line["component_type"] for line in item["components"]])
 
 
 def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang: str) -> Shown:
@@ -156,21 +160,21 @@ def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang:
     part = fact["component_id"]
     path = fact["field"] if part is None else f"components[{places[part]}].{fact['field']}"
     grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
-    return {"name": changes.path_of(path, lang, types), "ask": fact["ask"], "could_become": grades}
+    return {"name": changes.path_in_words(path, lang, types), "ask": fact["ask"], "could_become": grades}
 
 
-def _gravest_first(rule: Mapping[str, object]) -> int:
-    return _REFUSING.index(str(rule["verdict"]))
+def _severity(rule: Mapping[str, object]) -> int:
+    return _LOWERING_VERDICTS.index(str(rule["verdict"]))
 
 
-def version(entry: Version, lang: str) -> Shown:
+def version_words(entry: Version, lang: str) -> Shown:
     """Return a version of the record with the fields that it changed: values in words where they are short."""
     before = entry.before
     changed = [
         {
             "name": _changed_name(name, lang),
-            "now": _short(before[name] if before else None, name, lang),
-            "then": _short(value, name, lang),
+            "now": _short_value(before[name] if before else None, name, lang),
+            "then": _short_value(value, name, lang),
         }
         for name, value in entry.after.items()
         if not (name in SKU and SKU[name].deprecated)
@@ -189,10 +193,10 @@ def version(entry: Version, lang: str) -> Shown:
 def _changed_name(name: str, lang: str) -> str:
     if name in ("components", "volumes", "substances", "recyclability_grade", "recyclability_score"):
         return text(f"item.field.{name}", lang)
-    return changes.name_of("sku", name, SKU.get(name), lang)
+    return changes.field_in_words("sku", name, SKU.get(name), lang)
 
 
-def _short(value: object, name: str, lang: str) -> str | None:
+def _short_value(value: object, name: str, lang: str) -> str | None:
     """Return the value in words; None for graphs and tables, which would fill the page."""
     if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
         return None

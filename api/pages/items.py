@@ -12,12 +12,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api import parameters
-from api.errors import InvalidBody
+from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import offset_of
 from api.pages.sessions import Session, SignedIn
-from api.pages.turns import in_turn
+from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import retold
 from compliance.ruleset import RuleSet
@@ -43,44 +43,42 @@ _LONGEST: Final = 200
 @router.get("/items")
 async def get_items(request: Request, session: SignedIn) -> Response:
     """Show a page of items. Raise `PageRefused` for a filter that our links and form never send."""
-    return await in_turn(request, "portfolio", _page, request, session)
-
-
-def offset_of(request: Request) -> int:
-    """Return the rows to skip; 0 where the address has anything but a number."""
-    try:
-        return parameters.offset_of(request)
-    except InvalidBody:
-        return 0
+    return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:
-    service, wanted, offset = service_of(request), _wanted(request), offset_of(request)
+    service, lang = service_of(request), language_of(request)
+    search, offset = _parse_search(request), offset_of(request)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         snapshot = snapshots.current(service.settings.data_dir, session.company_id)
-        found: dict[str, Any] | None = None
-        if wanted == Wanted():
-            found = _listed(conn, now, offset)
+        found: dict[str, Any] | None = None  # a page of the analytics or of the REST API, both JSON
+        if search == Wanted():
+            found = _list_current(conn, now, offset)
         elif snapshot is not None:
-            found = items(snapshot, now, wanted, limit=PAGE_SIZE, offset=offset)
-        if wanted.text and wanted == Wanted(text=wanted.text) and not (found and found["pagination"]["total"]):
-            by_code = _listed(conn, now, 0, code=wanted.text)
+            found = items(snapshot, now, search, limit=PAGE_SIZE, offset=offset)
+        if search.text and search == Wanted(text=search.text) and not (found and found["pagination"]["total"]):
+            by_code = _list_current(conn, now, 0, code=search.text)
             found = by_code if by_code["items"] else found
-    filters = {name: value for name, value in asdict(wanted).items() if value is not None}
-    text = {"q": filters.pop("text")} if "text" in filters else {}
+    filters = {name: value for name, value in asdict(search).items() if value is not None}
+    given = ({"q": filters.pop("text")} if "text" in filters else {}) | filters
     return page(
         request,
         "items.html",
         session=session,
         found=found,
-        wanted=wanted,
-        given=text | filters,
-        choices=CHOICES,
+        wanted=search,
+        given=given,
+        choices=_choices(lang),
         offset=offset,
         size=PAGE_SIZE,
-        ban=wanted.flag and _ban(wanted.flag, rules, language_of(request)),
+        ban=search.flag and _ban(search.flag, rules, lang),
     )
+
+
+def _choices(lang: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the codes of each filter with their words."""
+    return {name: [(code, text(f"{name}.{code}", lang)) for code in codes] for name, codes in CHOICES.items()}
 
 
 def _ban(code: str, rules: RuleSet, lang: str) -> str:
@@ -88,7 +86,7 @@ def _ban(code: str, rules: RuleSet, lang: str) -> str:
     return next((retold(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
 
 
-def _wanted(request: Request) -> Wanted:
+def _parse_search(request: Request) -> Wanted:
     given = {name: value for name in (*CHOICES, "market", "flag") if (value := request.query_params.get(name))}
     for name, codes in CHOICES.items():
         if name in given and given[name] not in codes:
@@ -98,16 +96,16 @@ def _wanted(request: Request) -> Wanted:
             given["market"] = normalised(given["market"])
         except Unfit:
             raise PageRefused(400, "items.no_such_filter") from None
-    text = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
-    return Wanted(text=text or None, **given)
+    searched = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
+    return Wanted(text=searched or None, **given)
 
 
-def _listed(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:
+def _list_current(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:
     """Return a page as the REST API lists it, or the one item of a code."""
     query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
     row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
     assert row is not None, "a page is one row"
-    said = orjson.loads(row[0])
-    provisional = skus.provisional(conn, [item["id"] for item in said["data"]])
-    listed = [{**item, "grade_provisional": item["id"] in provisional} for item in said["data"]]
-    return {"as_of": None, "newer_writes": 0, "items": listed, "pagination": said["pagination"]}
+    listed = orjson.loads(row[0])
+    provisional = skus.provisional(conn, [item["id"] for item in listed["data"]])
+    items = [{**item, "grade_provisional": item["id"] in provisional} for item in listed["data"]]
+    return {"as_of": None, "newer_writes": 0, "items": items, "pagination": listed["pagination"]}

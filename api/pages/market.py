@@ -9,13 +9,13 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, SignedIn
 from api.pages.texts import text
-from api.pages.turns import in_turn
 from api.service import service_of
-from compliance.confidence import word as sure
+from compliance.confidence import word as confidence_word
 from compliance.coverage import KINDS
 from schemas.fields import SKU
 from schemas.labels import header
@@ -31,7 +31,7 @@ _SHOWN_SOURCE: Final = ("https://", "http://")
 @router.get("/markets/{code}")
 async def get_market(request: Request, code: str, session: SignedIn) -> Response:
     """Show the page of a market. Raise `PageRefused` for a code that no table has."""
-    return await in_turn(request, "portfolio", _page, request, code, session)
+    return await run_limited(request, "portfolio", _page, request, code, session)
 
 
 def _page(request: Request, code: str, session: Session) -> Response:
@@ -53,14 +53,14 @@ def _page(request: Request, code: str, session: Session) -> Response:
         covered=covered,
         kinds=KINDS,
         found=found,
-        sure=sure,
-        source=_linked(covered["source_url"]),
+        confidence_word=confidence_word,
+        source=_address_in(covered["source_url"]),
         facts=lambda fields: [_fact(field, lang) for field in fields],
-        linked=_linked,
+        linked=_address_in,
     )
 
 
-def _linked(source: object) -> str | None:
+def _address_in(source: object) -> str | None:
     """Return a source that is an address; others are words."""
     return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
 

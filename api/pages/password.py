@@ -5,24 +5,27 @@ Both end the person's sessions, so that the new password is typed once more at t
 belong here.
 """
 
-import secrets
+from collections.abc import Callable
+from functools import partial
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from api.origin import acting, client_network
+from api.origin import acting
 from api.pages import sessions
-from api.pages.forms import Form, posted, posted_by_visitor
+from api.pages.concurrency import run_limited
+from api.pages.credentials import Credentials
+from api.pages.forms import Form, read_form, read_visitor_form, visitor_page
 from api.pages.refusals import PageRefused
-from api.pages.render import link, page
-from api.pages.sessions import SignedIn
-from api.pages.sign_in import attempted
-from api.pages.turns import in_turn
+from api.pages.render import language_of, link, page, redirect
+from api.pages.sessions import Session, SignedIn
+from api.pages.sign_in import check_person
+from api.pages.texts import text
 from api.service import service_of
 from warehouse.accounts import passwords, users
-from warehouse.accounts.users import Linked
+from warehouse.accounts.users import Linked as Person
 from warehouse.audit import ledger
 
 router = APIRouter()
@@ -31,44 +34,57 @@ router = APIRouter()
 @router.get("/password")
 async def get_password(request: Request, session: SignedIn) -> Response:
     """Show the form of a signed-in person."""
-    return page(request, "password.html", session=session, csrf=session.csrf, email=session.email, fault=None)
+    return _form(request, session.email, session=session)
 
 
 @router.post("/password")
 async def post_password(request: Request, session: SignedIn) -> Response:
     """Set the new password of a person who knows the old one."""
-    form = await posted(request, session)
-    fault = _fault_of(form)
-    if fault is None:
-        network = client_network(request)
-        found = await attempted(request, session.email, form.get("old", ""), network)
-        fault = None if found else "password.old_wrong"
-    if fault:
-        return page(
-            request, "password.html", status=400, session=session, csrf=session.csrf, email=session.email, fault=fault
-        )
-    await in_turn(request, "password", _set, request, Linked(session.user_id, session.company_id, session.email), form)
+    form = await read_form(request, session)
+    if fault := _fault_of(form):
+        return _form(request, session.email, ("new", fault), session=session)
+    if not await check_person(request, Credentials(session.email, form.get("old", ""))):
+        return _form(request, session.email, ("old", "password.old_wrong"), session=session)
+    person = Person(session.user_id, session.company_id, session.email)
+    await run_limited(request, "password", _set_password, request, person, form["new"])
     return _to_sign_in(request)
 
 
 @router.get("/password/{token}")
 async def get_link(request: Request) -> Response:
     """Show the form behind a link."""
-    return _linked_form(request, await run_in_threadpool(_linked, request))
+    person = await run_in_threadpool(_person_of_link, request)
+    return _form(request, person.email)
 
 
 @router.post("/password/{token}")
 async def post_link(request: Request) -> Response:
     """Set the new password, once."""
-    form = await posted_by_visitor(request)
-    person = await run_in_threadpool(_linked, request)
+    form = await read_visitor_form(request)
+    person = await run_in_threadpool(_person_of_link, request)
     if fault := _fault_of(form):
-        return _linked_form(request, person, fault)
-    await in_turn(request, "password", _set, request, person, form)
+        return _form(request, person.email, ("new", fault))
+    await run_limited(request, "password", _set_password, request, person, form["new"])
     return _to_sign_in(request)
 
 
-def _linked(request: Request) -> Linked:
+def _form(request: Request, email: str, *faults: tuple[str, str], session: Session | None = None) -> Response:
+    """Show the form, of the signed-in person or behind a link; `faults` are an input's name and a text's key."""
+    render: Callable[..., Response] = visitor_page
+    if session is not None:
+        render = partial(page, session=session, csrf=session.csrf)
+    lang, shortest = language_of(request), passwords.SHORTEST
+    return render(
+        request,
+        "password.html",
+        status=400 if faults else 200,
+        email=email,
+        shortest=shortest,
+        faults=[(name, text(key, lang, shortest=shortest)) for name, key in faults],
+    )
+
+
+def _person_of_link(request: Request) -> Person:
     """Return whose password the link sets. Raise `PageRefused` for one that is unknown, used or expired."""
     service = service_of(request)
     with service.writes.system() as connection:
@@ -76,20 +92,6 @@ def _linked(request: Request) -> Linked:
     if found is None:
         raise PageRefused(404, "password.over")
     return found
-
-
-def _linked_form(request: Request, person: Linked, fault: str | None = None) -> Response:
-    visit = sessions.visit_of(request) or secrets.token_urlsafe(32)
-    answer = page(
-        request,
-        "password.html",
-        status=400 if fault else 200,
-        csrf=sessions.csrf_of(visit),
-        email=person.email,
-        fault=fault,
-    )
-    sessions.remember_visit(request, answer, visit)
-    return answer
 
 
 def _fault_of(form: Form) -> str | None:
@@ -100,11 +102,11 @@ def _fault_of(form: Form) -> str | None:
     return f"password.{fault}" if fault else None
 
 
-def _set(request: Request, person: Linked, form: Form) -> None:
+def _set_password(request: Request, person: Person, password: str) -> None:
     """Set the password, with an entry in the company's ledger. Raise `PageRefused` where the account has ended."""
-    service, made = service_of(request), passwords.hashed(form["new"])
+    service, password_hash = service_of(request), passwords.hashed(password)
     with service.writes.company(person.company_id) as connection:
-        if not users.set_password(connection, person.user_id, made):
+        if not users.set_password(connection, person.user_id, password_hash):
             raise PageRefused(404, "password.over")
         ledger.enter(
             connection,
@@ -119,6 +121,6 @@ def _set(request: Request, person: Linked, form: Form) -> None:
 
 
 def _to_sign_in(request: Request) -> Response:
-    answer = RedirectResponse(link(request, "/sign-in"), 303, {"Cache-Control": "no-store"})
+    answer = redirect(link(request, "/sign-in"))
     sessions.forget(request, answer)
     return answer

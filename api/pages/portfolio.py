@@ -11,9 +11,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.render import language_of, page
+from api.errors import NotFound
+from api.pages.concurrency import run_limited
+from api.pages.refusals import is_for_people
+from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import Session, SignedIn
-from api.pages.turns import in_turn
+from api.pages.sign_in import HOME
 from api.service import service_of
 from compliance.flag_texts import retold
 from schemas.analytics import Overview
@@ -31,17 +34,25 @@ _SHOWN: Final = 10
 """Rows of each list that has its own page for the rest."""
 
 
-@router.get("/portfolio")
+@router.get("/")
+async def get_root(request: Request) -> Response:
+    """Redirect a person to the portfolio; raise `NotFound` for a program."""
+    if not is_for_people(request):
+        raise NotFound
+    return redirect(link(request, HOME), {"Vary": "Accept"})
+
+
+@router.get(HOME)
 async def get_portfolio(request: Request, session: SignedIn) -> Response:
     """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
-    return await in_turn(request, "portfolio", _page, request, session)
+    return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:
     service = service_of(request)
     with service.writes.company(session.company_id) as conn:
         now = Now.read(conn, service.clock)
-        held = counted(conn).skus
+        sku_count = counted(conn).skus
         expiring = docs.expiring(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
         ban = partial(retold, rules=service.rulesets.active(conn), lang=language_of(request))
         recent, _ = imports.newest(conn, limit=_SHOWN // 2)
@@ -58,19 +69,19 @@ def _page(request: Request, session: Session) -> Response:
         request,
         "portfolio.html",
         session=session,
-        held=held,
+        sku_count=sku_count,
         overview=overview,
         missing=missing,
         expiring=expiring,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
         ban=ban,
-        tonnes=_tonnes(overview, stored, request.query_params.get("year"), now.today.year),
+        tonnes=_tonnes_of_year(overview, stored, request.query_params.get("year"), now.today.year),
     )
 
 
-def _tonnes(
-    overview: Overview | None, stored: StoredFigures | None, asked: str | None, this_year: int
+def _tonnes_of_year(
+    overview: Overview | None, stored: StoredFigures | None, wanted_year: str | None, this_year: int
 ) -> dict[str, object] | None:
     """Return tonnes of one year by market, the most first, with their source; None without figures."""
     if overview is None or stored is None or overview["tonnes"] is None:
@@ -78,7 +89,7 @@ def _tonnes(
     rows = overview["tonnes"]["by_market"]
     years = sorted({row["year"] for row in rows}, reverse=True)
     not_ahead = next((year for year in years if year <= this_year), years[-1] if years else None)
-    year = next((year for year in years if str(year) == asked), not_ahead)
+    year = next((year for year in years if str(year) == wanted_year), not_ahead)
     of_year = sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"])
     return {
         "year": year,

@@ -8,17 +8,17 @@ from typing import Final
 
 from fastapi import FastAPI
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from api.errors import Refused, Stopping, TokenRefused
 from api.languages import accepted_language, in_language, weight_of
-from api.pages.render import language_of, link, page
+from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import SignInFirst
 from schemas.messages import translate
 
-_OF_PROGRAMS: Final = ("/api/", "/.well-known/")
+_PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
-_SAID: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
+_TEXT_KEYS: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
 """Texts of the refusals without a page of their own; others show their own sentence."""
 
 
@@ -34,44 +34,44 @@ class PageRefused(Exception):  # noqa: N818  (an answer to a person, not a fault
 def install(app: FastAPI) -> None:
     """Register the handlers."""
     app.add_exception_handler(SignInFirst, _to_sign_in)
-    app.add_exception_handler(PageRefused, _refused)
+    app.add_exception_handler(PageRefused, _refusal_page)
 
 
 def is_for_people(request: Request) -> bool:
     """Return whether the answer is for a person: the path is no program's, and HTML is preferred (RFC 9110 §12.5.1)."""
-    if request.url.path.startswith(_OF_PROGRAMS):
+    if request.url.path.startswith(_PROGRAM_PATHS):
         return False
     accepted = ",".join(request.headers.getlist("accept"))
     return weight_of(accepted, "text/html") > weight_of(accepted, "application/json")
 
 
-def for_people(request: Request, refused: Refused) -> Response | None:
+def page_of_refusal(request: Request, refused: Refused) -> Response | None:
     """Return the page of a refusal that was meant for programs; None where a program asks."""
     if isinstance(refused, TokenRefused) or not is_for_people(request):
         return None
     status = refused.response("").status_code
-    said = translate(str(refused), language_of(request))
-    key = "refused.stopping" if isinstance(refused, Stopping) else _SAID.get(status)
-    answer = page(request, "refused.html", status=status, key=key, said=said, gaps={})
+    sentence = translate(str(refused), language_of(request))
+    key = "refused.stopping" if isinstance(refused, Stopping) else _TEXT_KEYS.get(status)
+    answer = page(request, "refused.html", status=status, key=key, sentence=sentence, gaps={})
     answer.headers.update(refused.headers)
     answer.headers.add_vary_header("Accept")
     return answer
 
 
-def fault(request: Request, refused: Refused) -> Response:
+def answer_to_fault(request: Request, refused: Refused) -> Response:
     """Return the answer to a fault of the service, or to a request that a stop ended; it shows nothing of the fault."""
-    if page := for_people(request, refused):
-        return page
-    return in_language(refused.response(request.state.correlation_id), accepted_language(request))
+    shown = page_of_refusal(request, refused)
+    answer = refused.response(request.state.correlation_id)
+    return shown or in_language(answer, accepted_language(request))
 
 
 async def _to_sign_in(request: Request, error: Exception) -> Response:
     assert isinstance(error, SignInFirst)
-    return RedirectResponse(link(request, "/sign-in", next=error.back), 303, {"Cache-Control": "no-store"})
+    return redirect(link(request, "/sign-in", next=error.back))
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refusal_page(request: Request, error: Exception) -> Response:
     assert isinstance(error, PageRefused)
-    answer = page(request, "refused.html", status=error.status, key=error.code, said="", gaps=error.gaps)
+    answer = page(request, "refused.html", status=error.status, key=error.code, sentence="", gaps=error.gaps)
     answer.headers.update(error.headers)
     return answer

@@ -4,6 +4,7 @@ A page loads nothing from another address and contains no script, so that the po
 redirect to another address, as consent does, the page names that address.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -11,8 +12,9 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.languages import accepted_language
 from api.pages.texts import text
@@ -49,8 +51,8 @@ def headers(form_action: str = "'self'") -> dict[str, str]:
 
 def language_of(request: Request) -> str:
     """Return the language of a page: that of `lang`, else the browser's preferred one."""
-    asked = request.query_params.get("lang")
-    return asked if asked in LANGUAGES else accepted_language(request)
+    wanted = request.query_params.get("lang")
+    return wanted if wanted in LANGUAGES else accepted_language(request)
 
 
 def page(
@@ -62,7 +64,10 @@ def page(
     form_action: str = "'self'",
     **values: object,
 ) -> HTMLResponse:
-    """Render a template with its values; with a `session` the signed-in person's navigation is above it."""
+    """Render a template with its values; with a `session` the signed-in person's navigation is above it.
+
+    A page with a form that was refused sends `faults` and `given`, as `forms.html` takes them.
+    """
     lang = language_of(request)
     say = partial(text, lang=lang)
     given = {
@@ -70,6 +75,8 @@ def page(
         "say": say,
         "word": partial(_word, lang=lang),
         "session": session,
+        "faults": (),
+        "given": ImmutableMultiDict[str, str](),
         "style": STYLE,
         "path": request.url.path,
         "navigation": NAVIGATION,
@@ -84,10 +91,15 @@ def page(
     return HTMLResponse(body, status, sent)
 
 
+def redirect(address: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the answer after a form, or to a page that is elsewhere: see another address, by GET."""
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store", **(headers or {})})
+
+
 def link(request: Request, path: str, **parameters: object) -> str:
     """Return a page's address, with the parameters that are not None, in the language that the current address asks."""
-    asked = {"lang": request.query_params.get("lang"), **parameters}
-    query = urlencode({name: value for name, value in asked.items() if value not in (None, "")})
+    wanted = {"lang": request.query_params.get("lang"), **parameters}
+    query = urlencode({name: value for name, value in wanted.items() if value not in (None, "")})
     return f"{path}?{query}" if query else path
 
 

@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import quote
-from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from api.errors import InvalidBody
-from api.origin import acting
 from api.pages import changes, issuing
-from api.pages.forms import Form, posted
+from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, link, page
+from api.pages.render import language_of, link, page, redirect
+from api.pages.request_values import offset_of, origin_of, path_id
 from api.pages.sessions import Session, SignedIn
-from api.parameters import offset_of
 from api.service import service_of
 from compliance.flag_texts import retold
 from schemas import texts
@@ -45,7 +42,7 @@ router = APIRouter(prefix="/review")
 PAGE_SIZE: Final = 50
 _LONGEST: Final = 2_000
 """Characters of a reason or a note that are used."""
-_SENT_AS: Final = {
+_DOWNLOAD_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "Cache-Control": "no-store",
@@ -67,10 +64,7 @@ class Decision:
 async def get_queue(request: Request, session: SignedIn) -> Response:
     """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
     state: State = "decided" if request.query_params.get("state") == "decided" else "open"
-    try:
-        offset = offset_of(request)
-    except InvalidBody:
-        offset = 0
+    offset = offset_of(request)
 
     def read() -> tuple[list[Entry], int]:
         with service_of(request).writes.company(session.company_id) as conn:
@@ -92,38 +86,38 @@ async def get_queue(request: Request, session: SignedIn) -> Response:
 @router.get("/{id}")
 async def get_entry(request: Request, session: SignedIn) -> Response:
     """Show one entry: now and then, field by field, with the grade before and after."""
-    return await run_in_threadpool(_shown, request, session)
+    return await run_in_threadpool(_entry_page, request, session)
 
 
 @router.post("/{id}")
 async def post_decision(request: Request, session: SignedIn) -> Response:
     """Accept or reject; show the entry after the decision, or with what prevents it."""
-    form = await posted(request, session)
-    return await run_in_threadpool(_decided, request, session, form)
+    form = await read_form(request, session)
+    return await run_in_threadpool(_decide, request, session, form)
 
 
 @router.get("/{id}/files/{file_id}")
 async def get_file(request: Request, session: SignedIn) -> Response:
     """Return a file that came with the entry, for download."""
-    entry_id, file_id = _id(request, "id"), _id(request, "file_id")
+    entry_id, file_id = path_id(request), path_id(request, "file_id")
 
     def read() -> tuple[File, bytes]:
         service = service_of(request)
         with service.writes.company(session.company_id) as conn:
-            held = {file.id: file for file in files.of_entry(conn, entry_id)}
-        if file_id not in held:
+            attached = {file.id: file for file in files.of_entry(conn, entry_id)}
+        if file_id not in attached:
             raise PageRefused(404, "refused.gone")
-        return held[file_id], service.objects.get(key_of(session.company_id, file_id))
+        return attached[file_id], service.objects.get(key_of(session.company_id, file_id))
 
     file, data = await run_in_threadpool(read)
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
-    return Response(data, media_type=file.media_type, headers={**_SENT_AS, "Content-Disposition": disposition})
+    return Response(data, media_type=file.media_type, headers={**_DOWNLOAD_HEADERS, "Content-Disposition": disposition})
 
 
-def _decided(request: Request, session: Session, form: Form) -> Response:
-    service, entry_id = service_of(request), _id(request, "id")
-    origin = acting(request, "user", str(session.user_id), session.email)
-    decision = _decision(form)
+def _decide(request: Request, session: Session, form: Form) -> Response:
+    service, entry_id = service_of(request), path_id(request)
+    origin = origin_of(request, session)
+    decision = _parse_decision(form)
 
     def work(conn: Connection) -> Entry:
         now = service.clock.now()
@@ -155,13 +149,13 @@ def _decided(request: Request, session: Session, form: Form) -> Response:
     except review.EntryUnknown:
         raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
-        return _shown(request, session, form=form, conflict=conflict)
+        return _entry_page(request, session, form=form, conflict=conflict)
     except review.Incomplete as incomplete:
-        return _shown(request, session, form=form, faults=incomplete.issues)
-    return RedirectResponse(link(request, f"/review/{entry_id}"), 303)
+        return _entry_page(request, session, form=form, faults=incomplete.issues)
+    return redirect(link(request, f"/review/{entry_id}"))
 
 
-def _decision(form: Form) -> Decision:
+def _parse_decision(form: Form) -> Decision:
     """Parse the form. Raise `PageRefused` for what our form never sends."""
     version = form.get("seen_version", "")
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
@@ -170,7 +164,7 @@ def _decision(form: Form) -> Decision:
     return Decision(form["decision"] == "accept", reason, note, int(version[:9]) if version else None)
 
 
-def _shown(
+def _entry_page(
     request: Request,
     session: Session,
     *,
@@ -179,17 +173,19 @@ def _shown(
     faults: Sequence[Issue] = (),
 ) -> Response:
     """Show the entry; with `form` as it was sent and why nothing was written."""
-    service, lang, entry_id = service_of(request), language_of(request), _id(request, "id")
+    service, lang, entry_id = service_of(request), language_of(request), path_id(request)
     with service.writes.company(session.company_id) as conn:
         try:
-            entry = review.entry(conn, entry_id)
+            entry = review.load_entry(conn, entry_id)
         except review.EntryUnknown:
             raise PageRefused(404, "refused.gone") from None
         attached = files.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
-        issue = issuing.of(request, conn, entry)
+        issuing_form = issuing.form_of_entry(request, conn, entry)
         rules = service.rulesets.active(conn)
-    refused = _sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
+    refused = (
+        _conflict_sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
+    )
     is_compared = comparison is not None and not refused
     return page(
         request,
@@ -201,13 +197,13 @@ def _shown(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=refused,
-        rows=changes.told(comparison.changes, comparison.parts, lang) if comparison else [],
-        payload=[] if is_compared else changes.filed(entry.kind, entry.payload, lang),
+        rows=changes.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
+        payload=[] if is_compared else changes.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(),
-        issue=issue,
-        faults=issuing.faults(faults, issue, lang),
-        conflict=_sentences(str(conflict), conflict.issues, lang) if conflict else [],
-        reason=partial(changes.reason, lang=lang, rules=rules),
+        issue=issuing_form,
+        faults=issuing.faults_of_form(faults, issuing_form, lang),
+        conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
+        reason=partial(changes.grade_reason, lang=lang, rules=rules),
         ban=partial(retold, rules=rules, lang=lang),
         warnings=[translate(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
@@ -217,20 +213,13 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
     """Return what accepting an open entry would change, or what was decided; None where the entry writes no SKU."""
     if entry.decided:
         return review.Comparison.of(entry.decided)
-    if entry.state != "open" or not proposed.writes(entry):
+    if entry.state != "open" or not proposed.writes_sku(entry):
         return None
     service = service_of(request)
     return review.compare(conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets)
 
 
-def _sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
+def _conflict_sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
     """Return what prevents the decision, sentence by sentence in the person's language."""
-    said = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
-    return [translate(sentence, lang) for sentence in said]
-
-
-def _id(request: Request, name: str) -> UUID:
-    try:
-        return UUID(request.path_params[name])
-    except ValueError:
-        raise PageRefused(404, "refused.gone") from None
+    messages = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
+    return [translate(sentence, lang) for sentence in messages]

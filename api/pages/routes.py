@@ -12,7 +12,6 @@ from api.pages import (
     connections,
     consent,
     drafts,
-    home,
     imports,
     issuing,
     item,
@@ -29,7 +28,6 @@ from api.pages.render import STYLE
 
 router = APIRouter(include_in_schema=False)
 for pages in (
-    home,
     sign_in,
     password,
     connections,

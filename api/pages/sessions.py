@@ -7,20 +7,23 @@ do not send it. `warehouse.accounts.users` defines sessions and when they end.
 import hashlib
 import hmac
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 from uuid import UUID
 
+from anyio import to_thread
 from fastapi import Depends
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from api.service import service_of
 from warehouse.accounts import users
+from warehouse.sessions import Connection
 
-_SESSION: Final = "pcds_session"
-_VISIT: Final = "pcds_visit"
+_SESSION_COOKIE: Final = "pcds_session"
+_VISITOR_COOKIE: Final = "pcds_visit"
 """Cookie of a visitor who is not signed in yet: binds the sign-in form to the browser that it was shown in."""
 
 
@@ -49,7 +52,7 @@ class Session:
 
 async def session_of(request: Request) -> Session | None:
     """Return the session of a request, None where nobody is signed in."""
-    token = request.cookies.get(name(request, _SESSION))
+    token = request.cookies.get(cookie_name(request, _SESSION_COOKIE))
     if not token:
         return None
     service = service_of(request)
@@ -79,45 +82,55 @@ def csrf_of(token: str) -> str:
     return urlsafe_b64encode(hmac.digest(token.encode(), b"form", hashlib.sha256)).decode().rstrip("=")
 
 
-def name(request: HTTPConnection, cookie: str) -> str:
+def cookie_name(request: HTTPConnection, cookie: str) -> str:
     """Return a cookie's name: where secure, with the prefix that binds it to a host (RFC 6265bis, section 4.1.3.2)."""
     return f"__Host-{cookie}" if _is_secure(request) else cookie
 
 
 def token_of(request: Request) -> str | None:
     """Return the token of the session cookie, valid or not."""
-    return request.cookies.get(name(request, _SESSION))
+    return request.cookies.get(cookie_name(request, _SESSION_COOKIE))
 
 
-def visit_of(request: Request) -> str | None:
+def visitor_token_of(request: Request) -> str | None:
     """Return the token of a visitor's cookie."""
-    return request.cookies.get(name(request, _VISIT))
+    return request.cookies.get(cookie_name(request, _VISITOR_COOKIE))
 
 
 def remember(request: Request, answer: Response, token: str) -> None:
     """Set the session cookie, in place of the visitor's cookie."""
-    put(request, answer, _SESSION, token)
-    drop(request, answer, _VISIT)
+    set_cookie(request, answer, _SESSION_COOKIE, token)
+    drop_cookie(request, answer, _VISITOR_COOKIE)
 
 
-def remember_visit(request: Request, answer: Response, token: str) -> None:
+def remember_visitor(request: Request, answer: Response, token: str) -> None:
     """Set the visitor's cookie."""
-    put(request, answer, _VISIT, token)
+    set_cookie(request, answer, _VISITOR_COOKIE, token)
 
 
 def forget(request: Request, answer: Response) -> None:
     """Remove the session cookie."""
-    drop(request, answer, _SESSION)
+    drop_cookie(request, answer, _SESSION_COOKIE)
 
 
-def put(request: Request, answer: Response, cookie: str, token: str) -> None:
+async def end(request: Request, end_session: Callable[[Connection, str], None], token: str) -> None:
+    """End the session of a token in the database, by the function of people's or of staff's sessions."""
+
+    def work() -> None:
+        with service_of(request).writes.system() as connection:
+            end_session(connection, token)
+
+    await to_thread.run_sync(work)
+
+
+def set_cookie(request: Request, answer: Response, cookie: str, token: str) -> None:
     """Set a cookie of the service."""
-    answer.set_cookie(name(request, cookie), token, secure=_is_secure(request), httponly=True, samesite="lax")
+    answer.set_cookie(cookie_name(request, cookie), token, secure=_is_secure(request), httponly=True, samesite="lax")
 
 
-def drop(request: Request, answer: Response, cookie: str) -> None:
+def drop_cookie(request: Request, answer: Response, cookie: str) -> None:
     """Remove a cookie of the service."""
-    answer.delete_cookie(name(request, cookie), secure=_is_secure(request), httponly=True, samesite="lax")
+    answer.delete_cookie(cookie_name(request, cookie), secure=_is_secure(request), httponly=True, samesite="lax")
 
 
 def _is_secure(request: HTTPConnection) -> bool:

@@ -5,21 +5,21 @@ the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from uuid_utils import uuid7
 
 from api.errors import InvalidBody, NotFound, RateLimited, Refused
 from api.pages import forms, supplier_form
 from api.pages.refusals import PageRefused
-from api.pages.render import language_of, page
+from api.pages.render import language_of, page, redirect
 from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admitted, answered
@@ -44,7 +44,7 @@ from warehouse.technical_files.queries import File
 
 router = APIRouter(prefix="/supplier-data")
 
-_NO_ROOM: Final = Message(
+_STORAGE_FULL: Final = Message(
     "The company that asks you cannot store more documents now. Tell it, and send your answer without this one."
 )
 """The sentence for a full plan: a supplier does not learn how much the company stores."""
@@ -55,57 +55,59 @@ _SLOWEST_SECONDS: Final = 1800.0
 @router.get("/{token}")
 async def get_form(request: Request) -> Response:
     """Show the form, with the documents attached so far."""
-    return await run_in_threadpool(_form, request, *await _found(request))
+    return await run_in_threadpool(_form_page, request, *await _find_request(request))
 
 
 @router.post("/{token}")
 async def post_form(request: Request) -> Response:
     """Send the answer; where it is invalid, show the filled-in form with its faults."""
-    company_id, request_id = await _admitted(request)
-    form = await forms.read(request)
-    return await run_in_threadpool(_sent, request, company_id, request_id, form)
+    company_id, request_id = await _admit(request)
+    form = await forms.read_unchecked_form(request)
+    return await run_in_threadpool(_submit, request, company_id, request_id, form)
 
 
 @router.get("/{token}/thanks")
 async def get_thanks(request: Request) -> Response:
     """Show what happens next."""
-    await _found(request)
+    await _find_request(request)
     return page(request, "supplier_thanks.html", form_path=_path(request))
 
 
 @router.post("/{token}/files")
 async def post_document(request: Request) -> Response:
     """Attach one document and check its bytes; it is sent with the next answer, whose typed fields stay."""
-    company_id, request_id = await _admitted(request)
+    company_id, request_id = await _admit(request)
     file_id, form = UUID(str(uuid7())), FileForm(request, answering=True)
     objects, object_key = service_of(request).objects, key_of(company_id, file_id)
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await objects.put_stream(object_key, form.file())
         kind = await judged(request, company_id, "supplier", object_key, form)
-        if not await run_in_threadpool(_attached, request, company_id, request_id, file_id, form, kind=kind):
+        if not await run_in_threadpool(_attach, request, company_id, request_id, file_id, form, kind=kind):
             await run_in_threadpool(objects.delete, object_key)
     except (Refused, TimeoutError) as fault:
         await run_in_threadpool(objects.delete, object_key)
-        faults = [("file", said) for said in _wrong_with_file(fault, form, language_of(request))]
-        return await run_in_threadpool(_form, request, company_id, request_id, form=_typed(form), faults=faults)
+        faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
+        return await run_in_threadpool(
+            _form_page, request, company_id, request_id, form=_typed_fields(form), faults=faults
+        )
     if any(value.strip() for _, value in form.beside):
-        return await run_in_threadpool(_form, request, company_id, request_id, form=_typed(form))
-    return RedirectResponse(f"{_path(request)}#documents", 303)
+        return await run_in_threadpool(_form_page, request, company_id, request_id, form=_typed_fields(form))
+    return redirect(f"{_path(request)}#documents")
 
 
-def _typed(form: FileForm) -> forms.Form:
+def _typed_fields(form: FileForm) -> forms.Form:
     return forms.Form(form.beside)
 
 
-def _wrong_with_file(fault: Refused | TimeoutError, form: FileForm, lang: str) -> list[str]:
+def _file_faults(fault: Refused | TimeoutError, form: FileForm, lang: str) -> list[str]:
     if not form.filename and not form.size_bytes:
         return [text("supplier.no_file", lang)]
     issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]
     return [str(issue["message"]) for issue in issues]
 
 
-def _attached(
+def _attach(
     request: Request, company_id: UUID, request_id: UUID, file_id: UUID, form: FileForm, *, kind: MediaType
 ) -> bool:
     """Record an arrived document with the request. Raise `Refused`.
@@ -118,7 +120,7 @@ def _attached(
         supplier_requests.open_request(conn, request_id)
         name = name_as(form.filename, kind)
         same = (form.sha256, name, form.fields["type"])
-        if same in {(held.sha256, held.filename, held.type) for held in files.of_request(conn, request_id)}:
+        if same in {(file.sha256, file.filename, file.type) for file in files.of_request(conn, request_id)}:
             return False
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
         now = service.clock.now()
@@ -129,36 +131,41 @@ def _attached(
     try:
         return service.writes.run(company_id, work)
     except quota.StorageFull as full:
-        raise InvalidBody([Issue(full.code, _NO_ROOM, "file")]) from None
+        raise InvalidBody([Issue(full.code, _STORAGE_FULL, "file")]) from None
     except TooManyFiles as many:
         raise InvalidBody([Issue(many.code, message_of(str(many)), "file")]) from None
     except supplier_requests.RequestClosed:
         raise NotFound from None
 
 
-def _sent(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
+def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
     with service_of(request).writes.company(company_id) as conn:
-        asked = queries.of(conn, request_id)
-        components = [line["id"] for line in supplier_requests.asked_lines(conn, asked)] if asked else []
+        supplier_request = queries.of(conn, request_id)
+        lines = supplier_requests.requested_lines(conn, supplier_request) if supplier_request else []
+    components = [line["id"] for line in lines]
     try:
-        answered(request, company_id, request_id, parse_submission(supplier_form.body_of(form, components)))
+        answered(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
     except Invalid as invalid:
-        issues: list[Any] = [issue.as_dict() for issue in invalid.issues]
+        issues: Sequence[Mapping[str, object]] = [issue.as_dict() for issue in invalid.issues]
     except InvalidBody as fault:
-        issues = list(fault.details or ())
+        issues = fault.details or ()
     except NotFound:
         raise PageRefused(404, "supplier.gone") from None
     else:
-        return RedirectResponse(_path(request, "/thanks"), 303)
-    places = supplier_form.answered(form, components)
-    faults = [(supplier_form.place_of(issue["field"], places), issue["message"]) for issue in issues]
+        return redirect(_path(request, "/thanks"))
+    places = supplier_form.answered_places(form, components)
+    faults = [
+        (supplier_form.input_of_path(str(issue["field"] or ""), places), str(issue["message"]))
+        for issue in issues
+        if "message" in issue  # the last of very many only counts the others
+    ]
     if form.get("consent") != "yes":  # the sentence for programs means nothing to a person
-        asked_for = ("consent", text("supplier.no_consent", language_of(request)))
-        faults = [*(fault for fault in faults if fault[0] != "consent"), asked_for]
-    return _form(request, company_id, request_id, form=form, faults=faults)
+        no_consent = ("consent", text("supplier.no_consent", language_of(request)))
+        faults = [*(fault for fault in faults if fault[0] != "consent"), no_consent]
+    return _form_page(request, company_id, request_id, form=form, faults=faults)
 
 
-def _form(
+def _form_page(
     request: Request,
     company_id: UUID,
     request_id: UUID,
@@ -168,42 +175,46 @@ def _form(
 ) -> Response:
     lang = language_of(request)
     with service_of(request).writes.company(company_id) as conn:
-        asked = queries.of(conn, request_id)
-        if asked is None:
+        supplier_request = queries.of(conn, request_id)
+        if supplier_request is None:
             raise PageRefused(404, "supplier.gone")
-        lines = supplier_requests.asked_lines(conn, asked)
+        lines = supplier_requests.requested_lines(conn, supplier_request)
         attached = files.of_request(conn, request_id)
-        last = entries.answer_to(conn, request_id)
+        last_answer = entries.answer_to(conn, request_id)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
-        [of_sku] = analytics.questions(conn, [asked.sku_code], rulesets, lang).values()
+        [of_sku] = analytics.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     given = form
     if given is None:
-        given = supplier_form.form_of(last.payload if last else {}, [line["id"] for line in lines], lang)
+        payload = last_answer.payload if last_answer else {}
+        given = supplier_form.form_of_answer(payload, [line["id"] for line in lines], lang)
+    is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
     faulty = {name for name, _ in faults or ()}
     parts = [
         {
             "line": line,
-            "first": supplier_form.first(place, lang, (of_line := supplier_form.Asked.of(line, of_sku, rules, lang))),
-            "design": (design := supplier_form.design(place, lang, of_line)),
-            "declarations": supplier_form.declarations(place, lang),
+            "first": supplier_form.first_questions(
+                place, lang, (of_line := supplier_form.ComponentQuestions.of(line, of_sku, rules, lang))
+            ),
+            "design": (design := supplier_form.design_questions(place, lang, of_line)),
+            "declarations": supplier_form.substance_questions(place, lang),
             "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
         }
         for place, line in enumerate(lines)
     ]
-    labels = _labels(lines, lang)
+    labels = _input_labels(lines, lang)
     return page(
         request,
         "supplier_form.html",
         status=400 if faults else 200,
-        asked=asked,
+        supplier_request=supplier_request,
         parts=parts,
         attached=attached,
         given=given,
-        rejected=last if last and last.state == "rejected" and asked.state == "open" else None,
+        rejected=last_answer if is_rejected else None,
         faults=[
-            (name, f"{labels[name]}: {translate(said, lang)}" if name in labels else translate(said, lang))
-            for name, said in faults or ()
+            (name, f"{labels[name]}: {translate(sentence, lang)}" if name in labels else translate(sentence, lang))
+            for name, sentence in faults or ()
         ],
         types=CONTENTS[lang],
         taken=TAKEN,
@@ -212,13 +223,13 @@ def _form(
     )
 
 
-def _labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
+def _input_labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
     """Return each input's name in the list of faults: with its part, as many parts may be alike."""
     found = {name: text(f"supplier.{name}", lang) for name in ("file", "contact", "comment")}
     for place, line in enumerate(lines):
         kind = word("component_type", line["component_type"], lang)
         title = text("supplier.part", lang, number=place + 1, total=len(lines), type=kind)
-        found |= supplier_form.labels(place, title, lang)
+        found |= supplier_form.input_labels(place, title, lang)
     return found
 
 
@@ -227,7 +238,7 @@ def _path(request: Request, more: str = "") -> str:
     return f"/supplier-data/{request.path_params['token']}{more}?lang={language_of(request)}"
 
 
-async def _found(request: Request) -> tuple[UUID, UUID]:
+async def _find_request(request: Request) -> tuple[UUID, UUID]:
     """Return company and request of the token; raise `PageRefused` for an unknown token."""
     found = await service_of(request).reading(partial(queries.find, token=request.path_params["token"]))
     if found is None:
@@ -235,7 +246,7 @@ async def _found(request: Request) -> tuple[UUID, UUID]:
     return found.company_id, found.request_id
 
 
-async def _admitted(request: Request) -> tuple[UUID, UUID]:
+async def _admit(request: Request) -> tuple[UUID, UUID]:
     """Return the same and count the request; raise `PageRefused` also over the limits."""
     try:
         return await admitted(request, request.path_params["token"])

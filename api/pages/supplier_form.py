@@ -50,7 +50,7 @@ class Question:
     choices: tuple[tuple[str, str], ...] = ()
 
 
-class Asked(NamedTuple):
+class ComponentQuestions(NamedTuple):
     """The tables' questions for one component, by field, and the fields that its grade needs."""
 
     questions: Mapping[str, str] = MappingProxyType({})
@@ -60,55 +60,57 @@ class Asked(NamedTuple):
     def of(cls, line: Component, of_sku: Questions, rules: RuleSet, lang: str) -> Self:
         """Return the questions of a line of the graph; `of_sku` are those of its SKU's grade, in the same language."""
         found = {name: rules.question(name, line["component_type"]) for name in (*_FIRST, *_DESIGN)}
-        questions = {name: str(getattr(asked, lang)) for name, asked in found.items() if asked}
+        questions = {name: str(getattr(question, lang)) for name, question in found.items() if question}
         of_line = {fact["field"]: fact["ask"] for fact in of_sku["open"] if fact["component_id"] == line["id"]}
         return cls(questions | of_line, tuple(of_line))
 
 
-_NOTHING: Final = Asked()
+_NO_QUESTIONS: Final = ComponentQuestions()
 
 
-def first(place: int, lang: str, asked: Asked = _NOTHING) -> list[Question]:
+def first_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Question]:
     """Return the questions for every component, and those that this one's grade needs."""
-    names = (*_FIRST, *(name for name in _DESIGN if name in asked.needed))
-    return [_question(place, COMPONENT[name], lang, asked) for name in names]
+    names = (*_FIRST, *(name for name in _DESIGN if name in of_component.needed))
+    return [_question_of(place, COMPONENT[name], lang, of_component) for name in names]
 
 
-def design(place: int, lang: str, asked: Asked = _NOTHING) -> list[Question]:
+def design_questions(place: int, lang: str, of_component: ComponentQuestions = _NO_QUESTIONS) -> list[Question]:
     """Return the further questions of the design rules."""
-    return [_question(place, COMPONENT[name], lang, asked) for name in _DESIGN if name not in asked.needed]
+    return [
+        _question_of(place, COMPONENT[name], lang, of_component) for name in _DESIGN if name not in of_component.needed
+    ]
 
 
-def declarations(place: int, lang: str) -> list[tuple[str, list[Question]]]:
+def substance_questions(place: int, lang: str) -> list[tuple[str, list[Question]]]:
     """Return the questions for each substance: status, measured value with its unit, evidence."""
-    return [(text(f"substance.{name}", lang), list(_of_substance(place, name, lang))) for name in SUBSTANCES]
+    return [(text(f"substance.{name}", lang), list(_questions_of_substance(place, name, lang))) for name in SUBSTANCES]
 
 
-def body_of(form: Form, components: Sequence[str]) -> dict[str, object]:
+def body_of_form(form: Form, components: Sequence[str]) -> dict[str, object]:
     """Return the body that a program would send for this form; text that is no number stays text, and is refused."""
     answers = [
-        {"component_id": component, **given}
+        {"component_id": component, **answer}
         for place, component in enumerate(components)
-        if (given := _component(form, place))
+        if (answer := _parse_answer(form, place))
     ]
-    said = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
-    return {"consent": form.get("consent") == "yes", "response": {"components": answers, **said}}
+    contact_and_comment = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
+    return {"consent": form.get("consent") == "yes", "response": {"components": answers, **contact_and_comment}}
 
 
-def form_of(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:
+def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:  # stored JSON
     """Return the form filled in with an answer, so that editing begins there. Consent is given anew each time."""
     answers = {answer["component_id"]: answer for answer in payload.get("components") or ()}
     fields = [
         (f"{place}.{path}", each)
         for place, component in enumerate(components)
-        for path, value in _paths(answers.get(component, {}))
-        for each in _inputs(value, lang)
+        for path, value in _answered_values(answers.get(component, {}))
+        for each in _input_texts(value, lang)
     ]
-    said = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
-    return Form([*fields, *said])
+    contact_and_comment = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
+    return Form([*fields, *contact_and_comment])
 
 
-def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _answered_values(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """Yield the answered values, by the name of their input in its component."""
     for name, value in answer.items():
         if name != "substances":
@@ -117,7 +119,7 @@ def _paths(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         yield from ((f"substances.{substance}.{part}", value) for part, value in (entry or {}).items())
 
 
-def _inputs(value: object, lang: str) -> list[str]:
+def _input_texts(value: object, lang: str) -> list[str]:
     """Return the inputs' texts for a value: several for a list."""
     match value:
         case None:
@@ -131,29 +133,29 @@ def _inputs(value: object, lang: str) -> list[str]:
     return [str(value)]
 
 
-def place_of(path: str | None, answered: Sequence[int]) -> str:
-    """Return the form's name for a path in the body; `answered` are the places of the components in the body."""
+def input_of_path(path: str | None, places: Sequence[int]) -> str:
+    """Return the form's name for a path in the body; `places` are those of the answered components."""
     name = (path or "").removeprefix("response.")
     if not name.startswith("components["):
         return name
     number, _, rest = name.removeprefix("components[").partition("]")
-    return f"{answered[int(number)]}{rest.partition('[')[0]}"
+    return f"{places[int(number)]}{rest.partition('[')[0]}"
 
 
-def answered(form: Form, components: Sequence[str]) -> list[int]:
+def answered_places(form: Form, components: Sequence[str]) -> list[int]:
     """Return the places of the components with any answer in the form."""
-    return [place for place in range(len(components)) if _component(form, place)]
+    return [place for place in range(len(components)) if _parse_answer(form, place)]
 
 
-def labels(place: int, title: str, lang: str) -> dict[str, str]:
+def input_labels(place: int, title: str, lang: str) -> dict[str, str]:
     """Return the full name of each input of a component: its part, then itself."""
-    questions = {each.name: each.label for each in (*first(place, lang), *design(place, lang))}
-    for substance, asked in declarations(place, lang):
+    questions = {each.name: each.label for each in (*first_questions(place, lang), *design_questions(place, lang))}
+    for substance, asked in substance_questions(place, lang):
         questions |= {each.name: f"{substance}, {text(each.label, lang)}" for each in asked}
     return {name: f"{title}, {label}" for name, label in questions.items()}
 
 
-def _question(place: int, field: Field, lang: str, asked: Asked) -> Question:
+def _question_of(place: int, field: Field, lang: str, of_component: ComponentQuestions) -> Question:
     choices: tuple[tuple[str, str], ...] = ()
     if field.vocabulary:
         choices = tuple((code, word(field.vocabulary, code, lang)) for code in VOCABULARIES[field.vocabulary])
@@ -163,12 +165,12 @@ def _question(place: int, field: Field, lang: str, asked: Asked) -> Question:
         choices = ((_NONE, text("supplier.none", lang)), *choices)
     label = header("component", field.name, lang)
     own = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
-    hint = asked.questions.get(field.name, own)
+    hint = of_component.questions.get(field.name, own)
     unit = text(f"unit.{field.unit}", lang) if field.unit else None
     return Question(f"{place}.{field.name}", label, hint, unit, field.kind, choices)
 
 
-def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
+def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
     at = f"{place}.substances.{name}"
     statuses = tuple((code, word("substance_status", code, lang)) for code in VOCABULARIES["substance_status"])
     units = tuple((code, text(f"unit.{code}", lang)) for code in VOCABULARIES["substance_unit"])
@@ -178,25 +180,25 @@ def _of_substance(place: int, name: str, lang: str) -> Iterator[Question]:
     yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
 
 
-def _component(form: Form, place: int) -> dict[str, object]:
-    given: dict[str, object] = {}
+def _parse_answer(form: Form, place: int) -> dict[str, object]:
+    answer: dict[str, object] = {}
     for name in (*_FIRST, *_DESIGN):
-        value = _value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
+        value = _parse_value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
         if value is not None:
-            given[name] = value
-    declared = {name: entry for name in SUBSTANCES if (entry := _substance(form, f"{place}.substances.{name}"))}
-    return {**given, **({"substances": declared} if declared else {})}
+            answer[name] = value
+    declared = {name: entry for name in SUBSTANCES if (entry := _parse_substance(form, f"{place}.substances.{name}"))}
+    return {**answer, **({"substances": declared} if declared else {})}
 
 
-def _substance(form: Form, at: str) -> Mapping[str, object]:
+def _parse_substance(form: Form, at: str) -> Mapping[str, object]:
     kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
-    entry = {part: _value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
+    entry = {part: _parse_value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
     if entry["value"] is None:
         entry["unit"] = None
     return {part: value for part, value in entry.items() if value is not None}
 
 
-def _value(sent: Sequence[str], kind: str) -> object:
+def _parse_value(sent: Sequence[str], kind: str) -> object:
     """Return the filled-in text as the JSON that the field accepts; None where it was left empty."""
     texts = [text.strip() for text in sent if text.strip()]
     if not texts:
@@ -207,11 +209,11 @@ def _value(sent: Sequence[str], kind: str) -> object:
         case "truth":
             return _TRUTHS.get(texts[0], texts[0])
         case "number":
-            return _number(texts[0])
+            return _parse_number(texts[0])
     return texts[0]
 
 
-def _number(text: str) -> float | str:
+def _parse_number(text: str) -> float | str:
     """Parse a number with a point or a comma before its decimals."""
     try:
         return float(text.replace(",", "."))

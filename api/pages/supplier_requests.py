@@ -1,5 +1,6 @@
 """Supplier request pages for the company's people: the requests sent, and the link of a new request, shown once."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -8,13 +9,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.origin import acting
-from api.pages.forms import Form, posted
+from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
+from api.pages.request_values import origin_of
 from api.pages.sessions import Session, SignedIn
+from api.pages.texts import text
 from api.service import service_of
 from schemas import texts
+from schemas.labels import word
 from schemas.messages import translate
 from schemas.sku import Component
 from services import supplier_requests
@@ -38,20 +41,21 @@ async def get_requests(request: Request, session: SignedIn) -> Response:
 @router.post("")
 async def post_request(request: Request, session: SignedIn) -> Response:
     """Make a request; its link is shown on the answering page only."""
-    form = await posted(request, session)
-    return await run_in_threadpool(_made, request, session, form)
+    form = await read_form(request, session)
+    return await run_in_threadpool(_make, request, session, form)
 
 
-def _made(request: Request, session: Session, form: Form) -> Response:
+def _make(request: Request, session: Session, form: Form) -> Response:
     service, sku_code = service_of(request), form.get("sku", "")[:_LONGEST]
-    origin = acting(request, "user", str(session.user_id), session.email)
-    name = texts.shown(form.get("supplier_name", ""))[:_LONGEST] or None
+    supplier_name = texts.shown(form.get("supplier_name", ""))[:_LONGEST] or None
+    origin = origin_of(request, session)
     try:
         chosen = [UUID(each) for each in form.getlist("component")]
     except ValueError:
         raise PageRefused(400, "refused.unreadable") from None
     if not chosen:
-        return _page(request, session, sku_code=sku_code, fault="requests.none_chosen")
+        fault = text("requests.none_chosen", language_of(request))
+        return _page(request, session, sku_code=sku_code, form=form, faults=[("component", fault)])
 
     def work(conn: Connection) -> str:
         return supplier_requests.create(
@@ -59,7 +63,7 @@ def _made(request: Request, session: Session, form: Form) -> Response:
             session.company_id,
             sku_code=sku_code,
             component_ids=chosen,
-            supplier_name=name,
+            supplier_name=supplier_name,
             origin=origin,
             now=service.clock.now(),
         )[1]
@@ -67,8 +71,9 @@ def _made(request: Request, session: Session, form: Form) -> Response:
     try:
         token = service.writes.run(session.company_id, work)
     except supplier_requests.CannotAsk as refused:
-        return _page(request, session, sku_code=sku_code, said=translate(str(refused), language_of(request)))
-    return _page(request, session, link=f"{service.settings.base_url}/supplier-data/{token}")
+        fault = translate(str(refused), language_of(request))
+        return _page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
+    return _page(request, session, new_link=f"{service.settings.base_url}/supplier-data/{token}")
 
 
 def _page(
@@ -76,27 +81,33 @@ def _page(
     session: Session,
     *,
     sku_code: str = "",
-    link: str | None = None,
-    fault: str | None = None,
-    said: str | None = None,
+    form: Form | None = None,
+    faults: Sequence[tuple[str, str]] = (),
+    new_link: str | None = None,
 ) -> Response:
-    lines: list[Component] = []
+    lang, lines = language_of(request), list[Component]()
     with service_of(request).writes.company(session.company_id) as conn:
-        asked = queries.every(conn, limit=_SHOWN)
+        requests = queries.every(conn, limit=_SHOWN)
         if sku_code.strip():
             try:
-                lines = supplier_requests.lines_of(conn, texts.code(texts.shown(sku_code)))
+                lines = supplier_requests.load_lines(conn, texts.code(texts.shown(sku_code)))
             except supplier_requests.CannotAsk as refused:
-                said = said or translate(str(refused), language_of(request))
+                faults = faults or [("sku", translate(str(refused), lang))]
     return page(
         request,
         "supplier_requests.html",
         session=session,
-        status=400 if said or fault else 200,
-        asked=asked,
-        lines=lines,
-        sku_code=sku_code,
-        made=link,
-        fault=fault,
-        said=said,
+        status=400 if faults else 200,
+        requests=requests,
+        components=[(line["id"], _component(line, lang)) for line in lines],
+        given=form or Form([("sku", sku_code), *(("component", line["id"]) for line in lines)]),
+        faults=faults,
+        new_link=new_link,
     )
+
+
+def _component(line: Component, lang: str) -> str:
+    """Return a line of a graph in words: its type, family and material."""
+    codes = (("component_type", line["component_type"]), ("material_family", line["material_family"]))
+    words = [word(vocabulary, code, lang) if code else "–" for vocabulary, code in codes]
+    return ", ".join([*words, *filter(None, [line["polymer_or_grade"]])])

@@ -3,8 +3,9 @@
 Only subscriptions are forwarded. The session is checked again each minute.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import orjson
@@ -16,10 +17,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from websockets.asyncio.client import ClientConnection, connect
 
 from api.service import service_of
-from api.staff import questions
-from api.staff.addressed import is_by_us, is_to_us
-from api.staff.door import GRAPHQL
-from api.staff.questions import MAX_BYTES, Unreadable
+from api.staff import graphql_requests
+from api.staff.access import GRAPHQL
+from api.staff.addressed import is_from_our_page, is_to_us
+from api.staff.graphql_requests import MAX_BYTES, Unreadable
 from api.staff.sessions import member_of
 from api.staff.upstream import upstream_of
 
@@ -27,25 +28,25 @@ PROTOCOL: Final = "graphql-ws"
 RECHECK_SECONDS: Final = 60.0
 _LARGEST_FRAME: Final = 16 * 2**20
 """Largest frame from Dagster, in bytes: the events of a run come in batches."""
-_ENDED: Final = (websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError, psycopg.Error, PoolTimeout)
+_DISCONNECTED: Final = (websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError, psycopg.Error, PoolTimeout)
 """One side has disconnected, or the session cannot be checked any more: the bridge ends."""
 _REFUSED: Final = 1008  # RFC 6455, section 7.4.1
 _GONE: Final = 1011
 
 
-async def at_socket(socket: WebSocket) -> None:
+async def bridge_socket(socket: WebSocket) -> None:
     """Bridge a page of Dagster, or refuse: closing before accepting answers with 403."""
-    may = service_of(socket).settings.dagster_ui and is_to_us(socket) and is_by_us(socket)
-    if not (may and PROTOCOL in socket.scope["subprotocols"] and await member_of(socket) is not None):
+    is_allowed = service_of(socket).settings.dagster_ui and is_to_us(socket) and is_from_our_page(socket)
+    if not (is_allowed and PROTOCOL in socket.scope["subprotocols"] and await member_of(socket) is not None):
         await socket.close(_REFUSED)
         return
-    there = upstream_of(socket)
+    dagster = upstream_of(socket)
     try:
         async with connect(
-            f"ws://{there.address}{GRAPHQL}",
+            f"ws://{dagster.address}{GRAPHQL}",
             subprotocols=[websockets.Subprotocol(PROTOCOL)],
             proxy=None,
-            additional_headers=there.key_header,
+            additional_headers=dagster.key_header,
             max_size=_LARGEST_FRAME,
             compression=None,
             open_timeout=5,
@@ -62,38 +63,38 @@ async def at_socket(socket: WebSocket) -> None:
 async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
     async with anyio.create_task_group() as tasks:
 
-        async def until(work: Any) -> None:
-            with suppress(*_ENDED):
+        async def until(work: Callable[[WebSocket, ClientConnection], Awaitable[None]]) -> None:
+            with suppress(*_DISCONNECTED):
                 await work(socket, upstream)
             tasks.cancel_scope.cancel()
 
-        for work in (_asked, _told, _signed_in):
+        for work in (_forward_to_dagster, _forward_to_page, _check_session):
             tasks.start_soon(until, work)
 
 
-async def _asked(socket: WebSocket, upstream: ClientConnection) -> None:
+async def _forward_to_dagster(socket: WebSocket, upstream: ClientConnection) -> None:
     while frame := (await socket.receive()).get("text"):  # bytes and empty frames are not part of this protocol
         if len(frame) > MAX_BYTES:
             return
-        passed, refusal = await to_thread.run_sync(judged, frame)
-        if passed is not None:
-            await upstream.send(passed)
+        forwarded, refusal = await to_thread.run_sync(filter_frame, frame)
+        if forwarded is not None:
+            await upstream.send(forwarded)
         if refusal is not None:
             await socket.send_text(refusal)
 
 
-async def _told(socket: WebSocket, upstream: ClientConnection) -> None:
+async def _forward_to_page(socket: WebSocket, upstream: ClientConnection) -> None:
     async for frame in upstream:
         await (socket.send_text(frame) if isinstance(frame, str) else socket.send_bytes(frame))
 
 
-async def _signed_in(socket: WebSocket, _: ClientConnection) -> None:
+async def _check_session(socket: WebSocket, _: ClientConnection) -> None:
     while await member_of(socket) is not None:
         await anyio.sleep(RECHECK_SECONDS)
     await socket.close(_REFUSED)
 
 
-def judged(frame: str) -> tuple[str | None, str | None]:
+def filter_frame(frame: str) -> tuple[str | None, str | None]:
     """Return the part of a frame that is forwarded, and the answer sent in its place."""
     try:
         message = orjson.loads(frame)
@@ -101,14 +102,14 @@ def judged(frame: str) -> tuple[str | None, str | None]:
         return None, None
     if not isinstance(message, dict):
         return None, None
-    passed = {name: message[name] for name in ("type", "id") if isinstance(message.get(name), str)}
-    if passed.get("type") == "start":
+    forwarded = {name: message[name] for name in ("type", "id") if isinstance(message.get(name), str)}
+    if forwarded.get("type") == "start":
         try:
-            question = questions.of(message.get("payload"))
+            graphql_request = graphql_requests.parse_request(message.get("payload"))
         except Unreadable:
-            question = None
-        if question is None or question.kinds != {"subscription"}:
+            graphql_request = None
+        if graphql_request is None or graphql_request.kinds != {"subscription"}:
             error = {"message": "Only subscriptions are asked over the web socket."}
-            return None, orjson.dumps({"type": "error", "id": passed.get("id"), "payload": error}).decode()
-        passed["payload"] = question.body(operation_name="operation_name")
-    return orjson.dumps(passed).decode(), None
+            return None, orjson.dumps({"type": "error", "id": forwarded.get("id"), "payload": error}).decode()
+        forwarded["payload"] = graphql_request.body(operation_name="operation_name")
+    return orjson.dumps(forwarded).decode(), None

@@ -5,15 +5,15 @@ from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import Scope
 
 from api.staff import sign_in
-from api.staff.door import GRAPHQL, METHODS, at_door
-from api.staff.live import at_socket
+from api.staff.access import GRAPHQL, METHODS, handle
+from api.staff.live import bridge_socket
 from warehouse.dagster_home import PREFIX
 
 router = APIRouter(include_in_schema=False)
 router.include_router(sign_in.router)
 
 
-class _Named(Route):
+class _LoggedRoute(Route):
     """A route whose template appears in the request's log line, as the framework's own do (`api.correlation`)."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -25,5 +25,5 @@ def install(app: FastAPI) -> None:
     """Register the routes."""
     app.include_router(router)
     for path in (PREFIX, f"{PREFIX}/{{path:path}}"):
-        app.router.routes.append(_Named(path, at_door, methods=METHODS, include_in_schema=False))
-    app.router.routes.append(WebSocketRoute(GRAPHQL, at_socket))
+        app.router.routes.append(_LoggedRoute(path, handle, methods=METHODS, include_in_schema=False))
+    app.router.routes.append(WebSocketRoute(GRAPHQL, bridge_socket))

@@ -10,6 +10,6 @@ _TAG: Final = "pcds/import_id"
 """`pipelines.engine.tags.IMPORT`, which the API cannot import, because it does not import Dagster."""
 
 
-def of_import(import_id: UUID) -> str:
+def address_of_import_runs(import_id: UUID) -> str:
     """Return the address of an import's runs."""
     return f"{PREFIX}/runs?{urlencode({'q[0]': f'tag:{_TAG}={import_id}'}, safe='[]:/=')}"

@@ -43,14 +43,14 @@ async def member_of(connection: HTTPConnection) -> Member | None:
 
 def token_of(connection: HTTPConnection) -> str | None:
     """Return the token of the session cookie, valid or not."""
-    return connection.cookies.get(sessions.name(connection, _COOKIE))
+    return connection.cookies.get(sessions.cookie_name(connection, _COOKIE))
 
 
 def remember(request: Request, answer: Response, token: str) -> None:
     """Set the session cookie."""
-    sessions.put(request, answer, _COOKIE, token)
+    sessions.set_cookie(request, answer, _COOKIE, token)
 
 
 def forget(request: Request, answer: Response) -> None:
     """Remove the session cookie."""
-    sessions.drop(request, answer, _COOKIE)
+    sessions.drop_cookie(request, answer, _COOKIE)

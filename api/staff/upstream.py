@@ -1,7 +1,7 @@
 """Forwards requests to Dagster's web server, and its answers back, each reduced to what is needed.
 
 Only listed headers are forwarded, never all except some. Answers are streamed and made safe: they cannot be framed, and
-load pictures only from here. `api.staff.door` decides who may ask.
+load pictures only from here. `api.staff.access` decides who may ask.
 """
 
 from collections.abc import AsyncIterator
@@ -14,12 +14,12 @@ import orjson
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response, StreamingResponse
 
-from api.staff.questions import Question
+from api.staff.graphql_requests import GraphqlRequest
 from warehouse import dagster_home
 from warehouse.settings import Settings
 
-_SENT: Final = ("accept", "user-agent", "if-none-match", "if-modified-since", "range")
-_RETURNED: Final = (
+_REQUEST_HEADERS: Final = ("accept", "user-agent", "if-none-match", "if-modified-since", "range")
+_ANSWER_HEADERS: Final = (
     "content-type",
     "content-length",
     "content-disposition",
@@ -43,12 +43,12 @@ _PROTECTION: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_TIMES: Final = httpx2.Timeout(connect=2, read=120, write=30, pool=10)
+_TIMEOUT: Final = httpx2.Timeout(connect=2, read=120, write=30, pool=10)
 """Timeouts in seconds. A query of Dagster's pages ends by itself after 15 seconds in the database."""
-_AT_ONCE: Final = httpx2.Limits(max_connections=50, max_keepalive_connections=10)
+_CONNECTION_LIMITS: Final = httpx2.Limits(max_connections=50, max_keepalive_connections=10)
 
 
-class Down(Exception):  # noqa: N818  (an answer to a person, not a fault of this program)
+class UpstreamDown(Exception):  # noqa: N818  (an answer to a person, not a fault of this program)
     """Dagster's web server does not answer."""
 
 
@@ -62,10 +62,10 @@ class Upstream:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Upstream]:
+async def open_upstream(settings: Settings) -> AsyncIterator[Upstream]:
     """Open the connection for the time of the block."""
-    transport = httpx2.AsyncHTTPTransport(verify=False, limits=_AT_ONCE)
-    async with httpx2.AsyncClient(transport=transport, timeout=_TIMES) as client:
+    transport = httpx2.AsyncHTTPTransport(verify=False, limits=_CONNECTION_LIMITS)
+    async with httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT) as client:
         yield Upstream(settings, client)
 
 
@@ -76,29 +76,29 @@ def upstream_of(connection: HTTPConnection) -> Upstream:
     return found
 
 
-async def answered(request: Request, question: Question | None) -> Response:
-    """Return Dagster's answer, streamed; `question` is the body where there is one. Raise `Down`."""
-    there = upstream_of(request)
-    sent = {name: request.headers[name] for name in _SENT if name in request.headers}
-    sent |= {"accept-encoding": "identity", "host": request.headers.get("host", ""), **there.key_header}
+async def forward(request: Request, graphql_request: GraphqlRequest | None) -> Response:
+    """Return Dagster's answer, streamed; `graphql_request` is the body where there is one. Raise `UpstreamDown`."""
+    dagster = upstream_of(request)
+    sent = {name: request.headers[name] for name in _REQUEST_HEADERS if name in request.headers}
+    sent |= {"accept-encoding": "identity", "host": request.headers.get("host", ""), **dagster.key_header}
     content = None
-    if question is not None:
-        sent["content-type"], content = "application/json", orjson.dumps(question.body())
+    if graphql_request is not None:
+        sent["content-type"], content = "application/json", orjson.dumps(graphql_request.body())
     # The path as it was checked, encoded again: an escape within an escape stays one.
     path = request.scope["path"]
-    url = httpx2.URL(f"http://{there.address}{quote(path, safe='/:@!$&()*+,;=~')}")
-    asked = there.client.build_request(
+    url = httpx2.URL(f"http://{dagster.address}{quote(path, safe='/:@!$&()*+,;=~')}")
+    request_to_dagster = dagster.client.build_request(
         request.method, url.copy_with(query=request.scope["query_string"]), headers=sent, content=content
     )
     try:
-        answer = await there.client.send(asked, stream=True)
+        answer = await dagster.client.send(request_to_dagster, stream=True)
     except httpx2.TransportError:
-        raise Down from None
-    headers = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
-    return protected(StreamingResponse(_streamed(answer), answer.status_code, headers))
+        raise UpstreamDown from None
+    headers = {name: answer.headers[name] for name in _ANSWER_HEADERS if name in answer.headers}
+    return add_protection(StreamingResponse(_stream(answer), answer.status_code, headers))
 
 
-async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:
+async def _stream(answer: httpx2.Response) -> AsyncIterator[bytes]:
     try:
         async for chunk in answer.aiter_raw():
             yield chunk
@@ -106,10 +106,10 @@ async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:
         await answer.aclose()
 
 
-def protected(answer: Response) -> Response:
+def add_protection(answer: Response) -> Response:
     """Return the answer with the headers that protect its reader; one of our own pages already has a policy."""
     answer.headers.update(_PROTECTION)
-    held = answer.headers.get("content-security-policy", "").rstrip("; ")
-    if "frame-ancestors" not in held:
-        answer.headers["Content-Security-Policy"] = f"{held}; {_POLICY}" if held else _POLICY
+    policy = answer.headers.get("content-security-policy", "").rstrip("; ")
+    if "frame-ancestors" not in policy:
+        answer.headers["Content-Security-Policy"] = f"{policy}; {_POLICY}" if policy else _POLICY
     return answer

@@ -13,7 +13,7 @@ from connector.oauth.addresses import SCOPES, resource
 from connector.oauth.forms import Parameters
 from connector.oauth.refusals import OAuthRefused
 from connector.oauth.scopes import check_resource, wanted
-from services.connections import Wish
+from services.connections import AuthorizationRequest
 from warehouse.accounts.oauth_clients import Client
 
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -39,7 +39,7 @@ def redirect_of(client: Client, sent: Parameters) -> str:
     return named
 
 
-def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> Wish:
+def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> AuthorizationRequest:
     """Return the request's wish. Raises `OAuthRefused` with the codes of RFC 6749 (section 4.1.2.1) and RFC 8707."""
     if sent.needed("response_type") != "code":
         raise OAuthRefused("unsupported_response_type", "Only the response type code is served.")
@@ -48,7 +48,7 @@ def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> Wish
         raise OAuthRefused("invalid_request", "Send a code_challenge with the code_challenge_method S256.")
     check_resource(sent.resources, resource(base))
     scopes: Sequence[str] = wanted(sent.values.get("scope")) or SCOPES
-    return Wish(client, redirect_uri, challenge, resource(base), scopes)
+    return AuthorizationRequest(client, redirect_uri, challenge, resource(base), scopes)
 
 
 def answered(redirect_uri: str, sent: Parameters, base: str, answer: dict[str, str]) -> str:

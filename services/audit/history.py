@@ -22,7 +22,7 @@ class Version:
     after: dict[str, object]
 
 
-def of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Version] | None:
+def history_of_sku(conn: Connection, sku_id: UUID, *, limit: int) -> list[Version] | None:
     """Return its versions in a session of its company, the newest first; None where the plan has no audit log."""
     if not entries.is_included(conn):
         return None

@@ -12,7 +12,7 @@ from warehouse.audit import entries
 from warehouse.audit.entries import Entry
 from warehouse.skus.detail import COLUMNS, StoredSku
 
-_AS_THEY_ARE: Final = ("reason", "ip", "user_agent", "correlation_id")
+_COPIED: Final = ("reason", "ip", "user_agent", "correlation_id")
 
 
 class Difference(NamedTuple):
@@ -22,16 +22,16 @@ class Difference(NamedTuple):
     after: dict[str, object]
 
 
-def shown(page: str, limit: int, offset: int) -> dict[str, object]:
+def audit_page(page: str, limit: int, offset: int) -> dict[str, object]:
     """Return AuditLogResponse of a page that a statement of `entries.page` found."""
     found = entries.read_page(page)
     return {
-        "data": [_shown(entry) for entry in found.entries],
+        "data": [_entry(entry) for entry in found.entries],
         "pagination": {"limit": limit, "offset": offset, "total": found.total},
     }
 
 
-def _shown(entry: Entry) -> dict[str, object]:
+def _entry(entry: Entry) -> dict[str, object]:
     before, after = entry.before, entry.after
     if entry.version_after is not None:
         before, after = difference(entry.version_before, entry.version_after)
@@ -44,17 +44,17 @@ def _shown(entry: Entry) -> dict[str, object]:
         "resource_id": entry.resource_id,
         "before": before,
         "after": after,
-        **{name: getattr(entry, name) for name in _AS_THEY_ARE},
+        **{name: getattr(entry, name) for name in _COPIED},
     }
 
 
 def difference(old: Sequence[object] | None, new: Sequence[object]) -> Difference:
     """Return the difference of two row versions, each a sequence of the values of `COLUMNS`."""
-    is_now = _fields(new)
-    was = _NOTHING if old is None else _fields(old)
-    changed = [name for name in is_now if is_now[name] != was[name]]
-    before = None if old is None else {name: was[name] for name in changed}
-    return Difference(before, {name: is_now[name] for name in changed})
+    new_fields = _fields(new)
+    old_fields = _NOTHING if old is None else _fields(old)
+    changed = [name for name in new_fields if new_fields[name] != old_fields[name]]
+    before = None if old is None else {name: old_fields[name] for name in changed}
+    return Difference(before, {name: new_fields[name] for name in changed})
 
 
 def _fields(values: Sequence[object]) -> dict[str, object]:

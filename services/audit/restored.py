@@ -8,16 +8,16 @@ from warehouse.backup import Ended
 from warehouse.sessions import Connection, Pool
 
 
-def enter_ended(pool: Pool, ended: Ended, origin: Origin) -> None:
+def enter_revocations(pool: Pool, ended: Ended, origin: Origin) -> None:
     """Enter each key, connection and supplier's link that the restore revoked, at the instant of the restore."""
-    for company_id in sorted({company_id for company_id, *_ in _each(ended)}):
+    for company_id in sorted({company_id for company_id, *_ in _revocations(ended)}):
         with pool.company(company_id) as connection:
-            _enter(connection, company_id, ended, origin)
+            _enter_of_company(connection, company_id, ended, origin)
 
 
-def _enter(connection: Connection, company_id: UUID, ended: Ended, origin: Origin) -> None:
+def _enter_of_company(connection: Connection, company_id: UUID, ended: Ended, origin: Origin) -> None:
     at = ended.at.isoformat()
-    for company, record_id, action, before, after in _each(ended):
+    for company, record_id, action, before, after in _revocations(ended):
         if company == company_id:
             ledger.enter(
                 connection,
@@ -31,12 +31,15 @@ def _enter(connection: Connection, company_id: UUID, ended: Ended, origin: Origi
             )
 
 
-def _each(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:
+def _revocations(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:
     revoked: dict[str, str | None] = {"revoked_at": None}
     opened: dict[str, str | None] = {"link": "open"}
     closed: dict[str, str | None] = {"link": "closed"}
     return [
         *((company, key, "api_key.revoked", revoked, revoked) for company, key in ended.api_keys),
-        *((company, each, "connection.revoked", revoked, revoked) for company, each in ended.connections),
-        *((company, each, "supplier_request.closed", opened, closed) for company, each in ended.supplier_requests),
+        *((company, record_id, "connection.revoked", revoked, revoked) for company, record_id in ended.connections),
+        *(
+            (company, record_id, "supplier_request.closed", opened, closed)
+            for company, record_id in ended.supplier_requests
+        ),
     ]

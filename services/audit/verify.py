@@ -31,18 +31,18 @@ class Verdict:
 def verify(conn: Connection) -> Verdict:
     """Verify the ledger of the session's company; `warehouse.audit.verification` says how long that takes."""
     found = verification.examine(conn)
-    bad = [found.altered, found.missing, _broken(found), _end(found)]
+    bad = [found.altered, found.missing, _first_broken(found), _end_difference(found)]
     first = min((number for number in bad if number is not None), default=found.unnamed)
     return Verdict(found.held, None if first is None else str(first))
 
 
-def _broken(found: Findings) -> int | None:
+def _first_broken(found: Findings) -> int | None:
     """Return the first entry of the first broken link, or the missing later entry that breaks it."""
     first, until, missing = found.broken, found.broken_until, found.missing
     return missing if missing and first and until and first <= missing < until else first
 
 
-def _end(found: Findings) -> int | None:
+def _end_difference(found: Findings) -> int | None:
     """Return where ledger and counters differ: behind the last entry that both have, or at the last one."""
     if found.held != found.counted:
         return min(found.held, found.counted) + 1

@@ -64,9 +64,9 @@ class Draft:
         return asdict(self)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:  # JSON that was stored
+    def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored
         """Return the draft that `as_dict` gave."""
-        return cls(**{**told, "points": [Point(**point) for point in told["points"]]})
+        return cls(**{**stored, "points": [Point(**point) for point in stored["points"]]})
 
 
 class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
@@ -81,89 +81,89 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
     files = technical_files.of_sku(conn, sku_id)
     if found is None:
         raise SkuUnknown(f"There is no SKU {sku_id}.")
-    (held, maker), said = found, words(lang)
+    (stored, maker), words = found, load_words(lang)
     item = present.sku_detail(
-        held, present.record(held), rules=rules, graded_by=rules, doc_status="missing", today=now.date()
+        stored, present.record(stored), rules=rules, graded_by=rules, doc_status="missing", today=now.date()
     )
     filled = {
         "number": [reference],
-        "identification": [f"{said['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), said, lang)],
-        "manufacturer": list(_manufacturer(maker, said)),
+        "identification": [f"{words['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), words, lang)],
+        "manufacturer": list(_manufacturer(maker, words)),
         "responsibility": [],
-        "object": [*_labelled(item, _OBJECT, said, lang), *_components(item, said, lang)],
-        "legislation": ["Regulation (EU) 2025/40", *_substances(item, said, lang)],
+        "object": [*_labelled(item, _OBJECT, words, lang), *_components(item, words, lang)],
+        "legislation": ["Regulation (EU) 2025/40", *_substances(item, words, lang)],
         "standards": [_file(file, lang) for file in files if file.type == _STANDARDS],
         "notified_body": [],
-        "additional": list(_additional(item, files, said, lang)),
+        "additional": list(_additional(item, files, words, lang)),
         "signature": [],
     }
-    points = [_point(row, filled[row["key"]], lang, said) for row in _points()]
+    points = [_point(row, filled[row["key"]], lang, words) for row in _points()]
     return Draft(
         lang,
-        said["title"],
-        said["draft"],
+        words["title"],
+        words["draft"],
         reference,
         points,
-        said["missing"],
+        words["missing"],
         [f"{point.number}. {point.heading}" for point in points if not point.complete],
-        f"{said['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
+        f"{words['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
     )
 
 
-def _point(row: Mapping[str, str], lines: list[str], lang: Lang, said: Mapping[str, str]) -> Point:
+def _point(row: Mapping[str, str], lines: list[str], lang: Lang, words: Mapping[str, str]) -> Point:
     """Return a point; no record contains the manufacturer's address, so that point is always open."""
     open_point = row["needed"] == "yes" and (not lines or row["key"] == "manufacturer")
-    shown = [*lines, said["to_complete"]] if open_point else lines
+    shown = [*lines, words["to_complete"]] if open_point else lines
     return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"])
 
 
-def _labelled(item: SkuDetail, names: tuple[str, ...], said: Mapping[str, str], lang: Lang) -> list[str]:
+def _labelled(item: SkuDetail, names: tuple[str, ...], words: Mapping[str, str], lang: Lang) -> list[str]:
     shown: Mapping[str, object] = item
-    return [f"{said[name]}: {_value(name, shown[name], lang)}" for name in names if shown[name] is not None]
+    return [f"{words[name]}: {_value_in_words(name, shown[name], lang)}" for name in names if shown[name] is not None]
 
 
-def _value(name: str, held: object, lang: Lang) -> str:
+def _value_in_words(name: str, stored: object, lang: Lang) -> str:
     """Return a field in the words of the language, codes of a vocabulary and figures included."""
-    if isinstance(held, float):
-        return number(held, lang, _DIGITS)
+    if isinstance(stored, float):
+        return number(stored, lang, _DIGITS)
     vocabulary = SKU[name].vocabulary
     if name == "packaging_format":
-        return format_word(str(held), lang)
-    return word(vocabulary, str(held), lang) if vocabulary else str(held)
+        return format_word(str(stored), lang)
+    return word(vocabulary, str(stored), lang) if vocabulary else str(stored)
 
 
-def _manufacturer(maker: Maker, said: Mapping[str, str]) -> Iterator[str]:
-    yield f"{said['company']}: {maker.company_name}"
+def _manufacturer(maker: Maker, words: Mapping[str, str]) -> Iterator[str]:
+    yield f"{words['company']}: {maker.company_name}"
     if maker.brand_name:
-        yield f"{said['brand']}: {maker.owner_name or maker.brand_name}"
+        yield f"{words['brand']}: {maker.owner_name or maker.brand_name}"
     if maker.site_name:
         place = ", ".join(part for part in (maker.site_name, maker.city, maker.country) if part)
-        yield f"{said['site']}: {place}"
+        yield f"{words['site']}: {place}"
 
 
-def _components(item: SkuDetail, said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _components(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for line in item["components"]:
         material = line["polymer_or_grade"] or word("material_family", str(line["material_family"]), lang)
         weight = "" if line["weight_g"] is None else f", {number(line['weight_g'], lang, _DIGITS)} g"
-        yield f"{said['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
+        yield f"{words['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
 
 
-def _substances(item: SkuDetail, said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _substances(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for name, entry in item["substances"].items():
         if entry is not None:
             status = word("substance_status", entry["status"], lang)
             value = entry.get("value")
             measured = "" if value is None else f", {number(value, lang, _DIGITS)} "
-            unit = said[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
-            yield f"{said['substances']}: {said[f'substance.{name}']}: {status}{measured}{unit}"
+            unit = words[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
+            yield f"{words['substances']}: {words[f'substance.{name}']}: {status}{measured}{unit}"
 
 
-def _additional(item: SkuDetail, files: Sequence[TechnicalFile], said: Mapping[str, str], lang: Lang) -> Iterator[str]:
+def _additional(item: SkuDetail, files: Sequence[TechnicalFile], words: Mapping[str, str], lang: Lang) -> Iterator[str]:
     grade = item["recyclability_grade"]
     provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
-    yield f"{said['grade']}: {said[f'grade.{grade}']}" + (f", {said['provisional']}" if provisional else "")
-    listed = "; ".join(_file(file, lang) for file in files) or said["none"]
-    yield f"{said['evidence']}: {listed}"
+    yield f"{words['grade']}: {words[f'grade.{grade}']}" + (f", {words['provisional']}" if provisional else "")
+    listed = "; ".join(_file(file, lang) for file in files) or words["none"]
+    yield f"{words['evidence']}: {listed}"
 
 
 def _file(file: TechnicalFile, lang: Lang) -> str:
@@ -178,6 +178,6 @@ def _points() -> tuple[dict[str, str], ...]:
 
 
 @lru_cache(maxsize=3)
-def words(lang: Lang) -> dict[str, str]:
+def load_words(lang: Lang) -> dict[str, str]:
     """Return the words of a draft in one language."""
     return {row["key"]: row[lang] for row in rows(_FOLDER / "words.csv")}

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from schemas.issuing_form import Issuing
-from services.drafts.content import Draft, Point, words
+from services.drafts.content import Draft, Point, load_words
 
 SIGNATURE: Final = "signature"
 """The key of the point that the signature completes."""
-_RULE: Final = "_" * 40
+_SIGNATURE_LINE: Final = "_" * 40
 """The line for a signature by hand."""
 
 
@@ -20,25 +20,25 @@ def open_points(draft: Draft) -> list[Point]:
     return [point for point in draft.points if not point.complete and point.key != SIGNATURE]
 
 
-def declaration(draft: Draft, given: Issuing) -> Draft:
+def declaration(draft: Draft, form: Issuing) -> Draft:
     """Return the declaration of a draft; it has no notice, and nothing is missing in it.
 
-    `given` has a text for each of `open_points`. The text from the records stays before it.
+    `form` has a text for each of `open_points`. The text from the records stays before it.
     """
-    said = words(draft.lang)
-    signed = [
-        f"{said['on_behalf_of']}: {given.on_behalf_of}",
-        f"{said['place_and_date']}: {given.place}, {given.issued_on}",
-        f"{said['name_and_function']}: {given.signatory}, {given.function}",
-        f"{said['signature']}: {_RULE}",
+    words = load_words(draft.lang)
+    signature_lines = [
+        f"{words['on_behalf_of']}: {form.on_behalf_of}",
+        f"{words['place_and_date']}: {form.place}, {form.issued_on}",
+        f"{words['name_and_function']}: {form.signatory}, {form.function}",
+        f"{words['signature']}: {_SIGNATURE_LINE}",
     ]
-    texts = {key: text.splitlines() for key, text in given.points.items()} | {SIGNATURE: signed}
-    points = [_completed(point, texts, said["to_complete"]) for point in draft.points]
+    lines_by_key = {key: text.splitlines() for key, text in form.points.items()} | {SIGNATURE: signature_lines}
+    points = [_complete(point, lines_by_key, words["to_complete"]) for point in draft.points]
     return replace(draft, notice="", points=points, missing=[])
 
 
-def _completed(point: Point, texts: dict[str, list[str]], to_complete: str) -> Point:
+def _complete(point: Point, lines_by_key: dict[str, list[str]], to_complete: str) -> Point:
     if point.complete:
         return point
-    held = [line for line in point.lines if line != to_complete]
-    return replace(point, lines=[*held, *texts[point.key]], complete=True)
+    lines = [line for line in point.lines if line != to_complete]
+    return replace(point, lines=[*lines, *lines_by_key[point.key]], complete=True)

@@ -1,20 +1,21 @@
-"""The review queue: what was filed for a person to decide, what it would change, and the decision.
+"""Runs the review queue: files entries, shows what each would change, and carries out a person's decision.
 
-    entries.py    filing an entry, once however often it is repeated, and finding one
-    proposed.py   the record that an entry would write, out of what it says and what is held
-    compare.py    now and then, field by field, with the grade before and after
-    decide.py     accepting and rejecting: the write, the entry's state and the ledger in one transaction
-    issuing.py    a draft that is accepted becomes the declaration of conformity
-    files.py      files that wait with an entry, and become technical files with its acceptance
+    entries.py    files and loads entries
+    proposed.py   builds the record that an entry would write
+    compare.py    compares it with the stored record, field by field, with the grades
+    decide.py     accepts and rejects: write, state and ledger in one transaction
+    issuing.py    issues the declaration of conformity of an accepted draft
+    files.py      stores files that wait with an entry, and records them when it is accepted
 
 The queue's rows and pages are `warehouse.review`.
 
-Nothing that is filed changes a record until a person accepts it. Who may file and who may decide is the doors'.
+Nothing that is filed changes a record until a person accepts it. `api` and `connector` decide who may file and who
+may decide.
 """
 
 from services.review.compare import Comparison, compare
 from services.review.decide import accept, reject
-from services.review.entries import EntryUnknown, entry, file
+from services.review.entries import EntryUnknown, file, load_entry
 from services.review.issuing import Incomplete
 from services.review.proposed import Conflict
 from warehouse.review.entries import Entry
@@ -27,7 +28,7 @@ __all__ = [
     "Incomplete",
     "accept",
     "compare",
-    "entry",
     "file",
+    "load_entry",
     "reject",
 ]

@@ -1,7 +1,7 @@
-"""What an open entry would change: now and then, field by field, with the grade before and after.
+"""Compares a SKU with what an open entry would make of it, field by field, with the grade before and after.
 
-The "then" is a dry run of the very write that accepting does, so that page and decision cannot differ; nothing is
-stored. Paths are the contract's: `components[0].substances.pfas.status`.
+The new values come from a dry run of the same write that accepting does, so that page and decision cannot differ;
+nothing is stored. Paths are the contract's: `components[0].substances.pfas.status`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,11 +38,11 @@ _NOT_COMPARED: Final = frozenset(
 )
 """Derived, or shown by themselves."""
 REFUSED: Final = Message("The record that this would leave is refused.")
-_NOBODY: Final = Origin("system", None, None, correlation_id="dry run")
+_DRY_RUN_ORIGIN: Final = Origin("system", None, None, correlation_id="dry run")
 
 
 class Change(NamedTuple):
-    """One field: its path, the held value and the one that would be held."""
+    """One field: its path, its value now, and the value that accepting would write."""
 
     field: str
     now: object
@@ -50,7 +50,7 @@ class Change(NamedTuple):
 
 
 class Graded(NamedTuple):
-    """A grade with its score, why it is what it is, the format flags beside it, and whether it is provisional."""
+    """A grade with its score, its reason, the format flags beside it, and whether it is provisional."""
 
     grade: str | None
     score: float | None
@@ -58,19 +58,19 @@ class Graded(NamedTuple):
     flags: list[AnnexVFlag]
     provisional: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """What is kept of it: the reason's template and parameters beside its English."""
+    def as_dict(self) -> dict[str, Any]:  # JSON
+        """Return what is stored of it: the reason's template and parameters beside its English."""
         return self._asdict() | {"template": beside(self.reason or "")}
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Self:
-        """The grade that `as_dict` gave; one from before it had a template keeps its reason in English."""
-        given = dict(kept)
-        template = given.pop("template", None)
-        return cls(**given | ({"reason": from_json(template)} if template else {}))
+    def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored
+        """Return the grade that `as_dict` gave; one from before it had a template keeps its reason in English."""
+        values = dict(stored)
+        template = values.pop("template", None)
+        return cls(**values | ({"reason": from_json(template)} if template else {}))
 
 
-class Held(NamedTuple):
+class CurrentSku(NamedTuple):
     """A stored SKU: its version and its detail."""
 
     version: int
@@ -79,10 +79,10 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What accepting an entry would do.
+    """What accepting an entry would change.
 
-    `version` is the SKU's that this follows from, null for a SKU that is not held; `parts` are the component types of
-    the graph as it would be; `refused` is why it cannot be accepted, with the `issues` that the write path found.
+    `version` is that of the compared SKU, None for a new one; `parts` are the component types of the graph after the
+    change; `refused` is why the entry cannot be accepted, with the `issues` that the write path found.
     """
 
     version: int | None
@@ -95,7 +95,7 @@ class Comparison:
     issues: tuple[Issue, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """What a decided entry keeps of it: `of` reads it back."""
+        """Return what is stored with a decided entry; `of` reads it back."""
         return {
             "changes": [change._asdict() for change in self.changes],
             "parts": self.parts,
@@ -103,47 +103,47 @@ class Comparison:
         }
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Self:  # JSON that was stored
+    def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored
         """Return the comparison that `as_dict` gave, without version and warnings."""
-        before, after = (kept[name] and Graded.of(kept[name]) for name in ("before", "after"))
-        return cls(None, [Change(**change) for change in kept["changes"]], kept["parts"], before, after, [])
+        before, after = (stored[name] and Graded.of(stored[name]) for name in ("before", "after"))
+        return cls(None, [Change(**change) for change in stored["changes"]], stored["parts"], before, after, [])
 
 
 def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets) -> Comparison:
-    """The comparison of an open entry that writes a SKU, in the caller's transaction; nothing is written."""
-    held = held_of(conn, entry.sku_id, rulesets, now.date())
-    version, before = held or (None, None)
+    """Compare an open entry that writes a SKU, in the caller's transaction; nothing is written."""
+    current = load_current(conn, entry.sku_id, rulesets, now.date())
+    version, before = current or (None, None)
     try:
-        record = proposed.record(conn, entry)
-        result = write_records(conn, company_id, {0: record}, origin=_NOBODY, now=now, rulesets=rulesets, dry_run=True)[
-            0
-        ]
+        record = proposed.build_record(conn, entry)
+        result = write_records(
+            conn, company_id, {0: record}, origin=_DRY_RUN_ORIGIN, now=now, rulesets=rulesets, dry_run=True
+        )[0]
         if result.outcome == "rejected":
-            raise refused_by(result.errors)
+            raise conflict_of(result.errors)
     except (Conflict, plans.PlanLimitReached) as conflict:
         issues = getattr(conflict, "issues", ())
-        return Comparison(version, [], [], _graded(before), None, [], str(conflict), issues)
-    return between(held, result, entry)
+        return Comparison(version, [], [], _grade_of(before), None, [], str(conflict), issues)
+    return comparison_of(current, result, entry)
 
 
-def between(held: Held | None, result: WriteOutcome, entry: Entry) -> Comparison:
-    """The comparison of what `held_of` gave with what the write path made of it."""
+def comparison_of(current: CurrentSku | None, result: WriteOutcome, entry: Entry) -> Comparison:
+    """Compare the SKU before a write with the result of the write path."""
     assert result.detail is not None, "an accepted row can be shown"
-    version, before = held or (None, None)
+    version, before = current or (None, None)
     after = result.detail()
     parts = [line["component_type"] for line in after["components"]]
-    changes = _changes(before or {}, after, _said(entry, after))
-    return Comparison(version, changes, parts, _graded(before), _graded(after), result.warnings)
+    changes = _changes(before or {}, after, _proposed_paths(entry, after))
+    return Comparison(version, changes, parts, _grade_of(before), _grade_of(after), result.warnings)
 
 
-def refused_by(issues: Sequence[Issue]) -> Conflict:
-    """What the write path refuses, as a conflict of the decision."""
+def conflict_of(issues: Sequence[Issue]) -> Conflict:
+    """Return what the write path refused as a conflict of the decision."""
     sentences = dict.fromkeys(issue.message for issue in issues)
     return Conflict(" ".join((REFUSED, *sentences)), issues)
 
 
-def held_of(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> Held | None:
-    """The version and the detail of the SKU as it is held; None for one that is not."""
+def load_current(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: date) -> CurrentSku | None:
+    """Return the stored version and detail of a SKU; None where it is not stored."""
     row = detail.of(conn, sku_id, today)
     if row is None:
         return None
@@ -151,10 +151,10 @@ def held_of(conn: Connection, sku_id: UUID | None, rulesets: Rulesets, today: da
     shown = present.sku_detail(
         row, present.record(row), rules=rules, graded_by=graded_by, doc_status="missing", today=today
     )
-    return Held(row["version"], shown)
+    return CurrentSku(row["version"], shown)
 
 
-def _graded(shown: SkuDetail | None) -> Graded | None:
+def _grade_of(shown: SkuDetail | None) -> Graded | None:
     if shown is None:
         return None
     compliance = shown["compliance"]
@@ -167,19 +167,19 @@ def _graded(shown: SkuDetail | None) -> Graded | None:
     )
 
 
-def _changes(before: Mapping[str, object], after: Mapping[str, object], said: set[str]) -> list[Change]:
-    """Every field that differs, and every one that was said, though it is held so already."""
+def _changes(before: Mapping[str, object], after: Mapping[str, object], proposed_paths: set[str]) -> list[Change]:
+    """Return every field that differs, and every proposed one, also where its value stays the same."""
     old, new = dict(leaves(before)), dict(leaves(after))
     fields = [*new, *(field for field in old if field not in new)]
     return [
         Change(field, old.get(field), new.get(field))
         for field in fields
-        if old.get(field) != new.get(field) or (field in said and new.get(field) is not None)
+        if old.get(field) != new.get(field) or (field in proposed_paths and new.get(field) is not None)
     ]
 
 
-def _said(entry: Entry, after: SkuDetail) -> set[str]:
-    """The paths that the entry itself names, in the record as it would be."""
+def _proposed_paths(entry: Entry, after: SkuDetail) -> set[str]:
+    """Return the paths that the entry itself names, in the record after the change."""
     if entry.kind == "sku_update":
         return {field for field, _ in leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
     places = {line["id"]: place for place, line in enumerate(after["components"])}
@@ -191,14 +191,14 @@ def _said(entry: Entry, after: SkuDetail) -> set[str]:
 
 
 def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Each value that is no object and no array of objects, with its path; what is not compared left out."""
+    """Yield each value that is no object and no array of objects, with its path, where it is compared."""
     match value:
         case Mapping():
-            for name, held in value.items():
+            for name, member in value.items():
                 if path or name not in _NOT_COMPARED:
-                    yield from leaves(held, f"{path}.{name}" if path else name)
+                    yield from leaves(member, f"{path}.{name}" if path else name)
         case [Mapping(), *_]:
-            for place, held in enumerate(value):
-                yield from leaves(held, f"{path}[{place}]")
+            for place, member in enumerate(value):
+                yield from leaves(member, f"{path}[{place}]")
         case _:
             yield path, value

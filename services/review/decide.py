@@ -1,7 +1,7 @@
-"""A person's decision: what it writes, the state of the entry and of the request behind it, and the ledger, at once.
+"""Accepts or rejects an entry: the write, the state of the entry and of its request, and the ledger entry together.
 
 Everything happens in the caller's transaction, which must not commit where one of these raises. Of two people who
-decide at once the second finds the entry decided. Locks are taken in one order: request, entry, SKU.
+decide at the same time the second finds the entry decided. Locks are taken in one order: request, entry, SKU.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from pipelines.writing import plans
 from pipelines.writing.records import write_records
 from schemas.messages import Message
 from services.review import files, issuing, proposed
-from services.review.compare import Comparison, between, compare, held_of, refused_by
-from services.review.entries import entry
+from services.review.compare import Comparison, compare, comparison_of, conflict_of, load_current
+from services.review.entries import load_entry
 from services.review.proposed import Conflict
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -24,7 +24,7 @@ from warehouse.review.entries import Decision, Entry
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 
-_DECIDED: Final = {
+_ALREADY_DECIDED: Final = {
     "replaced": Message("A newer answer has taken the place of this one. Decide on the newer one."),
     "accepted": Message("This entry was accepted already."),
     "rejected": Message("This entry was rejected already."),
@@ -43,23 +43,33 @@ def accept(
     seen_version: int | None = None,
     issued_with: Mapping[str, str] | None = None,
 ) -> Entry:
-    """Accept an open entry and do what it says; the entry as it then stands.
+    """Accept an open entry, do what it says, and return the entry after the decision.
 
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
-    conformity with what the form of issuing holds (`issued_with`), files become technical files. `origin` is the
+    conformity with the fields of the issuing form (`issued_with`), files become technical files. `origin` is the
     person; `seen_version` the version of the SKU that the person was shown. Raises `EntryUnknown`, `Conflict` and
     `issuing.Incomplete`.
     """
-    held = _locked(conn, entry_id)
-    named = replace(origin, reason=f"{held.resource} {held.id} accepted" + (f": {reason}" if reason else ""))
-    done: Comparison | None = None
-    if proposed.writes(held):
-        done = _write(conn, company_id, held, origin=named, now=now, rulesets=rulesets, seen_version=seen_version)
-    elif held.kind == "doc_draft":
-        issuing.issue(conn, company_id, held, issued_with or {}, origin=named, now=now, rulesets=rulesets)
-    files.accept(conn, company_id, held, origin=named, now=now)
-    return _decided(
-        conn, company_id, held, "accepted", origin=origin, now=now, reason=reason, request="closed", done=done
+    entry = _lock_open(conn, entry_id)
+    writer = replace(origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))
+    comparison: Comparison | None = None
+    if proposed.writes_sku(entry):
+        comparison = _write_sku(
+            conn, company_id, entry, origin=writer, now=now, rulesets=rulesets, seen_version=seen_version
+        )
+    elif entry.kind == "doc_draft":
+        issuing.issue(conn, company_id, entry, issued_with or {}, origin=writer, now=now, rulesets=rulesets)
+    files.accept(conn, company_id, entry, origin=writer, now=now)
+    return _record_decision(
+        conn,
+        company_id,
+        entry,
+        "accepted",
+        origin=origin,
+        now=now,
+        reason=reason,
+        request_state="closed",
+        comparison=comparison,
     )
 
 
@@ -78,37 +88,46 @@ def reject(
 
     `reason` is for the ledger, `note` for the supplier. Raises `EntryUnknown` and `Conflict`.
     """
-    held = _locked(conn, entry_id)
-    left = compare(conn, company_id, held, now=now, rulesets=rulesets) if proposed.writes(held) else None
-    return _decided(
-        conn, company_id, held, "rejected", origin=origin, now=now, reason=reason, note=note, request="open", done=left
+    entry = _lock_open(conn, entry_id)
+    comparison = compare(conn, company_id, entry, now=now, rulesets=rulesets) if proposed.writes_sku(entry) else None
+    return _record_decision(
+        conn,
+        company_id,
+        entry,
+        "rejected",
+        origin=origin,
+        now=now,
+        reason=reason,
+        note=note,
+        request_state="open",
+        comparison=comparison,
     )
 
 
-def _locked(conn: Connection, entry_id: UUID) -> Entry:
-    """The open entry, whose state nobody else changes until the transaction ends."""
-    if (request_id := entry(conn, entry_id).request_id) is not None:
+def _lock_open(conn: Connection, entry_id: UUID) -> Entry:
+    """Return the open entry, locked until the transaction ends. Raises `Conflict` for a decided one."""
+    if (request_id := load_entry(conn, entry_id).request_id) is not None:
         supplier_requests.lock(conn, request_id)
     entries.lock(conn, entry_id)
-    held = entry(conn, entry_id)
-    if held.state != "open":
-        raise Conflict(_DECIDED[held.state])
-    return held
+    entry = load_entry(conn, entry_id)
+    if entry.state != "open":
+        raise Conflict(_ALREADY_DECIDED[entry.state])
+    return entry
 
 
-def _write(
+def _write_sku(
     conn: Connection,
     company_id: UUID,
-    held: Entry,
+    entry: Entry,
     *,
     origin: Origin,
     now: datetime,
     rulesets: Rulesets,
     seen_version: int | None,
 ) -> Comparison:
-    """Write what the entry says; what that changed, as the comparison showed it."""
-    record = proposed.record(conn, held, seen_version=seen_version)
-    before = held_of(conn, held.sku_id, rulesets, now.date())
+    """Write what the entry says, and return what that changed."""
+    record = proposed.build_record(conn, entry, seen_version=seen_version)
+    before = load_current(conn, entry.sku_id, rulesets, now.date())
     try:
         [result] = write_records(
             conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False
@@ -116,24 +135,24 @@ def _write(
     except plans.PlanLimitReached as reached:
         raise Conflict(str(reached)) from None
     if result.outcome == "rejected":
-        raise refused_by(result.errors)
-    return between(before, result, held)
+        raise conflict_of(result.errors)
+    return comparison_of(before, result, entry)
 
 
-def _decided(
+def _record_decision(
     conn: Connection,
     company_id: UUID,
-    held: Entry,
+    entry: Entry,
     state: str,
     *,
     origin: Origin,
     now: datetime,
     reason: str | None,
-    request: str,
-    done: Comparison | None,
+    request_state: str,
+    comparison: Comparison | None,
     note: str | None = None,
 ) -> Entry:
-    """Write the decision down, move the request, and enter it into the ledger; `done` is what was decided on."""
+    """Store the decision, move the request, and enter it into the ledger; `comparison` is what was decided on."""
     decision = Decision(
         state=state,
         by_id=origin.actor_id,
@@ -141,19 +160,19 @@ def _decided(
         at=now,
         reason=reason,
         note=note,
-        decided=done.as_dict() if done and not done.refused else None,
+        decided=comparison.as_dict() if comparison and not comparison.refused else None,
     )
-    entries.decide(conn, held.id, decision)
-    if held.request_id is not None:
-        supplier_requests.move(conn, held.request_id, request, at=now)
+    entries.decide(conn, entry.id, decision)
+    if entry.request_id is not None:
+        supplier_requests.move(conn, entry.request_id, request_state, at=now)
     ledger.enter(
         conn,
         company_id,
-        f"{held.resource}.{state}",
-        held.id,
+        f"{entry.resource}.{state}",
+        entry.id,
         origin=replace(origin, reason=reason),
         now=now,
         before={"state": "open"},
         after={"state": state} | ({"note": note} if note else {}),
     )
-    return entry(conn, held.id)
+    return load_entry(conn, entry.id)

@@ -1,11 +1,11 @@
-"""Filing an entry of the review queue, once however often it is repeated, and finding one.
+"""Files an entry of the review queue, once however often that is repeated, and loads one.
 
 A payload is JSON, and by kind it is:
 
     supplier_answer      {"components", "contact", "comment"}: `schemas.supplier`, with `request_id` beside it
-    sku_update           {"changes"}: the fields of `schemas.models.SkuInput` that shall change
-    doc_draft            {"reference", …}: what the declaration of conformity is called, and what was prepared for it
-    supplier_document    {"type", "filename", "sha256", …}: what the document is (`schemas.technical_file_form`)
+    sku_update           {"changes"}: the fields of `schemas.models.SkuInput` that are to change
+    doc_draft            {"reference", …}: the name of the declaration of conformity, and its prepared content
+    supplier_document    {"type", "filename", "sha256", …}: the document's metadata (`schemas.technical_file_form`)
 
 The rows and the pages of the queue are `warehouse.review.entries`.
 """
@@ -43,13 +43,13 @@ def file(
 ) -> Entry:
     """File an entry in the caller's transaction, whose session has the company set, and enter it into the ledger.
 
-    A second filing under the same `filing_key` (a digest of what is filed and by whom) gives back the first entry, as
+    A second filing under the same `filing_key` (a digest of what is filed and by whom) returns the first entry, as
     it stands now, and files nothing.
     """
     if filing_key is not None:
         entries.lock_filing(conn, company_id, filing_key)
-        if before := entries.filed_as(conn, filing_key):
-            return before
+        if already_filed := entries.filed_as(conn, filing_key):
+            return already_filed
     filing = Filing(
         id=UUID(str(uuid7())),
         kind=kind,
@@ -63,16 +63,16 @@ def file(
         filed_at=now,
     )
     entries.add(conn, company_id, filing)
-    filed = entry(conn, filing.id)
-    after = {"kind": kind, "sku_id": sku_id, "request_id": request_id, "payload": payload}
-    given = {name: value for name, value in after.items() if value is not None}
+    filed = load_entry(conn, filing.id)
+    values = {"kind": kind, "sku_id": sku_id, "request_id": request_id, "payload": payload}
+    stored_values = {name: value for name, value in values.items() if value is not None}
     action = f"{filed.resource}.filed"
-    ledger.enter(conn, company_id, action, filed.id, origin=origin, now=now, before=None, after=given)
+    ledger.enter(conn, company_id, action, filed.id, origin=origin, now=now, before=None, after=stored_values)
     return filed
 
 
-def entry(conn: Connection, entry_id: UUID) -> Entry:
-    """One entry of the session's company. Raises `EntryUnknown`."""
+def load_entry(conn: Connection, entry_id: UUID) -> Entry:
+    """Return an entry of the session's company. Raises `EntryUnknown`."""
     found = entries.of(conn, entry_id)
     if found is None:
         raise EntryUnknown(f"There is no entry {entry_id}.")

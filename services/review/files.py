@@ -1,4 +1,4 @@
-"""Files that wait with an entry: how many a request takes, and what the acceptance of their entry makes of them.
+"""Stores files that wait with an entry, up to a limit for each request, and records them when the entry is accepted.
 
 The id of a file stays the same, so that accepting moves no byte. A file that came with a rejected answer stays with it.
 """
@@ -34,9 +34,9 @@ def attach(
     request_id: UUID | None = None,
     entry_id: UUID | None = None,
 ) -> None:
-    """Keep the record of a file whose bytes have arrived, for a supplier's request or an entry that is filed already.
+    """Store the record of a file whose bytes have arrived, for a supplier's request or an entry that is filed already.
 
-    Of a request's files two at once are counted one after the other: the caller has the request locked. Raises
+    The caller has the request locked, so that concurrent files are counted one after the other. Raises
     `TooManyFiles`.
     """
     if request_id is not None and files.count_of_request(conn, request_id) >= MOST_FILES:

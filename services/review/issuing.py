@@ -1,4 +1,4 @@
-"""Issuing the declaration of conformity that a draft prepared: complete, signed for, its PDF kept byte for byte.
+"""Issues the declaration of conformity of a draft: completed, signed, and its PDF stored byte for byte.
 
 A draft with an open point is not issued, however old it is: the person who accepts it fills in what is open.
 """
@@ -38,7 +38,7 @@ class Incomplete(Exception):  # noqa: N818  (an answer to the person who decides
 
 
 def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
-    """The draft that an entry holds; for one that was filed without its content, the content as it is now.
+    """Return the draft of an entry; for one that was filed without its content, the content as it is now.
 
     Raises `Conflict` where there is neither content nor a SKU to draw it from.
     """
@@ -60,22 +60,24 @@ def issue(
     conn: Connection,
     company_id: UUID,
     entry: Entry,
-    sent: Mapping[str, str],
+    fields: Mapping[str, str],
     *,
     origin: Origin,
     now: datetime,
     rulesets: Rulesets,
 ) -> UUID:
-    """Issue an open draft with the fields of the form (`schemas.issuing_form`); the id of the record in `docs`.
+    """Issue an open draft with the fields of the form (`schemas.issuing_form`); return the id of its record in `docs`.
 
     Raises `Incomplete`, and `Conflict` as `draft_of`.
     """
     draft = draft_of(conn, entry, now=now, rulesets=rulesets)
-    asked = [point.key for point in drafts.open_points(draft)]
-    given, issues = issuing_form.parse(sent, asked, drafted=entry.filed_at.astimezone(UTC).date(), today=now.date())
-    if given is None:
+    open_keys = [point.key for point in drafts.open_points(draft)]
+    form, issues = issuing_form.parse(
+        fields, open_keys, drafted=entry.filed_at.astimezone(UTC).date(), today=now.date()
+    )
+    if form is None:
         raise Incomplete(issues)
-    declared = drafts.declaration(draft, given)
+    declared = drafts.declaration(draft, form)
     pdf = drafts.pdf(declared)
     doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
     values = {
@@ -83,8 +85,8 @@ def issue(
         "reference": draft.reference,
         "supplier_name": None,
         "status": "valid",
-        "issued_on": given.issued_on,
-        "expires_on": given.expires_on,
+        "issued_on": form.issued_on,
+        "expires_on": form.expires_on,
     }
     docs.add(conn, company_id, doc_id, values=values, at=now)
     declarations.add(
@@ -98,14 +100,14 @@ def issue(
         origin=origin,
         now=now,
         before=None,
-        after=_entered(values | _signed(given) | {"pdf_sha256": sha256}),
+        after=_as_texts(values | _signatory(form) | {"pdf_sha256": sha256}),
     )
     return doc_id
 
 
-def _signed(given: Issuing) -> dict[str, str]:
-    return {name: getattr(given, name) for name in issuing_form.SIGNATORY}
+def _signatory(form: Issuing) -> dict[str, str]:
+    return {name: getattr(form, name) for name in issuing_form.SIGNATORY}
 
 
-def _entered(values: Mapping[str, object]) -> dict[str, str]:
+def _as_texts(values: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}

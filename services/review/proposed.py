@@ -1,7 +1,7 @@
-"""The record that a review entry would write: the stored record with the changes of the entry.
+"""Builds the record that a review entry would write: the stored record with the changes of the entry.
 
-A supplier answers for single lines of a graph, and the write path takes graphs whole: the other lines go back as they
-are held. A field that the supplier left out or sent as null is not answered and stays.
+A supplier answers for single lines of a graph, and the write path takes graphs whole: the other lines are sent as they
+are stored. A field that the supplier left out or sent as null is not answered and stays.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from warehouse.skus import graphs
 from warehouse.skus import queries as skus
 
 _NO_ANSWER: Final[SupplierAnswer] = {}
-_WRITES: Final = frozenset({"supplier_answer", "sku_update"})
+_WRITING_KINDS: Final = frozenset({"supplier_answer", "sku_update"})
 
 
 class Conflict(Exception):  # noqa: N818  (an answer to the person who decides, not a fault)
@@ -29,33 +29,33 @@ class Conflict(Exception):  # noqa: N818  (an answer to the person who decides, 
         self.issues = tuple(issues)
 
 
-def writes(entry: Entry) -> bool:
-    """Whether accepting the entry writes a SKU."""
-    return entry.kind in _WRITES
+def writes_sku(entry: Entry) -> bool:
+    """Return whether accepting the entry writes a SKU."""
+    return entry.kind in _WRITING_KINDS
 
 
-def record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> SkuPatch:
-    """What an entry that `writes` would write; its SKU is locked until the transaction ends.
+def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = None) -> SkuPatch:
+    """Return what an entry would write that `writes_sku`; its SKU is locked until the transaction ends.
 
     `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
-    now, or has no longer the components that were answered for.
+    now, or no longer has the components that were answered for.
     """
     if entry.sku_id is None:
-        return _new(conn, entry.payload["changes"])
-    held = graphs.locked(conn, entry.sku_id)
-    assert held is not None, "a SKU is never removed"
-    if seen_version not in (None, held.version):
+        return _build_new(conn, entry.payload["changes"])
+    graph = graphs.locked(conn, entry.sku_id)
+    assert graph is not None, "a SKU is never removed"
+    if seen_version not in (None, graph.version):
         raise Conflict(
             Message("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
         )
     if entry.kind == "sku_update":
         changes: SkuPatch = entry.payload["changes"]
-        return {**changes, "sku_code": held.sku_code}
-    return {"sku_code": held.sku_code, "components": answered(held.lines, entry.payload["components"] or ())}
+        return {**changes, "sku_code": graph.sku_code}
+    return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, entry.payload["components"] or ())}
 
 
-def _new(conn: Connection, changes: SkuPatch) -> SkuPatch:
-    """The record of a SKU that was not held when it was proposed; whoever accepts it was shown no held value."""
+def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
+    """Return the record of a SKU that did not exist when it was proposed. Raises `Conflict` where it exists now."""
     if skus.id_of(conn, changes["sku_code"]) is not None:
         raise Conflict(
             Message(
@@ -65,34 +65,34 @@ def _new(conn: Connection, changes: SkuPatch) -> SkuPatch:
     return changes
 
 
-def answered(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
-    """The lines of a stored graph with a supplier's answers laid over those that they are about.
+def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
+    """Return the lines of a stored graph with a supplier's answers in place of their old values.
 
     Raises `Conflict` where one of them is not in the graph any more.
     """
     by_id = {answer["component_id"]: answer for answer in answers}
-    if gone := by_id.keys() - {line["id"] for line in lines}:
+    if removed := by_id.keys() - {line["id"] for line in lines}:
         raise Conflict(
             Message(
                 "{count} of the components that the supplier answered for are no longer part of the SKU. "
                 "Reject the answer and ask again for the components that it has now.",
-                count=len(gone),
+                count=len(removed),
             )
         )
-    return [_line(line, by_id.get(line["id"], _NO_ANSWER)) for line in lines]
+    return [_merge_line(line, by_id.get(line["id"], _NO_ANSWER)) for line in lines]
 
 
-def _line(line: Component, answer: SupplierAnswer) -> Component:
-    given: dict[str, object] = {
+def _merge_line(line: Component, answer: SupplierAnswer) -> Component:
+    answered: dict[str, object] = {
         name: value for name, value in answer.items() if value is not None and name != "component_id"
     }
-    if (told := answer.get("substances")) is not None:
-        given["substances"] = {**line.get("substances", {}), **_told(told)}
-    return cast(Component, {name: value for name, value in {**line, **given}.items() if name != "id"})
+    if (declared := answer.get("substances")) is not None:
+        answered["substances"] = {**line.get("substances", {}), **_with_source(declared)}
+    return cast(Component, {name: value for name, value in {**line, **answered}.items() if name != "id"})
 
 
-def _told(substances: Substances) -> Substances:
-    """The declarations that a supplier made; one that names no source is the supplier's own attestation."""
+def _with_source(substances: Substances) -> Substances:
+    """Return a supplier's declarations; one without a source is the supplier's own attestation."""
     return {
         name: {**entry, "source": entry.get("source") or "supplier_attestation"}
         for name, entry in substances.items()

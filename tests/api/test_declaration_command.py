@@ -302,7 +302,7 @@ def test_a_refused_file_leaves_what_it_does_not_count_beside_where_it_would_have
     row = {"sku_code": "JAR", "units": 10, "reason": "rating_missing", "fields": ["ram:body"]}
     uncounted = pl.DataFrame([row | {name: None for name in UNCOUNTED_COLUMNS if name not in row}])
     asked = Asked("GB", 2025, 2, "rpd", out)
-    said = command._with_what_is_left_out(asked, FileRefused(["82"], uncounted=uncounted))
+    said = command._write_left_out(asked, FileRefused(["82"], uncounted=uncounted))
     assert str(tmp_path / "gb.uncounted.csv") in said
     header, line = (tmp_path / "gb.uncounted.csv").read_text(encoding="utf-8").splitlines()
     assert header == "sku_code,units,reason,fields"

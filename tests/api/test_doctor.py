@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from api.commands import doctor as command
-from services.doctor import Finding, codes
+from services.doctor import Finding, find_codes
 
 
 def held_from_before(caller, database, code, stored):
@@ -24,7 +24,7 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     lonely = held_from_before(caller, database, "OLD-2", "Cafe\u0301 \x1b")
     caller.made(sku_code="Café")  # in the one form from the start
     with pool.company(caller.company) as conn:
-        found = codes(conn)
+        found = find_codes(conn)
     assert found == [
         Finding("sku", "CODE-1", ("CODE-1", "CODE\u200b-1")),
         Finding("sku", "Café \x1b", ("Cafe\u0301 \x1b",)),
@@ -40,7 +40,7 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
         def __exit__(self, *_):
             return None
 
-    monkeypatch.setattr(command, "operator", lambda _: Here())
+    monkeypatch.setattr(command, "as_operator", lambda _: Here())
     app = typer.Typer()
     app.command()(command.doctor)
     printed = CliRunner().invoke(app, ["--company", str(caller.company), "--json"])

@@ -9,7 +9,9 @@ from api.pages import texts
 from api.pages.render import _TEMPLATES, NAVIGATION
 from schemas.labels import LANGUAGES
 from schemas.messages import catalogue
-from tests.api.people import Browser, added
+from tests.api.asking import ask
+from tests.api.people import Browser, added, hidden
+from warehouse.accounts.passwords import SHORTEST
 
 SAYING = re.compile(r'say\("([^"]+)"')
 
@@ -81,6 +83,38 @@ def test_german_clauses_have_their_comma():
     assert not [text for text in spoken if CLAUSES.search(text)]
     assert CLAUSES.search("Erlauben Sie nur eine Anwendung die Sie selbst gestartet haben.")
     assert CLAUSES.search("Sehen Sie hier nach wenn Werte fehlen.")
+
+
+def test_every_form_is_made_by_the_macros_of_forms_html_and_has_its_token():
+    loader = _TEMPLATES.loader
+    assert loader is not None
+    with_posts = set()
+    for name in set(loader.list_templates()) - {"forms.html"}:
+        source, *_ = loader.get_source(_TEMPLATES, name)
+        assert not re.search(r"<(input|label|select|textarea)\b", source), name
+        posts = re.findall(r'<form[^>]* method="post".*?</form>', source, re.DOTALL)
+        with_posts |= {name} if posts else set()
+        if name != "supplier_form.html":  # the token of its path is the whole authentication
+            assert all('hidden("csrf", ' in post for post in posts), name
+    assert {"layout.html", "sign_in.html", "password.html", "review_entry.html", "supplier_form.html"} <= with_posts
+
+
+def test_a_refused_form_shows_the_fault_at_its_field_and_keeps_what_was_typed(caller, pool):
+    ask(caller, pool)
+    browser = Browser(caller.http, caller.address)
+    wrong = browser.post("/sign-in", hidden(browser.get("/sign-in").text) | {"email": "a@b.example", "password": "x"})
+    assert 'id="email-error"' in wrong.text
+    assert 'value="a@b.example"' in wrong.text
+    assert 'value="x"' not in wrong.text, "a password is never sent back"
+    browser.sign_in(added(pool, caller.company))
+    fields = hidden(browser.get("/supplier-requests?sku=BOTTLE-1").text)
+    refused = browser.post("/supplier-requests", fields | {"supplier_name": "Glass & Co"})
+    assert refused.status_code == 400
+    assert 'href="#component"' in refused.text
+    assert '<fieldset id="component"' in refused.text
+    assert 'value="Glass &amp; Co"' in refused.text
+    assert 'value="BOTTLE-1"' in refused.text
+    assert f'minlength="{SHORTEST}"' in browser.get("/password").text
 
 
 def test_no_template_writes_an_address_or_a_figure_by_hand():

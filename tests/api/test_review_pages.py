@@ -154,7 +154,7 @@ def test_a_decision_comes_from_a_page_of_ours(caller, browser, pool):
     assert browser.post("/supplier-requests", {"sku": "A"}).status_code == 403
     assert browser.post(path, {"decision": "perhaps", "csrf": csrf}).status_code == 400
     with pool.company(caller.company) as conn:
-        assert review.entry(conn, entry.id).state == "open"
+        assert review.load_entry(conn, entry.id).state == "open"
 
 
 def test_stored_script_is_text_wherever_it_is_shown(caller, browser, pool):

@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from api.app import create
-from api.staff import live, questions
-from api.staff.addressed import is_by_us, is_to_us
-from api.staff.door import CLOSED
-from api.staff.questions import Unnamed, Unreadable
+from api.staff import graphql_requests, live
+from api.staff.access import CLOSED_ENDPOINTS
+from api.staff.addressed import is_from_our_page, is_to_us
+from api.staff.graphql_requests import Unreadable, Untaggable
 from tests.api.people import BASE, PASSWORD, Browser, hidden
 from warehouse.accounts import passwords, users
 from warehouse.database import Database
@@ -158,10 +158,10 @@ def test_host_and_origin(monkeypatch, base, server, host, origin, to_us, by_us):
     asked = Asked(base, server, host=host, **({} if origin is None else {"origin": origin}))
     settings = Settings.load(public_url=base)
     monkeypatch.setattr("api.staff.addressed.service_of", lambda _: type("S", (), {"settings": settings})())
-    assert (is_to_us(asked), is_by_us(asked)) == (to_us, by_us)  # type: ignore[arg-type]
+    assert (is_to_us(asked), is_from_our_page(asked)) == (to_us, by_us)  # type: ignore[arg-type]
     for site, ours in (("cross-site", False), ("same-site", False), ("same-origin", by_us), ("none", by_us)):
         asked.headers["sec-fetch-site"] = site
-        assert is_by_us(asked) is ours  # type: ignore[arg-type]
+        assert is_from_our_page(asked) is ours  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_host_and_origin(monkeypatch, base, server, host, origin, to_us, by_us):
     ],
 )  # fmt: skip
 def test_what_is_asked_is_read_as_dagster_reads_it(query, kinds, acts):
-    question = questions.of({"query": query, "operationName": None, "more": 1})
-    assert (question.kinds, question.acts) == (kinds, acts)
+    question = graphql_requests.parse_request({"query": query, "operationName": None, "more": 1})
+    assert (question.kinds, question.mutations) == (kinds, acts)
     assert question.body() == {"query": query, "variables": None, "operationName": None}
 
 
@@ -200,7 +200,7 @@ def test_what_is_asked_is_read_as_dagster_reads_it(query, kinds, acts):
 )
 def test_what_is_no_question_is_refused(data):
     with pytest.raises(Unreadable):
-        questions.of_bytes(data)
+        graphql_requests.parse_bytes(data)
 
 
 OF_A_RUN = ("executionMetadata", "tags")
@@ -223,7 +223,7 @@ LAUNCHED = [
 def test_a_launch_names_who_launched_it(mutation, variable, where):
     query = f"mutation($v: Any, $w: Any) {{ {mutation} {{ id }} }}"
     given = {"query": query, "variables": {"v": variable, "w": variable}}
-    named = questions.of(given).named("me").variables
+    named = graphql_requests.parse_request(given).tagged_with("me").variables
     assert named is not None
     assert named["w"] == variable, "what launches nothing is left as it was"
     told = named["v"]
@@ -239,7 +239,7 @@ def test_several_launches_are_named_each():
         "query": "mutation($v: Any) { launchMultipleRuns(executionParamsList: $v) { id } }",
         "variables": {"v": [{}, {"executionMetadata": {"tags": TAGS}}]},
     }
-    named = questions.of(given).named("me").variables
+    named = graphql_requests.parse_request(given).tagged_with("me").variables
     assert named is not None
     assert [each["executionMetadata"]["tags"][-1]["value"] for each in named["v"]] == ["me", "me"]
 
@@ -255,8 +255,8 @@ def test_several_launches_are_named_each():
     ],
 )
 def test_a_launch_that_cannot_be_named_is_refused(query):
-    with pytest.raises(Unnamed):
-        questions.of({"query": query, "variables": {"t": [], "v": {}}}).named("me")
+    with pytest.raises(Untaggable):
+        graphql_requests.parse_request({"query": query, "variables": {"t": [], "v": {}}}).tagged_with("me")
 
 
 def test_every_mutation_of_dagster_that_launches_is_known_to_the_door():
@@ -270,13 +270,13 @@ def test_every_mutation_of_dagster_that_launches_is_known_to_the_door():
         for argument, given in field.args.items()
         if get_named_type(given.type).name in says_what
     }
-    assert {name for name, _ in found} == questions.LAUNCHES
-    assert {argument for _, argument in found} == questions.TAGS.keys()
+    assert {name for name, _ in found} == graphql_requests.LAUNCHES
+    assert {argument for _, argument in found} == graphql_requests.TAGS.keys()
 
 
 @pytest.mark.parametrize("frame", ["", "[]", "\x00", '{"type": "start"', "1"])
 def test_a_frame_that_is_no_message_goes_nowhere(frame):
-    assert live.judged(frame) == (None, None)
+    assert live.filter_frame(frame) == (None, None)
 
 
 def test_every_endpoint_of_dagster_is_known_to_the_door():
@@ -288,7 +288,7 @@ def test_every_endpoint_of_dagster_is_known_to_the_door():
         assert isinstance(route, Mount | Route | WebSocketRoute)
         if route.path not in static:
             known.add(route.path)
-    closed = {path for path in known if path.split("/")[1] in CLOSED}
+    closed = {path for path in known if path.split("/")[1] in CLOSED_ENDPOINTS}
     assert known - closed == {
         "/server_info",
         "/dagit_info",

@@ -48,7 +48,7 @@ def test_from_the_request_to_the_record(asked, caller, pool, clock):
     second = asked.answer({"component_id": asked.components[0], **PET, "weight_g": 19}).json()["submission_id"]
     assert [str(entry.id) for entry in open_entries(pool, caller.company)] == [second]
     with pool.company(caller.company) as conn:
-        assert review.entry(conn, UUID(first)).state == "replaced"
+        assert review.load_entry(conn, UUID(first)).state == "replaced"
     decide(pool, asked, clock, review.reject, reason="Which plant?")
     third = asked.answer({"component_id": asked.components[0], **PET, "weight_g": None}).json()["submission_id"]
     decide(pool, asked, clock, review.accept, reason="Confirmed")

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from services import review
-from tests.api.asking import BODY, ask
+from tests.api.asking import BODY, CAP, ask
 from tests.api.people import Browser, added, hidden
 from tests.services.making import PDF, PNG
 from warehouse.audit.origin import Origin
@@ -140,6 +140,20 @@ def test_what_does_not_fit_comes_back_with_what_is_wrong(asked, browser, pool):
     assert SCRIPT not in page.text
     with pool.company(asked.company) as conn:
         assert entries.page(conn) == ([], 0)
+
+
+def test_very_many_faults_are_shown_up_to_the_limit(caller, pool, browser):
+    asked = ask(caller, pool, components=[BODY, *({**CAP, "weight_g": n} for n in range(1, 60))])
+    wrong = {"status": "absent", "value": "5", "unit": "percent_w_w"}
+    form = {
+        f"{place}.substances.{substance}.{part}": value
+        for place in range(60)
+        for substance in ("pfas", "svhc")
+        for part, value in wrong.items()
+    }
+    page = browser.post(f"/supplier-data/{asked.token}", {"consent": "yes"} | form)
+    assert page.status_code == 400
+    assert len(re.findall(r'<p><a href="#([^"]+)">', page.text)) == 100
 
 
 def test_stored_script_is_text_on_the_form(caller, pool):

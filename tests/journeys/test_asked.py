@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from api.commands.operator import login
+from api.commands.operator import login_name
 from tests.journeys.place import Place
 from tests.waiting import wait_until
 from warehouse import dagster_home
@@ -79,7 +79,7 @@ def test_a_command_takes_the_road_of_all_runs_where_there_is_one_and_says_the_sa
     found = place.graphql(RUNS, f={})
     assert found is not None
     every = [run for run in found["runsOrError"]["results"] if run["runId"] not in before]
-    askers = [{"key": "user", "value": name} for name in ("pcds", login())]
+    askers = [{"key": "user", "value": name} for name in ("pcds", login_name())]
     mine = [run for run in every if any(asker in run["tags"] for asker in askers)]
     assert {run["jobName"] for run in mine} >= {
         "refresh_catalogue",

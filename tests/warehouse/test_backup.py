@@ -13,7 +13,7 @@ import orjson
 import psycopg
 import pytest
 
-from services.audit.restored import enter_ended
+from services.audit.restored import enter_revocations
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
 from warehouse.audit.origin import Origin
@@ -139,7 +139,7 @@ def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
     assert alive(other) == [0] * len(ENDED)
     assert [len(each) for each in done.ended[1:]] == [1, 1, 2]
     with Pool(other.app_url) as app:
-        enter_ended(app, done.ended, Origin("operator", "me", "operator", "c-1"))
+        enter_revocations(app, done.ended, Origin("operator", "me", "operator", "c-1"))
         with app.company(company) as connection:
             assert connection.execute("SELECT name FROM companies").fetchall() == [('A \\ "b"\n\té',)]
             actions = connection.execute("SELECT action FROM audit_entries ORDER BY action").fetchall()

@@ -220,9 +220,9 @@ def test_another_companys_entries_are_nobodys(queue, other):
     with other.pool.company(other.company) as conn:
         assert entries.page(conn) == ([], 0)
         with pytest.raises(review.EntryUnknown):
-            review.entry(conn, entry.id)
+            review.load_entry(conn, entry.id)
         with pytest.raises(review.EntryUnknown):
-            review.entry(conn, uuid4())
+            review.load_entry(conn, uuid4())
     assert queue.accepted(entry).state == "accepted"
 
 

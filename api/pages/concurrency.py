@@ -13,13 +13,13 @@ T = TypeVar("T")
 Given = TypeVarTuple("Given")
 Kind = Literal["password", "portfolio"]
 
-AT_ONCE: Final[dict[Kind, int]] = {"password": 2, "portfolio": 4}
+MAX_CONCURRENT: Final[dict[Kind, int]] = {"password": 2, "portfolio": 4}
 """Concurrent tasks of each kind: a password's hash uses a core and 19 MiB; a query of a whole portfolio two threads and
 at most 1 GiB.
 """
 
 
-async def in_turn(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
+async def run_limited(request: Request, kind: Kind, work: Callable[[*Given], T], *given: *Given) -> T:
     """Return the result of `work`, run in a thread when there is a place for its kind."""
     return await to_thread.run_sync(work, *given, limiter=_limiter(request, kind))
 
@@ -28,6 +28,6 @@ def _limiter(request: Request, kind: Kind) -> CapacityLimiter:
     """Return this process's limiter, made in its event loop."""
     state, name = request.app.state, f"{kind}_limiter"
     if not hasattr(state, name):
-        setattr(state, name, CapacityLimiter(AT_ONCE[kind]))
+        setattr(state, name, CapacityLimiter(MAX_CONCURRENT[kind]))
     limiter: CapacityLimiter = getattr(state, name)
     return limiter

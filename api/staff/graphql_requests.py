@@ -23,8 +23,8 @@ from graphql.language import (
 
 MAX_BYTES: Final = 2**20
 """Largest request; the largest of Dagster's own pages has some 20 KiB."""
-_MOST_TOKENS: Final = 20_000
-_LONGEST_NAME: Final = 100
+_MAX_TOKENS: Final = 20_000
+_MAX_NAME_LENGTH: Final = 100
 """Characters of a mutation's name in the log: Dagster's own names are far shorter."""
 TAGS: Final = {
     "executionParams": "executionMetadata",
@@ -44,7 +44,7 @@ LAUNCHES: Final = frozenset(
         "reexecutePartitionBackfill",
     }
 )
-_PERSON: Final = "user"
+_USER_TAG: Final = "user"
 """The tag that Dagster shows as *Launched by*."""
 
 
@@ -52,15 +52,15 @@ class Unreadable(ValueError):  # noqa: N818  (an answer, not a fault of the prog
     """The text is no GraphQL request."""
 
 
-class Unnamed(ValueError):  # noqa: N818  (an answer, not a fault of the program)
+class Untaggable(ValueError):  # noqa: N818  (an answer, not a fault of the program)
     """The request launches by a value within the query, to which no user tag can be added; a variable can have it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class GraphqlRequest:
     """A document with its variables.
 
-    `kinds`: query, mutation, subscription; `acts`: the names of its mutations; `launches`: the arguments that describe
+    `kinds`: query, mutation, subscription; `mutations`: their names; `launches`: the arguments that describe
     a launch, each with its variable, None where it is written out.
     """
 
@@ -68,16 +68,16 @@ class Question:
     variables: Mapping[str, object] | None
     operation: str | None
     kinds: frozenset[str]
-    acts: tuple[str, ...]
+    mutations: tuple[str, ...]
     launches: frozenset[tuple[str, str | None]] = frozenset()
 
-    def named(self, email: str) -> "Question":
-        """Return the same question, its runs tagged with the requesting member, whatever was given. Raise `Unnamed`."""
+    def tagged_with(self, email: str) -> "GraphqlRequest":
+        """Return the same request, its runs tagged with the member, whatever tag was sent. Raise `Untaggable`."""
         variables = dict(self.variables or {})
         for argument, variable in self.launches:
             if variable is None:
-                raise Unnamed
-            variables[variable] = _named(variables.get(variable), TAGS[argument], email)
+                raise Untaggable
+            variables[variable] = _tag_variable(variables.get(variable), TAGS[argument], email)
         return replace(self, variables=variables if self.launches else self.variables)
 
     def body(self, *, operation_name: str = "operationName") -> dict[str, object]:
@@ -85,43 +85,43 @@ class Question:
         return {"query": self.query, "variables": self.variables, operation_name: self.operation}
 
 
-def of_bytes(data: bytes) -> Question:
-    """Parse the question in a request's body. Raise `Unreadable`."""
+def parse_bytes(data: bytes) -> GraphqlRequest:
+    """Parse a body. Raise `Unreadable`."""
     try:
-        return of(orjson.loads(data))
+        return parse_request(orjson.loads(data))
     except orjson.JSONDecodeError:
         raise Unreadable from None
 
 
-def of(given: object) -> Question:
-    """Parse the question in a decoded request. Raise `Unreadable`."""
-    if not isinstance(given, dict):
+def parse_request(sent: object) -> GraphqlRequest:
+    """Parse a decoded body. Raise `Unreadable`."""
+    if not isinstance(sent, dict):
         raise Unreadable
-    query, variables = given.get("query"), given.get("variables")
-    operation = given.get("operationName", given.get("operation_name"))
+    query, variables = sent.get("query"), sent.get("variables")
+    operation = sent.get("operationName", sent.get("operation_name"))
     if not isinstance(query, str) or not isinstance(variables, dict | None) or not isinstance(operation, str | None):
         raise Unreadable
     try:
-        document = parse(query, no_location=True, max_tokens=_MOST_TOKENS)
+        document = parse(query, no_location=True, max_tokens=_MAX_TOKENS)
     except (GraphQLError, RecursionError):
         raise Unreadable from None
     operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
-    acts = [
-        chosen.name.value[:_LONGEST_NAME]
+    mutations = [
+        field.name.value[:_MAX_NAME_LENGTH]
         for each in operations
         if each.operation is OperationType.MUTATION
-        for chosen in each.selection_set.selections
-        if isinstance(chosen, FieldNode)
+        for field in each.selection_set.selections
+        if isinstance(field, FieldNode)
     ]
     kinds = frozenset(each.operation.value for each in operations)
-    return Question(query, variables, operation, kinds, tuple(acts), _launches(document))
+    return GraphqlRequest(query, variables, operation, kinds, tuple(mutations), _launches(document))
 
 
 def _launches(document: DocumentNode) -> frozenset[tuple[str, str | None]]:
     """Return the launching arguments anywhere in the document. A variable with a default counts as written out."""
     found, written_out = set(), set()
 
-    class Looking(Visitor):
+    class LaunchFinder(Visitor):
         def enter_field(self, node: FieldNode, *_: object) -> None:
             if node.name.value in LAUNCHES:
                 for argument in node.arguments:
@@ -132,26 +132,26 @@ def _launches(document: DocumentNode) -> frozenset[tuple[str, str | None]]:
             if node.default_value is not None:
                 written_out.add(node.variable.name.value)
 
-    visit(document, Looking())
+    visit(document, LaunchFinder())
     return frozenset(
         (argument, None if variable in written_out else variable) for argument, variable in found if argument in TAGS
     )
 
 
-def _named(value: object, where: str, email: str) -> object:
+def _tag_variable(value: object, tags_path: str, email: str) -> object:
     """Return a variable's value with the tag; Dagster refuses a value without the expected form."""
     if isinstance(value, list):
-        return [_named(each, where, email) for each in value]
+        return [_tag_variable(each, tags_path, email) for each in value]
     if not isinstance(value, dict):
         return value
-    if where != "executionMetadata":
-        return _tagged(value, where, email)
-    metadata = value.get(where) or {}
-    return value | {where: _tagged(metadata, "tags", email)} if isinstance(metadata, dict) else value
+    if tags_path != "executionMetadata":
+        return _with_user_tag(value, tags_path, email)
+    metadata = value.get(tags_path) or {}
+    return value | {tags_path: _with_user_tag(metadata, "tags", email)} if isinstance(metadata, dict) else value
 
 
-def _tagged(value: dict[str, object], tags: str, email: str) -> dict[str, object]:
-    given = value.get(tags) or []
-    given = given if isinstance(given, list) else [given]  # GraphQL reads one value as a list where a list is expected
-    others = [tag for tag in given if not (isinstance(tag, dict) and tag.get("key") == _PERSON)]
-    return value | {tags: [*others, {"key": _PERSON, "value": email}]}
+def _with_user_tag(value: dict[str, object], tags: str, email: str) -> dict[str, object]:
+    sent = value.get(tags) or []
+    sent = sent if isinstance(sent, list) else [sent]  # GraphQL reads one value as a list where a list is expected
+    others = [tag for tag in sent if not (isinstance(tag, dict) and tag.get("key") == _USER_TAG)]
+    return value | {tags: [*others, {"key": _USER_TAG, "value": email}]}

@@ -1,0 +1,33 @@
+"""Reads from a page's request what several pages need: ids of its path, the rows to skip, the origin of its writes."""
+
+from uuid import UUID
+
+from starlette.requests import Request
+
+from api import parameters
+from api.errors import InvalidBody
+from api.origin import acting
+from api.pages.refusals import PageRefused
+from api.pages.sessions import Session
+from warehouse.audit.origin import Origin
+
+
+def path_id(request: Request, name: str = "id") -> UUID:
+    """Return an id of the path. Raise `PageRefused` where it is none, as for a record that does not exist."""
+    try:
+        return UUID(request.path_params[name])
+    except ValueError:
+        raise PageRefused(404, "refused.gone") from None
+
+
+def offset_of(request: Request) -> int:
+    """Return the rows to skip; 0 where the address has anything but a number."""
+    try:
+        return parameters.offset_of(request)
+    except InvalidBody:
+        return 0
+
+
+def origin_of(request: Request, session: Session) -> Origin:
+    """Return the audit ledger's origin of a write by the signed-in person."""
+    return acting(request, "user", str(session.user_id), session.email)
