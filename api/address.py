@@ -13,7 +13,7 @@ def keep(settings: Settings) -> None:
     _file(settings).write_text(settings.base_url, encoding="utf-8")
 
 
-def known(settings: Settings) -> str:
+def known_address(settings: Settings) -> str:
     """Return the address in these settings, else the one with which the service was last started."""
     if settings.public_url is not None:
         return settings.base_url

@@ -33,11 +33,11 @@ def json_text(text: str) -> Response:
 
 
 def json_kept(request: Request, value: Any, *, seconds: int) -> Response:
-    """Return plain values as JSON that anyone may cache for so long; see `kept`."""
-    return kept(request, orjson.dumps(value), "application/json", seconds=seconds)
+    """Return plain values as JSON that anyone may cache for so long; see `cacheable`."""
+    return cacheable(request, orjson.dumps(value), "application/json", seconds=seconds)
 
 
-def kept(
+def cacheable(
     request: Request, body: bytes, media_type: str, *, seconds: int, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a body that anyone may cache for so long, and revalidate with If-None-Match (RFC 9110 §13.1.2).

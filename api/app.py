@@ -36,7 +36,7 @@ from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.readiness import Readiness
 from api.reference import routes as reference
-from api.service import opened
+from api.service import open_service
 from api.staff import routes as staff
 from api.staff import upstream
 from connector import server
@@ -54,7 +54,7 @@ _NEW_OBJECTS: Final = 10_000
 INTERFACE_VERSION = "1.8.0"
 
 
-def served() -> FastAPI:
+def app_of_process() -> FastAPI:
     """Return the app of a process that runs nothing else."""
     return create(alone=True)
 
@@ -76,7 +76,7 @@ def create(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with opened(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
+        async with open_service(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
             app.state.service, app.state.readiness = service, Readiness()
             app.openapi()  # built here, so that no request waits for it
             connector = server.build(service)
@@ -93,7 +93,7 @@ def create(
                     _settle()
                 yield
 
-    return assembled(lifespan)
+    return build_app(lifespan)
 
 
 def _settle() -> None:
@@ -104,7 +104,7 @@ def _settle() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
-def assembled(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
+def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
     """Return the app without its resources: enough for the OpenAPI document."""
     app = FastAPI(
         title="Packaging Compliance Data Service",

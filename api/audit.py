@@ -21,7 +21,7 @@ from api.reading import read
 from schemas import texts
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
 from schemas.messages import Message
-from schemas.models import checked
+from schemas.models import validator
 from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
 from services.audit import page
@@ -56,7 +56,7 @@ def _text(value: str) -> str:
 
 Since = Annotated[
     datetime | None,
-    BeforeValidator(checked(_bound, time.min)),
+    BeforeValidator(validator(_bound, time.min)),
     WithJsonSchema(_INSTANT_OR_DAY),
     Query(
         description="Only entries at or after this: a whole UTC day (YYYY-MM-DD), or an RFC 3339 instant with Z or an "
@@ -65,25 +65,25 @@ Since = Annotated[
 ]
 Until = Annotated[
     datetime | None,
-    BeforeValidator(checked(_bound, time.max)),
+    BeforeValidator(validator(_bound, time.max)),
     WithJsonSchema(_INSTANT_OR_DAY),
     Query(description="Only entries at or before this: a whole UTC day, which is included, or an RFC 3339 instant."),
 ]
 Action = Annotated[
     str | None,
-    AfterValidator(checked(_one_of, tuple(ACTIONS))),
+    AfterValidator(validator(_one_of, tuple(ACTIONS))),
     WithJsonSchema({"type": "string", "enum": list(ACTIONS)}),
     Query(description="Only this action."),
 ]
 ResourceType = Annotated[
     str | None,
-    AfterValidator(checked(_one_of, RESOURCE_TYPES)),
+    AfterValidator(validator(_one_of, RESOURCE_TYPES)),
     WithJsonSchema({"type": "string", "enum": list(RESOURCE_TYPES)}),
     Query(description="Only actions on this: the part of the action before the dot."),
 ]
 Actor = Annotated[
     str | None,
-    AfterValidator(checked(_text)),
+    AfterValidator(validator(_text)),
     WithJsonSchema({"type": "string"}),
     Query(description="Only entries whose actor has exactly this type, id or name."),
 ]

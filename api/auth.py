@@ -51,7 +51,7 @@ SCHEMES: Final[Mapping[str, Any]] = {
 """The two credentials as the document publishes them (OpenAPI 3.1, Security Scheme Object)."""
 
 
-async def presented(request: Request) -> Credential:
+async def credential_of(request: Request) -> Credential:
     """Return the request's credential, the key where it has both; raise `Unauthenticated` where it has none."""
     key = request.headers.get("X-API-Key")
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -65,19 +65,19 @@ async def presented(request: Request) -> Credential:
     return credential
 
 
-Presented = Annotated[Credential, Depends(presented)]
+Presented = Annotated[Credential, Depends(credential_of)]
 """The credential of a read, to be looked up in the same statement as the read's query."""
 
 
-async def offered(request: Request) -> Credential | None:
+async def optional_credential(request: Request) -> Credential | None:
     """Return the credential of a request that needs none."""
     try:
-        return await presented(request)
+        return await credential_of(request)
     except Unauthenticated:
         return None
 
 
-def presenting(request: Request, credential: Credential) -> dict[str, Any]:
+def admit_parameters(request: Request, credential: Credential) -> dict[str, Any]:
     """Return the parameters of `ADMIT`."""
     return {
         "presented": credential.digest,
@@ -87,7 +87,7 @@ def presenting(request: Request, credential: Credential) -> dict[str, Any]:
     }
 
 
-def accepted(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
+def accept_key(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
     """Return the live key behind the row of `ADMIT`; add its company to the log.
 
     Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order.
@@ -105,34 +105,34 @@ def accepted(request: Request, row: Sequence[Any] | None, credential: Credential
     return key
 
 
-async def admitted(request: Request, credential: Credential, scope: str) -> Key:
-    """Return the live key of a credential, looked up and counted by itself; raise as `accepted` does."""
-    asked = presenting(request, credential)
+async def admit(request: Request, credential: Credential, scope: str) -> Key:
+    """Return the live key of a credential, looked up and counted by itself; raise as `accept_key` does."""
+    asked = admit_parameters(request, credential)
 
     async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
         return await (await connection.execute(ADMIT, asked)).fetchone()
 
-    return accepted(request, await service_of(request).reading(ask), credential, scope)
+    return accept_key(request, await service_of(request).reading(ask), credential, scope)
 
 
-def admitted_in_thread(request: Request, credential: Credential, scope: str) -> Key:
+def admit_in_thread(request: Request, credential: Credential, scope: str) -> Key:
     """Return the same in a thread, asked on the connection that the write uses next (decision 0021)."""
-    rows = service_of(request).writes.asked(ADMIT, presenting(request, credential))
-    return accepted(request, rows[0] if rows else None, credential, scope)
+    rows = service_of(request).writes.asked(ADMIT, admit_parameters(request, credential))
+    return accept_key(request, rows[0] if rows else None, credential, scope)
 
 
 async def admit_left_over(request: Request) -> None:
     """Admit a request that was refused for another reason before its credential was looked up, so that it is counted.
 
-    Raise as `accepted` does: a caller without access learns nothing else.
+    Raise as `accept_key` does: a caller without access learns nothing else.
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:
-        await admitted(request, credential, "read" if request.method in ("GET", "HEAD") else "write")
+        await admit(request, credential, "read" if request.method in ("GET", "HEAD") else "write")
 
 
 async def _writer(request: Request) -> Key:
-    return await admitted(request, await presented(request), "write")
+    return await admit(request, await credential_of(request), "write")
 
 
 Writer = Annotated[Key, Depends(_writer)]

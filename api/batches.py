@@ -16,7 +16,7 @@ from api.errors import InvalidBody, WrongMethod
 from api.parameters import DryRunValues, agreed, truth
 from api.writing import JsonWrite
 from pipelines.writing.records import WriteOutcome, write_records
-from schemas.bounds import listed
+from schemas.bounds import first_hundred
 from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
 from schemas.responses import SkuBatchResponse
 from schemas.sku import SkuPatch
@@ -124,6 +124,6 @@ def _published(index: int, row: WriteOutcome) -> dict[str, Any]:
         "id": row.id,
         "recyclability_grade": row.recyclability_grade,
         "recyclability_score": row.recyclability_score,
-        "errors": [issue.as_dict() for issue in listed(row.errors)],
+        "errors": [issue.as_dict() for issue in first_hundred(row.errors)],
         "warnings": [issue.as_dict() for issue in row.warnings],
     }

@@ -43,15 +43,15 @@ class Upload:
     fields: dict[str, str]
 
 
-def announced(request: Request) -> int | None:
+def content_length(request: Request) -> int | None:
     """Return the number of bytes in Content-Length, None without the header; an absurd value exceeds every limit."""
     length = request.headers.get("content-length", "")
     return int(length[:20]) if length.isdecimal() else None
 
 
-async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+async def limited_chunks(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
     """Yield the body's chunks; raise `TooLarge` at once for an announced excess, else at the byte above the limit."""
-    if (announced(request) or 0) > limit:
+    if (content_length(request) or 0) > limit:
         raise TooLarge(limit)
     received = 0
     async for chunk in request.stream():
@@ -63,7 +63,7 @@ async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 async def json_body(request: Request) -> Any:
     """Return the parsed JSON of a body, whatever its content type; raise `InvalidBody` and `TooLarge`."""
-    return _parsed(b"".join([chunk async for chunk in limited(request, MAX_JSON_BYTES)]))
+    return _parsed(b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)]))
 
 
 def _parsed(body: bytes) -> Any:
@@ -103,7 +103,7 @@ async def upload(request: Request, filename: str | None) -> Upload:
         raise _missing(
             "filename", Message("A raw body needs ?filename=NAME.csv or NAME.xlsx; or send multipart/form-data.")
         )
-    data = b"".join([chunk async for chunk in limited(request, MAX_IMPORT_BYTES)])
+    data = b"".join([chunk async for chunk in limited_chunks(request, MAX_IMPORT_BYTES)])
     return Upload(data, _named(filename), {})
 
 
@@ -117,7 +117,7 @@ class _Parser(MultiPartParser):
 
 
 async def _multipart(request: Request) -> Upload:
-    stream = limited(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
+    stream = limited_chunks(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
     parser = _Parser(request.headers, stream, max_files=1, max_fields=16)
     try:
         form = await parser.parse()

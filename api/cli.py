@@ -47,7 +47,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
 """Each command's module in api/commands, and its function, group or groups by name."""
 
 
-def assembled(names: Iterable[str]) -> typer.Typer:
+def build_program(names: Iterable[str]) -> typer.Typer:
     """Return the program with these commands; other commands' modules are not imported, as that takes long."""
     app = typer.Typer(
         name="pcds", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True
@@ -74,7 +74,7 @@ def _main() -> None:
         if (sentence := control_in(argument)) is not None:
             raise Refusal(sentence)
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
-    assembled([asked] if asked in _COMMANDS else _COMMANDS)()
+    build_program([asked] if asked in _COMMANDS else _COMMANDS)()
 
 
 def in_plain_words(program: Callable[[], None]) -> None:

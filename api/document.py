@@ -60,7 +60,7 @@ def operation(
 
     `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
     answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
-    common ones. `kept` where the handler answers with `api.answers.kept`.
+    common ones. `kept` where the handler answers with `api.answers.cacheable`.
     """
     extra: dict[str, Any] = {"x-stability": "stable"}
     if body is not None:

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Final
 from starlette.responses import Response
 
 from api.answers import JsonAnswer
-from schemas.bounds import listed
+from schemas.bounds import first_hundred
 from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -150,7 +150,7 @@ class InvalidBody(Refused):
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
-        super().__init__("invalid_body", details=[issue.as_dict() for issue in listed(issues)])
+        super().__init__("invalid_body", details=[issue.as_dict() for issue in first_hundred(issues)])
 
 
 class UnsupportedMediaType(InvalidBody):

@@ -20,7 +20,7 @@ from api.errors import NotFound, Refused
 from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.service import service_of
-from api.uploads import FileForm, judged
+from api.uploads import FileForm, judge_file
 from api.writing import Write
 from pipelines.writing import quota
 from schemas.messages import Message
@@ -132,7 +132,7 @@ async def _settled(
     """
     objects, object_key = service_of(request).objects, key_of(key.company_id, file_id)
     try:
-        kind = await judged(request, key.company_id, "company", object_key, form)
+        kind = await judge_file(request, key.company_id, "company", object_key, form)
         name = name_as(form.filename, kind)
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
         response = await run_in_threadpool(_recorded, request, key, sku_id, file, dry_run=dry_run)

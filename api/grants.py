@@ -14,7 +14,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from api.bodies import limited
+from api.bodies import limited_chunks
 from api.errors import TokenRefused, TooLarge
 
 _MAX_BYTES: Final = 8 * 2**10
@@ -72,7 +72,7 @@ async def _pairs(request: Request) -> list[tuple[str, Any]]:
     if media_type not in (_FORM, _JSON):
         raise TokenRefused("invalid_request", f"Send the parameters as {_FORM} or {_JSON}.")
     try:
-        text = b"".join([chunk async for chunk in limited(request, _MAX_BYTES)]).decode()
+        text = b"".join([chunk async for chunk in limited_chunks(request, _MAX_BYTES)]).decode()
         pairs = _members(text) if media_type == _JSON else parse_qsl(text, errors="strict", max_num_fields=100)
     except (TooLarge, ValueError, RecursionError):
         raise TokenRefused("invalid_request", f"The body is no valid {media_type} of at most 8 KiB.") from None

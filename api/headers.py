@@ -1,7 +1,7 @@
 """Adds the headers that every answer has: it must not be cached, and its media type must not be guessed.
 
-A cacheable answer sets its own header (`api.answers.kept`), which is left unchanged. The headers are added where every
-answer passes (`api.correlation`), and to the few answers without a request (`api.server.refusal`).
+A cacheable answer sets its own header (`api.answers.cacheable`), which is left unchanged. The headers are added where
+every answer passes (`api.correlation`), and to the few answers without a request (`api.server.refusal`).
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 ALWAYS: Final = (NO_STORE, NO_SNIFFING)
 
 
-def completed(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
+def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
     """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
     kept_headers = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
     names = {name.lower() for name, _ in kept_headers}

@@ -47,7 +47,7 @@ from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.access.keys import Key
 from warehouse.companies import slugs
 from warehouse.imports import mappings
-from warehouse.imports.polls import polled
+from warehouse.imports.polls import poll_query
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
@@ -108,7 +108,7 @@ async def post_import(
     asked = await run_in_threadpool(_asked, request, key, file, _Sent(dry_run or [], mapping or [], mapping_name or []))
     if isinstance(asked, Response):
         return asked
-    order = orders.reading(
+    order = orders.order_reading(
         file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.write.now.date()
     )
     read = await read_apart(request, key.company_id, "company", order)
@@ -240,7 +240,7 @@ async def get_import(
 ) -> Response:
     """Poll until `status` is completed or failed. `limit` and `offset` page the report of rejected rows."""
     lang = accepted_language(request)
-    query = polled(limit, offset, with_templates=lang != ORIGINAL)
+    query = poll_query(limit, offset, with_templates=lang != ORIGINAL)
     answer, *templates = await read(request, presented, query, {"import_id": import_id})
     if answer is None:
         raise NotFound

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.auth import Credential, admitted, offered
+from api.auth import Credential, admit, optional_credential
 from api.document import PUBLIC_ERRORS, V1, operation
 from api.parameters import Limit, Offset
 from api.service import service_of
@@ -28,7 +28,7 @@ router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
 )
 async def list_jurisdictions(
     request: Request,
-    credential: Annotated[Credential | None, Depends(offered)],
+    credential: Annotated[Credential | None, Depends(optional_credential)],
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> Response:
@@ -38,7 +38,7 @@ async def list_jurisdictions(
     needed; one that is sent is checked and counted as everywhere.
     """
     if credential is not None:
-        await admitted(request, credential, "read")
+        await admit(request, credential, "read")
     service = service_of(request)
     entries = catalogue.served(await service.reading(queries.read_every))
     today = service.clock.today()

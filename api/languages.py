@@ -15,12 +15,12 @@ from starlette.responses import Response
 
 from api.answers import JsonAnswer
 from schemas.labels import LANGUAGES
-from schemas.messages import ORIGINAL, stored, translate
+from schemas.messages import ORIGINAL, stored_message, translate
 
 _QUALITY: Final = re.compile(r"\s*[qQ]\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*")
 
 
-def preferred(header: str) -> str:
+def preferred_language(header: str) -> str:
     """Return the language that an Accept-Language prefers (RFC 9110 §12.5.4), English where it names none of ours.
 
     A range such as `fr-CH` counts as its language (RFC 4647 §3.4). A malformed weight counts as 0.
@@ -54,7 +54,7 @@ def weight_of(header: str, media_type: str) -> float:
 def accepted_language(request: Request) -> str:
     """Return the language of the answer to a request."""
     headers = request.headers.getlist("accept-language")
-    return preferred(",".join(headers)) if headers else ORIGINAL
+    return preferred_language(",".join(headers)) if headers else ORIGINAL
 
 
 def in_language(answer: Response, lang: str, templates: Mapping[str, str] = MappingProxyType({})) -> Response:
@@ -76,7 +76,7 @@ def translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
     match value:
         case Mapping():
             return {
-                name: translate(stored(member, templates), lang)
+                name: translate(stored_message(member, templates), lang)
                 if _is_message(name, member, value)
                 else translated(member, lang, templates)
                 for name, member in value.items()

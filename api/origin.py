@@ -22,7 +22,7 @@ def client_network(request: Request) -> str:
     return network_of(client_address(request) or "unknown")
 
 
-def acting(request: Request, actor_type: str, actor_id: str, actor_name: str | None) -> Origin:
+def origin_of_actor(request: Request, actor_type: str, actor_id: str, actor_name: str | None) -> Origin:
     """Return the audit ledger's origin of a request by an actor of any type."""
     agent = request.headers.get("user-agent")
     return Origin(

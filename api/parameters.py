@@ -19,7 +19,7 @@ from api.errors import InvalidBody
 from schemas import texts
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.models import checked
+from schemas.models import validator
 from schemas.normalise import Unfit
 
 T = TypeVar("T")
@@ -91,27 +91,27 @@ RecordId = Annotated[UUID, BeforeValidator(UUID), Path(alias="id", description="
 """The id of the path; a malformed one is answered as an unknown one."""
 Limit = Annotated[
     int,
-    BeforeValidator(checked(_clamped, 1, MAX_PAGE)),
+    BeforeValidator(validator(_clamped, 1, MAX_PAGE)),
     Query(description=f"Page size; values outside 1 to {MAX_PAGE} are clamped."),
 ]
 Offset = Annotated[
-    int, BeforeValidator(checked(_clamped, 0, _MAX_OFFSET)), Query(description="Rows to skip; a negative value is 0.")
+    int, BeforeValidator(validator(_clamped, 0, _MAX_OFFSET)), Query(description="Rows to skip; a negative value is 0.")
 ]
 SkuCodes = Annotated[
     list[str] | None,
-    AfterValidator(checked(_codes)),
+    AfterValidator(validator(_codes)),
     WithJsonSchema({"type": "array", "items": {"type": "string", "pattern": r"^[^\u0000]*$"}}),
     Query(alias="sku_code", description="Only these sku_codes, compared exactly; may repeat."),
 ]
 UpdatedSince = Annotated[
     datetime | None,
-    BeforeValidator(checked(instant)),
+    BeforeValidator(validator(instant)),
     WithJsonSchema({"type": "string", "format": "date-time"}),
     Query(description="Only SKUs updated at or after this instant (RFC 3339 with Z or an offset)."),
 ]
 DryRunValues = Annotated[
     list[str] | None,
-    AfterValidator(checked(_agreeing, truth)),
+    AfterValidator(validator(_agreeing, truth)),
     WithJsonSchema({"type": "boolean"}),
     Query(
         alias="dry_run",
@@ -134,7 +134,7 @@ DryRun = Annotated[bool, Depends(_dry_run)]
 
 MappingValues = Annotated[
     list[str] | None,
-    AfterValidator(checked(_agreeing, sent_once)),
+    AfterValidator(validator(_agreeing, sent_once)),
     WithJsonSchema({"type": "string"}),
     Query(
         alias="mapping",
@@ -146,7 +146,7 @@ MappingValues = Annotated[
 ]
 MappingNameValues = Annotated[
     list[str] | None,
-    AfterValidator(checked(_agreeing, sent_once)),
+    AfterValidator(validator(_agreeing, sent_once)),
     WithJsonSchema({"type": "string", "maxLength": MAX_MAPPING_NAME}),
     Query(
         alias="mapping_name",

@@ -24,7 +24,7 @@ def refuse_taken(settings: Settings) -> None:
     _bind(dagster_home.HOST, settings.dagster_port, _DAGSTER).close()  # always on loopback (decision 0032)
 
 
-def bound(settings: Settings) -> socket.socket:
+def bind_socket(settings: Settings) -> socket.socket:
     """Return the socket on which all API processes accept; no caller gets through before the first of them listens."""
     return _bind(settings.host, settings.port, _API)
 

@@ -23,7 +23,7 @@ from warehouse.settings import Settings
 log = structlog.get_logger(__name__)
 
 
-def prepared(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
+def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
     """Migrate the tables, and add the demo company if wanted; call it inside `running`.
 
     `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
@@ -45,7 +45,7 @@ def main() -> None:
     """Prepare with the settings of the environment and the options in the one argument."""
     asked, settings = json.loads(sys.argv[1]), Settings.load()
     logs.configure(settings)
-    report = prepared(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])
+    report = prepare(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])
     print(json.dumps(report))
 
 

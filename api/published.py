@@ -7,7 +7,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import kept
+from api.answers import cacheable
 from api.document import V1, operation
 from schemas.responses import OpenApiDocument
 
@@ -19,7 +19,7 @@ _KEPT_SECONDS: Final = 300
 @router.get("/openapi.json", **operation("This document", answers={200: OpenApiDocument}, kept=True))
 async def openapi_json(request: Request) -> Response:
     """OpenAPI 3.1, generated from the models that the handlers validate with."""
-    return kept(request, _bytes(request.app), "application/json", seconds=_KEPT_SECONDS)
+    return cacheable(request, _bytes(request.app), "application/json", seconds=_KEPT_SECONDS)
 
 
 def _bytes(app: FastAPI) -> bytes:

@@ -5,9 +5,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from api.auth import Credential, accepted, presenting
+from api.auth import Credential, accept_key, admit_parameters
 from api.service import service_of
-from warehouse.access.keys import CALLER_COLUMNS, admitting
+from warehouse.access.keys import CALLER_COLUMNS, with_caller
 from warehouse.sessions import AsyncConnection
 
 
@@ -16,12 +16,12 @@ async def read(request: Request, credential: Credential, query: str, parameters:
 
     Raise the refusals of `api.auth`.
     """
-    asked = {**parameters, **presenting(request, credential)}
+    asked = {**parameters, **admit_parameters(request, credential)}
 
     async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(admitting(query), asked)).fetchone()
+        return await (await connection.execute(with_caller(query), asked)).fetchone()
 
     row = await service_of(request).reading(ask)
-    accepted(request, row and row[:CALLER_COLUMNS], credential, "read")
+    accept_key(request, row and row[:CALLER_COLUMNS], credential, "read")
     assert row is not None, "a credential that does not count was refused above"
     return row[CALLER_COLUMNS:]

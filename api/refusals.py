@@ -65,13 +65,13 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             return _answer(request, NotFound())
         case 405:
-            return _answer(request, WrongMethod(allowed(request.app, request.url.path) or _of_routes(request)))
+            return _answer(request, WrongMethod(allowed_methods(request.app, request.url.path) or _of_routes(request)))
         case 400:
             return _answer(request, unreadable(message_of(error.detail)))
     return _answer(request, Fault())
 
 
-def allowed(app: FastAPI, path: str) -> list[str]:
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
     """Return every published method of a path. The framework names only those of the first route that fits it."""
     methods: set[str] = set()
     paths = app.openapi()["paths"]

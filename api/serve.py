@@ -23,10 +23,10 @@ from typing import Any, Final
 import structlog
 
 from api import address, programs
-from api.ports import bound, refuse_taken
+from api.ports import bind_socket, refuse_taken
 from warehouse import dagster_home, leftovers, logs
 from warehouse.database import Database
-from warehouse.embedded import ServerError, prepared, revive, running
+from warehouse.embedded import ServerError, prepare_data_dir, revive, running
 from warehouse.settings import Settings
 
 _TICK_SECONDS: Final = 0.25
@@ -54,11 +54,11 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
     if settings.test_clock_offset:
         log.warning("clock.offset", seconds=settings.test_clock_offset)
     try:
-        prepared(settings.data_dir)
+        prepare_data_dir(settings.data_dir)
         with running(settings):
             address.keep(settings)
             report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
-            with bound(settings) as listener:
+            with bind_socket(settings) as listener:
                 children = _children(settings, listener, workers)
                 _Supervisor(settings, children, listener, report["catalogue"]).run(stopping, report["greeting"])
     finally:

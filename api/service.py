@@ -71,7 +71,7 @@ class Service:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
+async def open_service(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Service]:
     """Open the resources of a process, and close them again."""
     with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:

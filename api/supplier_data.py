@@ -1,7 +1,7 @@
 """POST /api/supplier-data/{token}: stores a supplier's answer to a request, authenticated by the token in the path.
 
 An unknown token and a token whose request already has its answer get the same answer after the same statement.
-`api.pages.supplier` is what the supplier sees in a browser; both call `answered`.
+`api.pages.supplier` is what the supplier sees in a browser; both call `file_answer`.
 """
 
 from functools import partial
@@ -56,7 +56,7 @@ async def post_supplier_data(request: Request, token: Token) -> Response:
     A newer answer takes the place of one that waits for review. Once the company has accepted an answer the token is
     unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
     """
-    company_id, request_id = await admitted(request, token)
+    company_id, request_id = await admit_supplier(request, token)
     body = await json_body(request)
     try:
         response = parse_submission(body)
@@ -72,7 +72,7 @@ def _accepted(entry: review.Entry) -> Response:
     return json_of({"status": "awaiting_review", "submission_id": entry.id}, 202)
 
 
-async def admitted(request: Request, token: str) -> tuple[UUID, UUID]:
+async def admit_supplier(request: Request, token: str) -> tuple[UUID, UUID]:
     """Return company and request of the token, and count the call. Raise `RateLimited`, then `NotFound`."""
     service = service_of(request)
     address, now = client_network(request), service.clock.now()
@@ -85,7 +85,7 @@ async def admitted(request: Request, token: str) -> tuple[UUID, UUID]:
     return found.company_id, found.request_id
 
 
-def answered(request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse) -> review.Entry:
+def file_answer(request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse) -> review.Entry:
     """File an answer for review and return its entry; `response` is parsed. Raise `NotFound` and `InvalidBody`."""
     write = Write.by(request, company_id, "supplier", str(request_id))
     return write.service.writes.run(company_id, partial(_filed, write, request_id, response))

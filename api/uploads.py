@@ -15,15 +15,15 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from api.bodies import limited, unreadable
+from api.bodies import limited_chunks, unreadable
 from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
 from api.read_apart import Door, read_apart
 from api.service import service_of
-from pipelines.sandbox.orders import judging
+from pipelines.sandbox.orders import order_judging
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
-from schemas.technical_file_form import FIELDS, declared, own_name, parse_fields
+from schemas.technical_file_form import FIELDS, declared_media_type, own_name, parse_fields
 from schemas.technical_files import MAX_FILE_BYTES, MediaType
 
 _ALLOWANCE_BYTES: Final = 64 * 2**10
@@ -74,7 +74,7 @@ class FileForm:
         body has ended, so that a consumer of the bytes has not finished storing them.
         """
         parser = self._parser()
-        async for chunk in limited(self._request, _MOST_BYTES[self._answering]):
+        async for chunk in limited_chunks(self._request, _MOST_BYTES[self._answering]):
             try:
                 parser.write(chunk)
             except FormParserError as error:
@@ -146,9 +146,9 @@ class FileForm:
             )
         self._field, self._file_seen = None, True
         try:
-            self.filename, self.declared = own_name(filename), declared(content_type)
+            self.filename, self.declared = own_name(filename), declared_media_type(content_type)
         except Unfit as unfit:
-            self._refuse(refused(unfit))
+            self._refuse(refusal_of_file(unfit))
 
     def _refuse(self, fault: Refused) -> None:
         """Raise the fault now, or for an answer once the rest of it is read."""
@@ -200,16 +200,16 @@ class FileForm:
             raise InvalidBody(issues)
 
 
-async def judged(request: Request, company_id: UUID, door: Door, object_key: str, form: FileForm) -> MediaType:
+async def judge_file(request: Request, company_id: UUID, door: Door, object_key: str, form: FileForm) -> MediaType:
     """Return the media type of the bytes stored under a key. Raise `InvalidBody` and what `read_apart` raises."""
-    order = judging(partial(service_of(request).objects.file, object_key), form.declared)
+    order = order_judging(partial(service_of(request).objects.file, object_key), form.declared)
     try:
         return await read_apart(request, company_id, door, order, field="file")
     except Unfit as unfit:
-        raise refused(unfit) from None
+        raise refusal_of_file(unfit) from None
 
 
-def refused(unfit: Unfit) -> InvalidBody:
+def refusal_of_file(unfit: Unfit) -> InvalidBody:
     """Return the refusal of the part file: 415 where its kind is not accepted."""
     kind = UnsupportedMediaType if unfit.code == "unsupported_media_type" else InvalidBody
     return kind([Issue(unfit.code, unfit.message, "file")])

@@ -16,11 +16,11 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.auth import Credential, admitted, admitted_in_thread, presented
-from api.bodies import MAX_JSON_BYTES, announced, json_body
+from api.auth import Credential, admit, admit_in_thread, credential_of
+from api.bodies import MAX_JSON_BYTES, content_length, json_body
 from api.errors import KeyReused, OverPlan
 from api.languages import accepted_language, in_language
-from api.origin import acting
+from api.origin import origin_of_actor
 from api.parameters import idempotency_key
 from api.service import Service, service_of
 from pipelines.writing import once
@@ -52,7 +52,7 @@ class Write:
     @classmethod
     def by(cls, request: Request, company_id: UUID, actor_type: str, actor_id: str, name: str | None = None) -> Self:
         """Return the write of an actor of any type, which begins now."""
-        service, origin = service_of(request), acting(request, actor_type, actor_id, name)
+        service, origin = service_of(request), origin_of_actor(request, actor_type, actor_id, name)
         return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request))
 
     @classmethod
@@ -146,14 +146,14 @@ class Received:
 
     def admitted(self) -> tuple[Write, Any]:
         """Return the caller's write and the body; the caller of a small body is admitted here (decision 0021)."""
-        key = self.key or admitted_in_thread(self.request, self.credential, "write")
+        key = self.key or admit_in_thread(self.request, self.credential, "write")
         return Write.by_key(self.request, key), self.body
 
 
 async def _received(request: Request) -> Received:
-    credential = await presented(request)
-    large = (announced(request) or MAX_JSON_BYTES) > _SMALL_BYTES
-    key = await admitted(request, credential, "write") if large else None
+    credential = await credential_of(request)
+    large = (content_length(request) or MAX_JSON_BYTES) > _SMALL_BYTES
+    key = await admit(request, credential, "write") if large else None
     return Received(request, credential, key, await json_body(request))
 
 

@@ -24,7 +24,7 @@ def measure(service: Service) -> Iterator[Line]:
     environment, first = {"PCDS_DATA_DIR": str(service.data_dir)}, [raw_request("GET", "/healthz", "-")] * WARM_UP
     with (
         serving("bench.unlimited_app:app", environment=environment, first=first) as floor,
-        serving("api.app:served", "--factory", environment=environment, first=first) as ours,
+        serving("api.app:app_of_process", "--factory", environment=environment, first=first) as ours,
     ):
         pairs = [(load(floor, page, connections=8), load(ours, page, connections=8)) for _ in range(ROUNDS)]
     yield from compared("GET a page of 50, key with limit and window", pairs, 1.25)

@@ -19,7 +19,7 @@ from compliance.ruleset import RULES, RuleSet
 from pipelines import regrading
 from pipelines.regrading import Services
 from warehouse.clock import Clock
-from warehouse.copying import NULL, parsed
+from warehouse.copying import NULL, parse_csv
 from warehouse.rulesets import queries as rulesets
 from warehouse.rulesets.registry import Rulesets
 from warehouse.skus.columns import DTYPES
@@ -75,6 +75,6 @@ def _grade_streamed(cursor: psycopg.Cursor, rules: RuleSet, dtypes: dict[str, An
         for part in copy:
             held += part
             if len(held) >= PART_BYTES:  # each part is whole lines, and no cell of these has a line break
-                grade_rows(parsed(io.BytesIO(held), dtypes).iter_rows(), rules)
+                grade_rows(parse_csv(io.BytesIO(held), dtypes).iter_rows(), rules)
                 held.clear()
-        grade_rows(parsed(io.BytesIO(held), dtypes).iter_rows(), rules)
+        grade_rows(parse_csv(io.BytesIO(held), dtypes).iter_rows(), rules)

@@ -23,11 +23,11 @@ _REASON: Final = re.compile(
 
 def reason(ban: Ban, open_facts: Sequence[str], today: date) -> str:
     """Return the sentence of a flag on a UTC day, in English; the open facts are those that the record lacks."""
-    text = dated(ban.flag_text, ban.applies_from, today)
+    text = dated_ban(ban.flag_text, ban.applies_from, today)
     return f"{text}, if: {', '.join(map(in_words, open_facts))}" if open_facts else text
 
 
-def dated(text: str, applies_from: date, today: date) -> str:
+def dated_ban(text: str, applies_from: date, today: date) -> str:
     """Return the ban, with whether it is in force on a UTC day or from when it will be."""
     return f"{text}, {'in force since' if applies_from <= today else 'from'} {applies_from.isoformat()}"
 
@@ -37,7 +37,7 @@ def in_words(fact: str) -> str:
     return _DECIMAL.sub(".", fact).replace("_", " ")
 
 
-def retold(code: str, reason: str, rules: RuleSet, lang: str) -> str:
+def translated_reason(code: str, reason: str, rules: RuleSet, lang: str) -> str:
     """Return a flag's reason in a language of `LANGUAGES`: the ban in the rules' words, the rest in the service's.
 
     Words that neither has stay English, such as a ban that the rules no longer have.

@@ -14,7 +14,7 @@ from typing import Final
 from compliance import rule_notes, rule_rows
 from compliance.rule_rows import Rule, RuleSet, Value
 from compliance.ruleset_checks import FURTHER, KEYS, check
-from compliance.tables import RULES, Row, TableError, parsed, text
+from compliance.tables import RULES, Row, TableError, parse_table, text
 
 __all__ = ["RULES", "TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
 
@@ -62,7 +62,7 @@ def parse(version: str, tables: Mapping[str, str]) -> RuleSet:
     cell does not fit its column, or the tables contradict each other.
     """
     try:
-        found = {name: parsed(name, tables.get(name, "") if name in FURTHER else tables[name]) for name in TABLES}
+        found = {name: parse_table(name, tables.get(name, "") if name in FURTHER else tables[name]) for name in TABLES}
         rules = _assembled(version, found)
         check(rules, found)
     except KeyError as missing:

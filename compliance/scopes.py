@@ -105,7 +105,7 @@ def standing_of(face: Face) -> Standing:
 
 
 @lru_cache(maxsize=4096)
-def judged(scope_key: str, standing: Standing) -> Judgement:
+def judge_scope(scope_key: str, standing: Standing) -> Judgement:
     """Return whether packaging with these answers is in a scope. Raise `KeyError` for a scope that no row defines."""
     scope = scopes()[scope_key]
     missing: list[str] = []

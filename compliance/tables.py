@@ -20,8 +20,8 @@ Row = dict[str, str]
 
 
 def rows(path: Path) -> list[Row]:
-    """Return all rows of one table. Raise `TableError` as `parsed`, and where the file is not readable as UTF-8."""
-    return parsed(path.name, text(path))
+    """Return all rows of one table. Raise `TableError` as `parse_table`, and where the file is not UTF-8."""
+    return parse_table(path.name, text(path))
 
 
 def text(path: Path) -> str:
@@ -34,7 +34,7 @@ def text(path: Path) -> str:
         raise TableError(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
 
 
-def parsed(name: str, content: str) -> list[Row]:
+def parse_table(name: str, content: str) -> list[Row]:
     """Parse the rows of a table's text. Raise `TableError` where it is no CSV or a row is longer than the header."""
     try:
         found = list(csv.DictReader(io.StringIO(content, newline="")))

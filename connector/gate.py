@@ -115,7 +115,7 @@ class Gate:
             return
         scope["state"] |= {"company_id": admitted.company_id, "client_id": admitted.connection_id}
         scope["user"] = self._user(admitted, scope["state"]["correlation_id"])
-        await self._app(scope, again(body, receive), send)
+        await self._app(scope, replay_body(body, receive), send)
 
     def _check_place(self, request: Request) -> None:
         if request.headers.get("host") not in self._hosts:
@@ -245,7 +245,7 @@ def _drafts(message: Mapping[str, object]) -> bool:
     return False
 
 
-def again(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a receive function that gives the body that was read, and then further messages: the disconnect."""
     unread = True
 

@@ -26,7 +26,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connector.gate import Refusal, again, body_of
+from connector.gate import Refusal, body_of, replay_body
 
 _HEADER: Final = "mcp-session-id"
 _OWNED: Final = re.compile(r"([0-9a-f]{16})-([\x21-\x7e]+)")
@@ -54,7 +54,7 @@ class Owner:
             except Refusal as refusal:
                 await refusal.response(scope["state"]["correlation_id"])(scope, receive, send)
                 return
-            receive, passed = again(body, receive), _Passed(send)
+            receive, passed = replay_body(body, receive), _Passed(send)
             with suppress(httpx2.TransportError):  # the owner has died with its sessions: the answer below says so
                 await _pass_on(self._socket(found[1]), Request(scope), body, receive, passed)
             if passed.begun:

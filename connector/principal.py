@@ -56,6 +56,6 @@ class Principal:
         return Origin("connection", str(self.connection_id), self.client_name, self.correlation_id)
 
 
-def current() -> Principal:
+def current_principal() -> Principal:
     """Return the principal of the message that is being answered. Raises `Unauthenticated`."""
     return Principal.of(get_access_token())

@@ -21,7 +21,7 @@ _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/temp
 """Lists of one page, which have no cursor."""
 
 
-def checked(server: MCPServer[None]) -> ServerMiddleware[None]:
+def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
     """Return middleware that checks against the tools and prompts that the server has at the request."""
 
     async def check(ctx: ServerRequestContext[Any, object], call_next: CallNext) -> HandlerResult:

@@ -15,7 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import places
-from connector.requests import checked
+from connector.requests import check_requests
 from connector.seal import security
 from connector.service import Service
 from connector.tools import drafting
@@ -55,7 +55,7 @@ class Connector:
 
 def build(service: Service) -> Connector:
     """Build the connector of a process; every process of a data directory seals its questions with the same key."""
-    server = served(service)
+    server = build_server(service)
     settings = service.settings
     security = TransportSecuritySettings(allowed_hosts=places.hosts(settings), allowed_origins=places.origins(settings))
     app = server.streamable_http_app(
@@ -77,7 +77,7 @@ def _trimmed(app: ASGIApp) -> ASGIApp:
     return trimmed
 
 
-def served(service: Service) -> MCPServer[None]:
+def build_server(service: Service) -> MCPServer[None]:
     """Build the server with its tools, for the application and for tests that call it in their own process."""
     for name in _RETICENT:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -92,7 +92,7 @@ def served(service: Service) -> MCPServer[None]:
         request_state_security=security(service.settings),
     )
     server.middleware.insert(0, remember_question)  # before the state is unsealed
-    server.middleware.append(checked(server))
+    server.middleware.append(check_requests(server))
     for tool in _tools(service):
         _add(server, tool)
     return server

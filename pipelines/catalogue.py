@@ -82,7 +82,7 @@ def keep(data_dir: Path, file: Path) -> str:
     return f"{of_these}/{file.name}"
 
 
-def kept(data_dir: Path, name: str) -> Path:
+def stored_file(data_dir: Path, name: str) -> Path:
     """Return the stored file of that name. Raises `TableError`, with one text for a file elsewhere and for none."""
     try:
         folder = (data_dir / FOLDER).resolve()

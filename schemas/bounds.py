@@ -36,7 +36,7 @@ def too_large(body: object) -> Issue | None:
     return None
 
 
-def listed(issues: Sequence[Issue]) -> list[Issue]:
+def first_hundred(issues: Sequence[Issue]) -> list[Issue]:
     """Return the first hundred faults, and an entry with the number of the others."""
     found = [issue for issue in issues if issue.count is None]
     hidden = sum(issue.count or 0 for issue in issues) + max(len(found) - MAX_FAULTS, 0)

@@ -119,7 +119,7 @@ def from_json(text: str) -> Message:
     return message
 
 
-def beside(message: str) -> str | None:
+def stored_template(message: str) -> str | None:
     """Return what is stored beside a message's English text: None where the text is the whole template."""
     return to_json(message) if isinstance(message, Message) and message.parameters else None
 
@@ -136,7 +136,7 @@ def templates(value: Any) -> dict[str, str]:
     return {}
 
 
-def stored(english: str, by_english: Mapping[str, str]) -> str:
+def stored_message(english: str, by_english: Mapping[str, str]) -> str:
     """Return the message of an English text, where `templates` stored one beside it."""
     return from_json(by_english[english]) if english in by_english else english
 

@@ -56,7 +56,7 @@ class Invalid(Exception):  # noqa: N818  (it carries verdicts, not a fault of th
         self.issues = issues
 
 
-def checked(function: Any, *arguments: object, **limits: object) -> Any:
+def validator(function: Any, *arguments: object, **limits: object) -> Any:
     """Return a validator from a `schemas.normalise` function: its `Unfit` becomes Pydantic's error of that code."""
 
     def check(value: Any) -> Any:
@@ -110,7 +110,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
             limits = {"min_length": field.min_length, "max_length": field.max_length, "is_code": field.is_code}
             return Annotated[
                 str,
-                AfterValidator(checked(normalise.text, **limits)),
+                AfterValidator(validator(normalise.text, **limits)),
                 PydanticField(json_schema_extra=_lengths(field)),
             ]
         case "number":
@@ -120,11 +120,11 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "truth":
             return bool
         case "gtin":
-            return Annotated[str, AfterValidator(checked(normalise.gtin))]
+            return Annotated[str, AfterValidator(validator(normalise.gtin))]
         case "uuid":
-            return Annotated[str, AfterValidator(checked(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
+            return Annotated[str, AfterValidator(validator(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
         case "markets":
-            return list[Annotated[str, AfterValidator(checked(normalise.market))]]
+            return list[Annotated[str, AfterValidator(validator(normalise.market))]]
         case "codes":
             return Annotated[GenericAlias(list, (one_of(str(field.vocabulary)),)), AfterValidator(_each_once)]
         case "code" if field.name == "packaging_level":
@@ -134,7 +134,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "ppm":
             return Annotated[
                 Any,
-                PlainValidator(checked(_ppm)),
+                PlainValidator(validator(_ppm)),
                 WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^<"}]}),
             ]
         case "substances":
@@ -150,7 +150,7 @@ def few_components(value: object) -> object:
     return value
 
 
-def bounded(body: object) -> None:
+def check_size(body: object) -> None:
     """Raise `Invalid` for a body with more values than are validated."""
     if (fault := too_large(body)) is not None:
         raise Invalid([fault])
@@ -181,7 +181,7 @@ def model_of(name: str, fields: tuple[Field, ...], doc: str) -> type[Strict]:
 
 FreeText = Annotated[
     str,
-    AfterValidator(checked(normalise.text, min_length=None, max_length=2000)),
+    AfterValidator(validator(normalise.text, min_length=None, max_length=2000)),
     PydanticField(json_schema_extra={"maxLength": 2000}),
 ]
 """A text in the caller's words."""
@@ -226,7 +226,7 @@ class VolumeRowInput(Strict):
 
     market: Annotated[
         str,
-        AfterValidator(checked(normalise.market)),
+        AfterValidator(validator(normalise.market)),
         PydanticField(description="Any jurisdiction code that the catalogue serves; normalised as in `markets`."),
     ]
     year: Annotated[
@@ -249,7 +249,7 @@ _VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(m
 
 def parse_volumes(body: object) -> list[VolumeRow]:
     """Return the rows of a volumes write, each normalised by itself. Raise `Invalid` with every fault and its row."""
-    bounded(body)
+    check_size(body)
     try:
         return [cast(VolumeRow, row.model_dump()) for row in _VolumeRows.validate_python(body)]
     except ValidationError as error:
@@ -260,7 +260,7 @@ def parse_sku(body: object) -> SkuPatch:
     """Return the given fields of one SKU, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
     if isinstance(body, dict) and isinstance(graph := body.get("components"), list) and len(graph) > MAX_COMPONENTS:
         raise Invalid([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
-    bounded(body)
+    check_size(body)
     try:
         return cast(SkuPatch, SkuInput.model_validate(body).model_dump(exclude_unset=True))
     except ValidationError as error:

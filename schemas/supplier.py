@@ -19,7 +19,7 @@ from schemas.bounds import MAX_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_schemas import Published
 from schemas.messages import Message
-from schemas.models import FreeText, Invalid, Strict, bounded, few_components, issues_of, model_of
+from schemas.models import FreeText, Invalid, Strict, check_size, few_components, issues_of, model_of
 from schemas.sku import SupplierResponse
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
@@ -81,7 +81,7 @@ class SupplierSubmission(Strict):
 
 def parse_submission(body: object) -> SupplierResponse:
     """Return the given fields of the response, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
-    bounded(body)
+    check_size(body)
     try:
         response = SupplierSubmission.model_validate(body).response
         return cast(SupplierResponse, response.model_dump(exclude_unset=True))

@@ -25,7 +25,7 @@ FIELDS: Final = ("type", *_TEXTS, *_DAYS)
 """The text fields of an upload beside the part `file` (decisions §2)."""
 
 
-def declared(content_type: str) -> MediaType | None:
+def declared_media_type(content_type: str) -> MediaType | None:
     """Return the media type that a part's Content-Type names; None where it names none (`application/octet-stream`).
 
     Raise `Unfit` (`unsupported_media_type`) for one that is not accepted.

@@ -17,7 +17,7 @@ import venv
 from pathlib import Path
 from typing import Final
 
-from api.app import assembled
+from api.app import build_app
 from tools import node_packages
 from tools.node_packages import NODE
 from tools.service import Service, running
@@ -34,7 +34,7 @@ def main() -> None:
     python = _environment()
     with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory, running() as service:
         place = Path(directory)
-        (place / "openapi.json").write_text(json.dumps(assembled().openapi()), encoding="utf-8")
+        (place / "openapi.json").write_text(json.dumps(build_app().openapi()), encoding="utf-8")
         _typescript(home, place, service)
         _python(python, place, service)
     sys.stdout.write("Three generated clients were compiled and did their work.\n")

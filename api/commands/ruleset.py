@@ -56,5 +56,5 @@ def activate(
 def list_all(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Every version, oldest first: the release's and those that were added."""
     with as_operator(data_dir) as operator, operator.owner() as connection:
-        records = rulesets.listed(connection)
+        records = rulesets.list_versions(connection)
     show({"rulesets": records}, as_json=as_json)

@@ -54,7 +54,7 @@ def add_member(operator: Operator, staff_id: UUID, *, email: str, role: Role, pa
                 staff_id,
                 email=name,
                 role=role,
-                password_hash=passwords.hashed(password),
+                password_hash=passwords.hash_password(password),
                 at=operator.clock.now(),
             )
     except UniqueViolation:
@@ -106,5 +106,5 @@ def password(
         staff_id = staff.live(connection, email)
         if staff_id is None:
             raise Refusal(_NO_ACCOUNT)
-        staff.change_password(connection, staff_id, passwords.hashed(new))
+        staff.change_password(connection, staff_id, passwords.hash_password(new))
     show({"id": str(staff_id), "email": check_email(email)}, as_json=as_json)

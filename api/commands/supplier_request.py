@@ -44,7 +44,7 @@ def create(
             )
         except supplier_requests.CannotAsk as refused:
             raise Refusal(str(refused)) from None
-    url = f"{address.known(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
+    url = f"{address.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
     ids = [str(each) for each in request.component_ids]
     show({"id": str(request.id), "url": url, "token": token, "component_ids": ids}, as_json=as_json)
 

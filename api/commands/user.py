@@ -57,7 +57,7 @@ def add_user(operator: Operator, company: UUID, *, user_id: UUID, email: str, pa
                     company,
                     user_id,
                     email=name,
-                    password_hash=passwords.hashed(password),
+                    password_hash=passwords.hash_password(password),
                     at=operator.clock.now(),
                 )
         except UniqueViolation:
@@ -80,7 +80,7 @@ def reset(
                 raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
             token, until = users.new_link(connection, company, user_id, at), at + users.LINK_LIFETIME
             operator.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
-    url = f"{address.known(Settings.load(data_dir=data_dir))}/password/{token}"
+    url = f"{address.known_address(Settings.load(data_dir=data_dir))}/password/{token}"
     shown = {"id": str(user_id), "email": users.known_as(email), "url": url, "until": until}
     show(shown, as_json=as_json)
 

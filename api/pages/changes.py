@@ -57,7 +57,7 @@ def path_in_words(path: str, lang: str, parts: Sequence[str] = ()) -> str:
 def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
     """Return a grade's reason from its English; fields that it asks for are named in words, not by paths."""
     paths = sentence.removeprefix(_MISSING_FACTS).rstrip(".").split(", ") if sentence.startswith(_MISSING_FACTS) else []
-    return with_names(grading.said(sentence, (rules,), lang), paths, lang)
+    return with_names(grading.translated_text(sentence, (rules,), lang), paths, lang)
 
 
 def with_names(sentence: str, paths: Sequence[str], lang: str, parts: Sequence[str] = ()) -> str:

@@ -21,7 +21,7 @@ from api.pages.sessions import Session, SignedIn, session_of, signed_in
 from api.service import service_of
 from connector.oauth import clients, redirects
 from connector.oauth.addresses import AUTHORIZE
-from connector.oauth.authorization import Untrusted, answered, redirect_of, wish
+from connector.oauth.authorization import Untrusted, answer_address, redirect_of, wish
 from connector.oauth.documents import is_document
 from connector.oauth.forms import Parameters, parameters
 from connector.oauth.refusals import OAuthRefused
@@ -88,7 +88,7 @@ async def post_authorize(request: Request, session: SignedIn) -> Response:
         answer = {"error": "access_denied", "error_description": "The person did not allow it."}
     else:
         answer = {"code": await run_in_threadpool(_authorise, request, session, wanted)}
-    return _redirect(answered(wanted.redirect_uri, sent, service_of(request).settings.base_url, answer))
+    return _redirect(answer_address(wanted.redirect_uri, sent, service_of(request).settings.base_url, answer))
 
 
 async def _check_request(request: Request, pairs: Iterable[tuple[str, str]]) -> tuple[AuthorizationRequest, Parameters]:
@@ -111,19 +111,19 @@ async def _check_request(request: Request, pairs: Iterable[tuple[str, str]]) -> 
         return wish(client, redirect_uri, sent, base), sent
     except OAuthRefused as refused:
         answer = {"error": refused.code, "error_description": str(refused)}
-        raise _ReportedToApplication(answered(redirect_uri, sent, base, answer), str(refused)) from None
+        raise _ReportedToApplication(answer_address(redirect_uri, sent, base, answer), str(refused)) from None
 
 
 async def _client(request: Request, client_id: str) -> Client:
     """Return the application of an id. One that only a document describes is fetched for a signed-in person only."""
     service = service_of(request)
-    client = await run_in_threadpool(clients.known, service, client_id)
+    client = await run_in_threadpool(clients.find_client, service, client_id)
     if client is not None and clients.is_fresh(service, client):
         return client
     if not is_document(client_id):
         raise PageRefused(400, "consent.unknown_client")
     await signed_in(request)
-    client = await clients.published(service, client_id)
+    client = await clients.client_of_document(service, client_id)
     if client is None:
         raise PageRefused(400, "consent.document")
     await run_in_threadpool(clients.hold, service, client)

@@ -13,7 +13,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.bodies import limited
+from api.bodies import limited_chunks
 from api.errors import TooLarge
 from api.pages.refusals import PageRefused
 from api.pages.render import page
@@ -59,7 +59,7 @@ async def read_form_with_token(request: Request, expected: str | None) -> Form:
 async def read_unchecked_form(request: Request) -> Form:
     """Return the fields of a form, whoever sent it; its page must not depend on a cookie. Raise `PageRefused`."""
     try:
-        body = b"".join([chunk async for chunk in limited(request, MAX_BYTES)]).decode()
+        body = b"".join([chunk async for chunk in limited_chunks(request, MAX_BYTES)]).decode()
         return Form(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=1_000))
     except TooLarge:
         raise PageRefused(413, "refused.too_large") from None

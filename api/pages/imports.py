@@ -20,7 +20,7 @@ from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
-from schemas.messages import stored, translate
+from schemas.messages import stored_message, translate
 from schemas.report import ImportSource
 from warehouse.imports import polls, queries
 from warehouse.imports.queries import Reason
@@ -76,7 +76,7 @@ def _import_page(request: Request, session: Session, is_staff: bool) -> Response
         meaning=_meaning_of,
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
-        translate=lambda text: translate(stored(text, templates), lang),
+        translate=lambda text: translate(stored_message(text, templates), lang),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,

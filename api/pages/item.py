@@ -21,7 +21,7 @@ from api.pages.render import language_of, page
 from api.pages.request_values import path_id
 from api.pages.sessions import Session, SignedIn
 from api.service import Service, service_of
-from compliance.flag_texts import retold
+from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
 from compliance.standards import unread
 from pipelines.writing import present
@@ -99,7 +99,7 @@ def _page(request: Request, session: Session) -> Response:
         docs=data.docs,
         declared=data.declared,
         origin=data.origin,
-        ban=partial(retold, rules=data.rules, lang=lang),
+        ban=partial(translated_reason, rules=data.rules, lang=lang),
         standards=unread(item["compliance"]["grade_trace"]["stream"], data.rules),
         history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
     )

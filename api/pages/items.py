@@ -19,7 +19,7 @@ from api.pages.request_values import offset_of
 from api.pages.sessions import Session, SignedIn
 from api.pages.texts import text
 from api.service import service_of
-from compliance.flag_texts import retold
+from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
 from schemas import texts
 from schemas.normalise import Unfit
@@ -83,7 +83,7 @@ def _choices(lang: str) -> dict[str, list[tuple[str, str]]]:
 
 def _ban(code: str, rules: RuleSet, lang: str) -> str:
     """Return the words for a ban; the code itself where the rules have no such ban."""
-    return next((retold(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
+    return next((translated_reason(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
 
 
 def _parse_search(request: Request) -> Wanted:

@@ -39,7 +39,7 @@ def _page(request: Request, code: str, session: Session) -> Response:
         market = normalised(code)
     except Unfit:
         raise PageRefused(404, "market.unknown") from None
-    covered = analytics.covered(market)
+    covered = analytics.covered_packaging(market)
     if covered is None:
         raise PageRefused(404, "market.unknown")
     service, lang = service_of(request), language_of(request)

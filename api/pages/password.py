@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.origin import acting
+from api.origin import origin_of_actor
 from api.pages import sessions
 from api.pages.concurrency import run_limited
 from api.pages.credentials import Credentials
@@ -88,7 +88,7 @@ def _person_of_link(request: Request) -> Person:
     """Return whose password the link sets. Raise `PageRefused` for one that is unknown, used or expired."""
     service = service_of(request)
     with service.writes.system() as connection:
-        found = users.linked(connection, request.path_params["token"], service.clock.now())
+        found = users.person_of_link(connection, request.path_params["token"], service.clock.now())
     if found is None:
         raise PageRefused(404, "password.over")
     return found
@@ -104,7 +104,7 @@ def _fault_of(form: Form) -> str | None:
 
 def _set_password(request: Request, person: Person, password: str) -> None:
     """Set the password, with an entry in the company's ledger. Raise `PageRefused` where the account has ended."""
-    service, password_hash = service_of(request), passwords.hashed(password)
+    service, password_hash = service_of(request), passwords.hash_password(password)
     with service.writes.company(person.company_id) as connection:
         if not users.set_password(connection, person.user_id, password_hash):
             raise PageRefused(404, "password.over")
@@ -115,7 +115,7 @@ def _set_password(request: Request, person: Person, password: str) -> None:
             person.user_id,
             before={},
             after={},
-            origin=acting(request, "user", str(person.user_id), person.email),
+            origin=origin_of_actor(request, "user", str(person.user_id), person.email),
             now=service.clock.now(),
         )
 

@@ -18,11 +18,11 @@ from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import Session, SignedIn
 from api.pages.sign_in import HOME
 from api.service import service_of
-from compliance.flag_texts import retold
+from compliance.flag_texts import translated_reason
 from schemas.analytics import Overview
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
-from warehouse.companies.queries import counted
+from warehouse.companies.queries import counters
 from warehouse.declarations import docs
 from warehouse.figures import StoredFigures
 from warehouse.imports import queries as imports
@@ -52,9 +52,9 @@ def _page(request: Request, session: Session) -> Response:
     service = service_of(request)
     with service.writes.company(session.company_id) as conn:
         now = Now.read(conn, service.clock)
-        sku_count = counted(conn).skus
-        expiring = docs.expiring(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
-        ban = partial(retold, rules=service.rulesets.active(conn), lang=language_of(request))
+        sku_count = counters(conn).skus
+        expiring = docs.expiring_docs(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
+        ban = partial(translated_reason, rules=service.rulesets.active(conn), lang=language_of(request))
         recent, _ = imports.newest(conn, limit=_SHOWN // 2)
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     stored = figures.current(service.settings.data_dir, session.company_id)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from api import parameters
 from api.errors import InvalidBody
-from api.origin import acting
+from api.origin import origin_of_actor
 from api.pages.refusals import PageRefused
 from api.pages.sessions import Session
 from warehouse.audit.origin import Origin
@@ -30,4 +30,4 @@ def offset_of(request: Request) -> int:
 
 def origin_of(request: Request, session: Session) -> Origin:
     """Return the audit ledger's origin of a write by the signed-in person."""
-    return acting(request, "user", str(session.user_id), session.email)
+    return origin_of_actor(request, "user", str(session.user_id), session.email)

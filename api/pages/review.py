@@ -22,7 +22,7 @@ from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, origin_of, path_id
 from api.pages.sessions import Session, SignedIn
 from api.service import service_of
-from compliance.flag_texts import retold
+from compliance.flag_texts import translated_reason
 from schemas import texts
 from schemas.issues import Issue
 from schemas.messages import translate
@@ -204,7 +204,7 @@ def _entry_page(
         faults=issuing.faults_of_form(faults, issuing_form, lang),
         conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
         reason=partial(changes.grade_reason, lang=lang, rules=rules),
-        ban=partial(retold, rules=rules, lang=lang),
+        ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[translate(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import kept
+from api.answers import cacheable
 from api.pages import (
     connections,
     consent,
@@ -52,4 +52,4 @@ _KEPT_SECONDS: Final = 300
 @router.get(STYLE)
 async def get_style(request: Request) -> Response:
     """Return the style sheet of all pages."""
-    return kept(request, _SHEET, "text/css", seconds=_KEPT_SECONDS, headers={"X-Content-Type-Options": "nosniff"})
+    return cacheable(request, _SHEET, "text/css", seconds=_KEPT_SECONDS, headers={"X-Content-Type-Options": "nosniff"})

@@ -22,8 +22,8 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
 from api.pages.texts import text
 from api.service import service_of
-from api.supplier_data import admitted, answered
-from api.uploads import FileForm, judged
+from api.supplier_data import admit_supplier, file_answer
+from api.uploads import FileForm, judge_file
 from pipelines.writing import quota
 from schemas.issues import Issue
 from schemas.labels import word
@@ -82,7 +82,7 @@ async def post_document(request: Request) -> Response:
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
             await objects.put_stream(object_key, form.file())
-        kind = await judged(request, company_id, "supplier", object_key, form)
+        kind = await judge_file(request, company_id, "supplier", object_key, form)
         if not await run_in_threadpool(_attach, request, company_id, request_id, file_id, form, kind=kind):
             await run_in_threadpool(objects.delete, object_key)
     except (Refused, TimeoutError) as fault:
@@ -144,7 +144,7 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
         lines = supplier_requests.requested_lines(conn, supplier_request) if supplier_request else []
     components = [line["id"] for line in lines]
     try:
-        answered(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
+        file_answer(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
     except Invalid as invalid:
         issues: Sequence[Mapping[str, object]] = [issue.as_dict() for issue in invalid.issues]
     except InvalidBody as fault:
@@ -249,7 +249,7 @@ async def _find_request(request: Request) -> tuple[UUID, UUID]:
 async def _admit(request: Request) -> tuple[UUID, UUID]:
     """Return the same and count the request; raise `PageRefused` also over the limits."""
     try:
-        return await admitted(request, request.path_params["token"])
+        return await admit_supplier(request, request.path_params["token"])
     except RateLimited as limited:
         raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
     except NotFound:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import kept
+from api.answers import cacheable
 from api.errors import InvalidBody, NotFound
 from api.languages import accepted_language
 from api.reference.pages import TOLD, render
@@ -44,7 +44,7 @@ def get_template(request: Request) -> Response:
         )
         raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
     named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **_HEADERS}
-    return kept(request, template(lang), _XLSX, seconds=_KEPT_SECONDS, headers=named)
+    return cacheable(request, template(lang), _XLSX, seconds=_KEPT_SECONDS, headers=named)
 
 
 @router.get("")
@@ -53,13 +53,13 @@ def reference(request: Request) -> Response:
     """One page of the reference in the language `lang`, else the one that Accept-Language asks for; or its style."""
     name = request.path_params.get("page", "")
     if name == _STYLE_NAME:
-        return kept(request, _STYLE, "text/css", seconds=_KEPT_SECONDS, headers=_HEADERS)
+        return cacheable(request, _STYLE, "text/css", seconds=_KEPT_SECONDS, headers=_HEADERS)
     lang = _language(request) if name in TOLD else LANGUAGES[0]
     pages = _rendered(request.app, lang)
     if name not in pages:
         raise NotFound
     headers = {**_HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
-    return kept(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=headers)
+    return cacheable(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=headers)
 
 
 def _language(request: Request) -> str:

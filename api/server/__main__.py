@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 class Config(uvicorn.Config):
     """uvicorn's configuration with the limits."""
 
-    def __init__(self, settings: Settings, app: Any = "api.app:served", **options: Any) -> None:
+    def __init__(self, settings: Settings, app: Any = "api.app:app_of_process", **options: Any) -> None:
         """`app` and `options` as uvicorn takes them."""
         super().__init__(
             app,

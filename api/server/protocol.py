@@ -93,7 +93,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  (uvicorn's words)
         """Answer an error at which the parser or one of our callbacks stopped."""
-        self._refuse(self._refusal or refusal.malformed())
+        self._refuse(self._refusal or refusal.malformed_request())
 
     def on_message_begin(self) -> None:
         """Note the begin of a request; its time counts from its first byte."""

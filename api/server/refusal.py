@@ -43,7 +43,7 @@ def new_correlation_id() -> str:
     return str(uuid4())
 
 
-def malformed() -> Refusal:
+def malformed_request() -> Refusal:
     """Return the refusal of data that is no HTTP/1.1 request."""
     return Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
 

@@ -13,7 +13,7 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from api.bodies import limited
+from api.bodies import limited_chunks
 from api.errors import TooLarge
 from api.pages.render import language_of, page
 from api.pages.texts import text
@@ -93,7 +93,7 @@ async def _handle_graphql(request: Request, member: Member) -> Response:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise AccessRefused(415, "dagster.type")
     try:
-        data = b"".join([chunk async for chunk in limited(request, MAX_BYTES)])
+        data = b"".join([chunk async for chunk in limited_chunks(request, MAX_BYTES)])
         graphql_request = await to_thread.run_sync(graphql_requests.parse_bytes, data)
     except TooLarge:
         raise AccessRefused(413, "dagster.too_large") from None

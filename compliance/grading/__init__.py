@@ -6,10 +6,10 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 
 from dataclasses import dataclass
 
-from compliance.grading.languages import said
+from compliance.grading.languages import translated_text
 from compliance.grading.provisional import judge
 from compliance.grading.rows import GRADED_INPUTS, Answer, Inputs, explain_row, grade_rows, record_of, regrade_rows
-from compliance.grading.score import stored
+from compliance.grading.score import rounded_score
 from compliance.grading.trace import explain
 from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
@@ -26,7 +26,7 @@ __all__ = [
     "grade_rows",
     "record_of",
     "regrade_rows",
-    "said",
+    "translated_text",
     "warnings",
 ]
 
@@ -47,4 +47,4 @@ class Grade:
 def grade(record: Sku, rules: RuleSet) -> Grade:
     """Return the grade of a stored SKU; never fail on a record that the contract accepts."""
     assessed, provisional = judge(record, rules)
-    return Grade(assessed.result.grade, stored(assessed.result.score), provisional, rules.version)
+    return Grade(assessed.result.grade, rounded_score(assessed.result.score), provisional, rules.version)

@@ -42,7 +42,7 @@ def question(field: str, types: Sequence[str | None], day: RuleSet) -> Message:
     return TO_SEND.get(field) or Message("Give the {field} of this part; a design rule depends on it.", field=field)
 
 
-def missing(fields: Sequence[str], record: Sku, day: RuleSet) -> list[MissingFact]:
+def missing_fields(fields: Sequence[str], record: Sku, day: RuleSet) -> list[MissingFact]:
     """Return the missing fields as published issues; each is a path of the caller's body."""
     return [{"field": path, "code": "required", "message": _question_at(path, record, day)} for path in fields]
 
@@ -52,7 +52,7 @@ def _question_at(path: str, record: Sku, day: RuleSet) -> Message:
     return question(name, [lines(record)[int(place)]["component_type"]] if place else [], day)
 
 
-def opened(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[grading.OpenFact]:
+def published_open_facts(facts: Sequence[OpenFact], record: Sku, day: RuleSet) -> list[grading.OpenFact]:
     """Return the open facts as they are published, in their order."""
     return [
         {

@@ -29,18 +29,20 @@ def in_language(trace: GradeTrace, rule_sets: Sequence[RuleSet], lang: str) -> G
         return trace
     return {
         **trace,
-        "reason": said(trace["reason"], rule_sets, lang),
+        "reason": translated_text(trace["reason"], rule_sets, lang),
         "units": [
             {**unit, "components": [_component(part, rule_sets, lang) for part in unit["components"]]}
             for unit in trace["units"]
         ],
-        "missing": [{**issue, "message": asked(issue["message"], rule_sets, lang)} for issue in trace["missing"]],
-        "open": [{**fact, "ask": asked(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
-        "assumptions": [said(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
+        "missing": [
+            {**issue, "message": translated_question(issue["message"], rule_sets, lang)} for issue in trace["missing"]
+        ],
+        "open": [{**fact, "ask": translated_question(fact["ask"], rule_sets, lang)} for fact in trace["open"]],
+        "assumptions": [translated_text(sentence, rule_sets, lang) for sentence in trace["assumptions"]],
     }
 
 
-def said(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+def translated_text(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """Return a reason or an assumption in the language: with the rules' texts, and units by their words."""
     if lang == ORIGINAL:
         return sentence
@@ -63,7 +65,7 @@ def _in_words(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     return Message(sentence.template, **given)
 
 
-def asked(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
+def translated_question(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
     """Return a question of the tables, or a sentence used instead of one, in the language."""
     known = (_questions(rules, lang).get(sentence) for rules in rule_sets)
     return next((text for text in known if text), None) or translate(sentence, lang)

@@ -15,9 +15,9 @@ from compliance.grading.assessment import assess
 from compliance.grading.languages import in_language
 from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
-from compliance.grading.score import stored
-from compliance.grading.telling import told
-from compliance.grading.trace import traced, traced_but_open
+from compliance.grading.score import rounded_score
+from compliance.grading.telling import explanation
+from compliance.grading.trace import build_trace, traced_but_open
 from compliance.ruleset import RuleSet
 from schemas.grading import GradeTrace
 from schemas.messages import ORIGINAL
@@ -82,7 +82,7 @@ def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang:
     `record` is the same row, which supplies the lines' ids; `day` is the rule-set of the day, which supplies the
     questions.
     """
-    return in_language(traced(_judged(_deciding(row), rules), record, rules, day), (rules, day), lang)
+    return in_language(build_trace(_judged(_deciding(row), rules), record, rules, day), (rules, day), lang)
 
 
 @lru_cache(maxsize=32_768)
@@ -97,7 +97,7 @@ def _says_the_same(row: Inputs, was: RuleSet, rules: RuleSet) -> bool:
     """Return whether the traces by two rule-sets differ only in the version; for most a first comparison decides."""
     record, now = record_of(row), _judged(row, rules)
     then = assess(record, was)
-    if told(then, was) != told(now.assessment, rules):
+    if explanation(then, was) != explanation(now.assessment, rules):
         before, after = (traced_but_open(_judged(row, each), record, each, rules) for each in (was, rules))
         if {**before, "ruleset_version": None} != {**after, "ruleset_version": None}:
             return False
@@ -107,7 +107,7 @@ def _says_the_same(row: Inputs, was: RuleSet, rules: RuleSet) -> bool:
 @lru_cache(maxsize=32_768)
 def _graded(row: Inputs, rules: RuleSet) -> Answer:
     judged = _judged(row, rules)
-    return judged.assessment.result.grade, stored(judged.assessment.result.score), judged.provisional
+    return judged.assessment.result.grade, rounded_score(judged.assessment.result.score), judged.provisional
 
 
 @lru_cache(maxsize=64)

@@ -80,6 +80,6 @@ def badness(found: Score) -> tuple[int, float]:
     return ORDER[found.grade], found.score
 
 
-def stored(percent: float | None) -> float | None:
+def rounded_score(percent: float | None) -> float | None:
     """Return a percentage as it is stored: four decimals, half away from zero, ignoring binary noise below nine."""
     return None if percent is None else floor((percent + TOLERANCE) * 10_000 + 0.5) / 10_000

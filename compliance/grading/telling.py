@@ -16,7 +16,7 @@ from compliance.ruleset import RuleSet
 _CACHED = 65_536
 
 
-def told(assessed: Assessment, rules: RuleSet) -> Hashable:
+def explanation(assessed: Assessment, rules: RuleSet) -> Hashable:
     """Return everything that a trace follows from except grade, score, and the open facts of a provisional one."""
     return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
 

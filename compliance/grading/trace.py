@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from compliance.grading.asking import missing, opened
+from compliance.grading.asking import missing_fields, published_open_facts
 from compliance.grading.assessment import Assessment, UnitAssessment
 from compliance.grading.components import lines
 from compliance.grading.firing import rows_for_type
 from compliance.grading.listing import RANK
 from compliance.grading.open_facts import open_facts
 from compliance.grading.provisional import Judgement, judge
-from compliance.grading.score import stored
+from compliance.grading.score import rounded_score
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
 from schemas.grading import GradeComponent, GradeRule, GradeTrace, GradeUnit
@@ -26,17 +26,17 @@ SCHEME: Final = "eu"
 
 
 def explain(record: Sku, rules: RuleSet, day: RuleSet | None = None) -> GradeTrace:
-    """Return the `grade_trace` of a record (decisions §9, §12), ready for JSON; questions as in `traced`."""
-    return traced(judge(record, rules), record, rules, day or rules)
+    """Return the `grade_trace` of a record (decisions §9, §12), ready for JSON; questions as in `build_trace`."""
+    return build_trace(judge(record, rules), record, rules, day or rules)
 
 
-def traced(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
+def build_trace(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
     """Return the trace of a record that `rules` already judged; the questions are those of the day's rule-set.
 
     A caller that knows the record's versions fills `previous`.
     """
     facts = open_facts(record, judged.assessment, rules) if judged.provisional else []
-    return {**traced_but_open(judged, record, rules, day), "open": opened(facts, record, day)}
+    return {**traced_but_open(judged, record, rules, day), "open": published_open_facts(facts, record, day)}
 
 
 def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet) -> GradeTrace:
@@ -51,11 +51,11 @@ def traced_but_open(judged: Judgement, record: Sku, rules: RuleSet, day: RuleSet
         "provisional": provisional,
         "reason": _reason(assessed, rules, provisional=provisional),
         "stream": body.stream if body else None,
-        "weight_share_percent": stored(body.result.kept) if body else None,
+        "weight_share_percent": rounded_score(body.result.kept) if body else None,
         "limited_features": limited,
         "cap": None if limited is None else rules.cap(limited),
         "units": [_unit(unit, lines(record), rules) for unit in assessed.units],
-        "missing": missing(assessed.missing, record, day),
+        "missing": missing_fields(assessed.missing, record, day),
         "open": [],
         "previous": None,
         "assumptions": list(dict.fromkeys(text for unit in assessed.units for text in _assumptions(unit, rules))),
@@ -87,9 +87,9 @@ def _reason(assessed: Assessment, rules: RuleSet, *, provisional: bool) -> Messa
     limited = deciding.result.limited
     about = {
         "grade": assessed.result.grade,
-        "score": Figure(str(stored(assessed.result.score))),
+        "score": Figure(str(rounded_score(assessed.result.score))),
         "of_unit": where,
-        "kept": Figure(str(stored(deciding.result.kept))),
+        "kept": Figure(str(rounded_score(deciding.result.kept))),
         "limits": Message("1 limited feature") if limited == 1 else Message("{count} limited features", count=limited),
         "cap": Figure(f"{rules.cap(limited or 0):g}"),
     }
@@ -133,7 +133,7 @@ def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: Ru
                 "component_id": None if member.index is None else stored_lines[member.index].get("id"),
                 "component_type": member.part.component_type,
                 "resolved_material": member.part.material.code if member.part.material else None,
-                "share_percent": stored(share),
+                "share_percent": rounded_score(share),
                 "effect": min((rule.effect for rule, over in found if not over), key=RANK.__getitem__, default="none"),
                 "rules": [_rule(rule, overruled=over) for rule, over in dict.fromkeys(found)],
             }
@@ -142,7 +142,7 @@ def _unit(assessed: UnitAssessment, stored_lines: Sequence[Component], rules: Ru
         "unit": assessed.unit.name,
         "component_ids": [component["component_id"] for component in components],
         "grade": assessed.result.grade,
-        "score": stored(assessed.result.score),
+        "score": rounded_score(assessed.result.score),
         "components": components,
     }
 

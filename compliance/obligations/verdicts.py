@@ -15,7 +15,7 @@ import polars as pl
 from compliance.obligations.thresholds import Threshold, thresholds
 from compliance.rollup.exact import tonnes
 from compliance.rollup.tonnes import Figures
-from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judged
+from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judge_scope
 
 NEAR: Final = Decimal("0.8")
 """The part of a threshold from which a quantity below it is near (decisions, section 10: within 20 %)."""
@@ -127,7 +127,7 @@ def _counted(threshold: Threshold, quantities: Quantities) -> Iterator[tuple[str
     for (code, standing), weight in quantities.by_standing.items():
         of_category = not threshold.categories or code in threshold.categories
         if of_category and (threshold.scope_type != "single_use" or standing.is_single_use):
-            yield code, judged(threshold.scope_key, standing), weight
+            yield code, judge_scope(threshold.scope_key, standing), weight
 
 
 def _by_category(threshold: Threshold, quantities: Quantities) -> Mapping[str, Quantity]:

@@ -21,7 +21,7 @@ from compliance.rollup.composites import (
 )
 from compliance.rollup.exact import beyond_reach
 from compliance.rollup.parts import PATH, Parts, field_of, parts_of
-from compliance.rollup.periods import held, placed
+from compliance.rollup.periods import units_placed, volume_rows
 from compliance.rollup.portfolio import Portfolio
 from compliance.rollup.standings import Standings, standings
 from compliance.ruleset import RuleSet
@@ -81,7 +81,7 @@ class MarketLines(NamedTuple):
     uncounted: pl.DataFrame
 
 
-def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Prepared:
+def prepare_lines(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Prepared:
     """Compute once what does not depend on the market.
 
     Raise `ValueError` for a market without a row in the catalogue.
@@ -89,7 +89,7 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
     by_code = {entry.code: entry for entry in jurisdictions}
     skus = portfolio.skus.sort("sku_code").with_row_index("sku")
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
-    volumes = held(numbered, by_code)
+    volumes = volume_rows(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
     lines, materials = plain_and_judged(parts, rules)
     stand = standings(skus, rules)
@@ -99,7 +99,7 @@ def prepared(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules:
 def lines_of(market: str, ready: Prepared) -> MarketLines:
     """Return one market's lines of all its years and halves."""
     jurisdiction = ready.jurisdictions[market]
-    periods = placed(ready.volumes.filter(pl.col("market") == market), market)
+    periods = units_placed(ready.volumes.filter(pl.col("market") == market), market)
     counting = periods.filter(pl.col("units") > 0).drop("reason", "fields")
     is_there = pl.repeat(value=False, n=ready.skus.height, eager=True).scatter(counting["sku"], values=True)
     every = (ready.lines, ready.materials, ready.parts.riders, ready.parts.gaps, ready.parts.own)

@@ -31,7 +31,7 @@ def market_of(code: str, jurisdictions: Mapping[str, Jurisdiction]) -> str:
     return market
 
 
-def held(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
+def volume_rows(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
     """Return volume rows (`sku`, `market`, `year`, `half`, `units`) with normalised markets, without null units."""
     found = volumes.filter(pl.col("units_placed").is_not_null())
     markets = {code: market_of(code, jurisdictions) for code in found["market"].unique()}
@@ -47,7 +47,7 @@ def held(volumes: pl.DataFrame, jurisdictions: Mapping[str, Jurisdiction]) -> pl
     return found
 
 
-def placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
+def units_placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
     """Return a row per SKU, year and period of one market: `sku`, `year`, `half`, `units`, `reason`, `fields`.
 
     `half` is 0 for the calendar year. `units` are more than 0 where the SKU counts, null where they are unknown, and 0

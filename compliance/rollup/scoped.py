@@ -63,7 +63,7 @@ def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) 
     )
 
 
-def missing(
+def missing_facts(
     market: str, placed: pl.DataFrame, judged: pl.DataFrame, by_code: pl.DataFrame, skus: pl.DataFrame
 ) -> pl.DataFrame:
     """Return one row per SKU, period and set of fields that would decide (`MISSING_SCHEMA`).

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.ruleset import RuleSet
-from compliance.scopes import Face, Standing, judged, standing_of
+from compliance.scopes import Face, Standing, judge_scope, standing_of
 from compliance.words import resolve_format
 
 NUMBER: Final = pl.UInt32()
@@ -54,7 +54,7 @@ def judgements(known: tuple[Standing, ...], scope_keys: tuple[str, ...]) -> pl.D
         (number, key, verdict, list(fields))
         for number, standing in enumerate(known)
         for key in scope_keys
-        for verdict, fields, _ in (judged(key, standing),)
+        for verdict, fields, _ in (judge_scope(key, standing),)
     ]
     return pl.DataFrame(found, schema=_JUDGED, orient="row")
 

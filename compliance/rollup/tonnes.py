@@ -1,6 +1,6 @@
 """Computes figures: tonnes by market, year, half and category, and what could not be counted (rollup.md, step 6).
 
-Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combined` adds, so that
+Figures add up over SKUs: a large portfolio is rolled up in blocks of SKUs, whose figures `combine_blocks` adds, so that
 memory follows the block. Figures stay exact here; `compliance.rollup.exact` rounds them when written.
 `compliance.rollup.scoped` computes the part that a category or a duty covers.
 """
@@ -20,14 +20,14 @@ from compliance.rollup.lines import (
     categories,
     codes,
     lines_of,
-    prepared,
+    prepare_lines,
 )
 from compliance.rollup.portfolio import Portfolio
 from compliance.rollup.scoped import (
     MISSING_SCHEMA,
     STANDING_SCHEMA,
     category_grams,
-    missing,
+    missing_facts,
     standing_grams,
 )
 from compliance.rollup.standings import judgements
@@ -77,11 +77,11 @@ def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: R
 
     Raise `ValueError` for a market without a row in the catalogue, `OverflowError` beyond 10^14 tonnes.
     """
-    ready = prepared(portfolio, jurisdictions, rules)
-    return combined(_figures(market, ready) for market in ready.volumes["market"].unique().sort())
+    ready = prepare_lines(portfolio, jurisdictions, rules)
+    return combine_blocks(_figures(market, ready) for market in ready.volumes["market"].unique().sort())
 
 
-def combined(blocks: Iterable[Figures]) -> Figures:
+def combine_blocks(blocks: Iterable[Figures]) -> Figures:
     """Return the figures of several blocks; no SKU may be in two of them for one market.
 
     Raise `OverflowError` beyond 10^14 tonnes.
@@ -125,7 +125,7 @@ def _figures(market: str, ready: Prepared) -> Figures:
             pl.col(name).cast(dtype) for name, dtype in TONNES_SCHEMA.items()
         ),
         uncounted,
-        missing(market, placed, judged, by_code, ready.skus),
+        missing_facts(market, placed, judged, by_code, ready.skus),
         standing_grams(market, grams, ready.standings.known),
     )
 

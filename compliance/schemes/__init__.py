@@ -10,7 +10,16 @@ A rating is a proposal: it is computed at each read, is stored nowhere, and no d
 it in. Materials, parts and attributes are those of `compliance.grading`; nothing is resolved again here.
 """
 
-from compliance.schemes.proposal import PartRating, asked, part_ratings, shown
+from compliance.schemes.proposal import PartRating, part_ratings, published_open_facts, published_schemes
 from compliance.schemes.tables import Scheme, of_market, of_year, versions
 
-__all__ = ["PartRating", "Scheme", "asked", "of_market", "of_year", "part_ratings", "shown", "versions"]
+__all__ = [
+    "PartRating",
+    "Scheme",
+    "of_market",
+    "of_year",
+    "part_ratings",
+    "published_open_facts",
+    "published_schemes",
+    "versions",
+]

@@ -30,7 +30,7 @@ class PartRating(NamedTuple):
     standing: tuple[SchemeRule, ...]
 
 
-def shown(record: Sku, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[SchemeRating]:
+def published_schemes(record: Sku, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[SchemeRating]:
     """Return the `compliance.schemes` block of a SKU in a year: an entry per scheme of its markets, of all without any.
 
     A SKU that a scheme does not rate at all has no entry of it. Questions are in a language of `schemas.labels`.
@@ -56,7 +56,7 @@ def _entry(record: Sku, scheme: Scheme, rules: RuleSet, lang: str) -> SchemeRati
     }
 
 
-def asked(record: Sku, scheme: Scheme, rules: RuleSet) -> list[grading.OpenFact]:
+def published_open_facts(record: Sku, scheme: Scheme, rules: RuleSet) -> list[grading.OpenFact]:
     """Return the open facts of a record as they are published; none where the scheme does not rate it."""
     return [] if is_exempt(record, scheme) else _open(_case(record, scheme, rules), ORIGINAL)
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from compliance.rule_rows import Material, Value
 from compliance.ruleset import RuleSet
 from compliance.schemes.tables import RatingRow, Scheme, SchemeRule
-from compliance.schemes.units import MATERIAL, Piece, RatedUnit, placed
+from compliance.schemes.units import MATERIAL, Piece, RatedUnit, category_of
 from schemas.sku import Sku
 
 BODY: Final = "body"
@@ -44,7 +44,7 @@ def is_exempt(record: Sku, scheme: Scheme) -> bool:
 
 def rate(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Rated:
     """Rate one unit by one version of a scheme."""
-    where = placed(unit, scheme, rules)
+    where = category_of(unit, scheme, rules)
     if where.category is None:
         return Rated(None, missing=where.missing)
     return rate_in(where.category, unit, scheme, rules)
@@ -66,7 +66,7 @@ def rate_in(category: str, unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> R
     return Rated(worst([row.rating for each in by_piece for row in each]), category, by_piece, open=tuple(still_open))
 
 
-def holding(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> list[SchemeRule]:
+def applicable_rows(category: str, piece: Piece, unit: RatedUnit, scheme: Scheme) -> list[SchemeRule]:
     """Return the rows that hold for one piece of a unit, and for its carried parts."""
     return _said(category, piece, unit, scheme).holding
 

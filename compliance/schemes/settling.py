@@ -14,7 +14,7 @@ from compliance.grading.components import alike
 from compliance.material_path import material_path
 from compliance.rule_rows import Value
 from compliance.ruleset import RuleSet
-from compliance.schemes.rating import Rated, holding, rate, worst
+from compliance.schemes.rating import Rated, applicable_rows, rate, worst
 from compliance.schemes.tables import RatingRow, Scheme
 from compliance.schemes.units import Piece, RatedUnit, units_of
 from schemas.sku import Sku
@@ -100,7 +100,7 @@ class _Trials:
         for value in values(scheme, field, rules):
             part = piece.part.with_field(field, value, rules)
             other = piece._replace(weighed=replace(piece.weighed, part=part))
-            yield tuple(row.rating for row in holding(category, other, unit, scheme))
+            yield tuple(row.rating for row in applicable_rows(category, other, unit, scheme))
 
     def rated_with(self, at: int, place: int, field: str) -> frozenset[RatingRow]:
         """Return the unit's ratings with each value of its one missing fact, where that is enough for a rating."""

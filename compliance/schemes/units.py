@@ -94,7 +94,7 @@ def _pfas(entry: SubstanceEntry | None) -> str | None:
     return entry["status"] if entry else None
 
 
-def placed(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
+def category_of(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
     """Return the category of the heaviest material; paper with other layers above the market's bound is a composite.
 
     Weights are needed only where there is more than one material.

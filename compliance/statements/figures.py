@@ -98,7 +98,7 @@ def fold(text: str) -> str:
     return without_accents(text.lower().translate(signs))
 
 
-def marked(text: str, lang: str) -> Marked:
+def mark_figures(text: str, lang: str) -> Marked:
     """Return the text with its figures replaced by marks; `lang` decides the meaning of a comma in a number."""
     found: list[Figure] = []
 

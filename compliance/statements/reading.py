@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
-from compliance.statements.figures import MARK, Day, Figure, Quantity, Reference, marked
+from compliance.statements.figures import MARK, Day, Figure, Quantity, Reference, mark_figures
 from compliance.statements.words import LANGS, Lang, of
 
 Claim = Literal["forbid", "require", "permit", "exempt", "unclear"] | None
@@ -94,7 +94,7 @@ def read(statement: str, lang: Lang, corpus: str) -> list[Reading]:
 
 
 def _read(statement: str, lang: Lang, corpus: str) -> list[Reading]:
-    text = marked(statement, lang)
+    text = mark_figures(statement, lang)
     tokens = _TOKEN.findall(text.text)
     items = _items(tokens, text.figures, lang, corpus)
     spans = _spans(tokens, items)

@@ -12,7 +12,7 @@ from connector.oauth import redirects
 from connector.oauth.addresses import SCOPES, resource
 from connector.oauth.forms import Parameters
 from connector.oauth.refusals import OAuthRefused
-from connector.oauth.scopes import check_resource, wanted
+from connector.oauth.scopes import check_resource, requested_scopes
 from services.connections import AuthorizationRequest
 from warehouse.accounts.oauth_clients import Client
 
@@ -47,11 +47,11 @@ def wish(client: Client, redirect_uri: str, sent: Parameters, base: str) -> Auth
     if method != "S256" or not _CHALLENGE.fullmatch(challenge):
         raise OAuthRefused("invalid_request", "Send a code_challenge with the code_challenge_method S256.")
     check_resource(sent.resources, resource(base))
-    scopes: Sequence[str] = wanted(sent.values.get("scope")) or SCOPES
+    scopes: Sequence[str] = requested_scopes(sent.values.get("scope")) or SCOPES
     return AuthorizationRequest(client, redirect_uri, challenge, resource(base), scopes)
 
 
-def answered(redirect_uri: str, sent: Parameters, base: str, answer: dict[str, str]) -> str:
+def answer_address(redirect_uri: str, sent: Parameters, base: str, answer: dict[str, str]) -> str:
     """Return the address with an answer: code or error, the client's own `state`, and the issuer."""
     state = {"state": sent.values["state"]} if "state" in sent.values else {}
     return redirects.with_answer(redirect_uri, {**answer, **state, "iss": base})

@@ -2,7 +2,7 @@
 
 import hmac
 
-from connector.oauth.documents import KEPT, described, is_document
+from connector.oauth.documents import KEPT, fetch_client, is_document
 from connector.oauth.forms import Credentials
 from connector.oauth.refusals import invalid_client
 from connector.service import Service
@@ -13,7 +13,7 @@ from warehouse.accounts.oauth_clients import Client
 _LONGEST_ID = 500
 
 
-def known(service: Service, client_id: str) -> Client | None:
+def find_client(service: Service, client_id: str) -> Client | None:
     """Return the application as it is stored; None where none has this id."""
     if not client_id.isascii() or not client_id.isprintable() or len(client_id) > _LONGEST_ID:
         return None
@@ -26,9 +26,9 @@ def is_fresh(service: Service, client: Client) -> bool:
     return not is_document(client.id) or service.clock.now() - client.held_since < KEPT
 
 
-async def published(service: Service, client_id: str) -> Client | None:
+async def client_of_document(service: Service, client_id: str) -> Client | None:
     """Return the application that a document describes now, for `hold`; None where it cannot be used."""
-    return await described(client_id, service.clock.now())
+    return await fetch_client(client_id, service.clock.now())
 
 
 def hold(service: Service, client: Client) -> None:
@@ -37,9 +37,9 @@ def hold(service: Service, client: Client) -> None:
         oauth_clients.hold(connection, client)
 
 
-def authenticated(service: Service, shown: Credentials) -> Client:
+def authenticate(service: Service, shown: Credentials) -> Client:
     """Return the credentials' application. Raises the same `OAuthRefused` for an unknown one and a wrong secret."""
-    client = known(service, shown.client_id)
+    client = find_client(service, shown.client_id)
     if client is None:
         raise invalid_client()
     if client.secret_hash is None:

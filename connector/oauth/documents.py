@@ -44,7 +44,7 @@ def address(client_id: str) -> SplitResult | None:
     return parts if "." in (parts.hostname or "") and not _is_number(parts.hostname or "") else None
 
 
-async def described(client_id: str, at: datetime, fetched: Fetch = fetch) -> Client | None:
+async def fetch_client(client_id: str, at: datetime, fetched: Fetch = fetch) -> Client | None:
     """Return the application as its document describes it now; None where it cannot be fetched or used."""
     parts = address(client_id)
     if parts is None:

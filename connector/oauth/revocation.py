@@ -23,7 +23,7 @@ router = APIRouter()
 def post_revoke(request: Request, sent: Sent) -> Response:
     """End a token: a refresh token together with all tokens of the same code, an access token alone."""
     service = service_of(request)
-    client = clients.authenticated(service, credentials(request, sent))
+    client = clients.authenticate(service, credentials(request, sent))
     token, now = sent.needed("token"), service.clock.now()
     with service.writes.system() as connection:
         left_bare = connections.revoke_token(connection, token, client.id, now)

@@ -4,7 +4,7 @@ from connector.oauth.addresses import SCOPES
 from connector.oauth.refusals import OAuthRefused
 
 
-def wanted(scope: str | None) -> list[str] | None:
+def requested_scopes(scope: str | None) -> list[str] | None:
     """Return the scopes of a parameter, None without one. Raises `OAuthRefused` for an unknown scope."""
     if scope is None:
         return None

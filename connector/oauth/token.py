@@ -17,7 +17,7 @@ from connector.oauth import clients
 from connector.oauth.addresses import TOKEN, resource
 from connector.oauth.forms import Parameters, Sent, credentials
 from connector.oauth.refusals import ANY_ORIGIN, NO_STORE, OAuthRefused, invalid_grant
-from connector.oauth.scopes import check_resource, wanted
+from connector.oauth.scopes import check_resource, requested_scopes
 from connector.service import Service, service_of
 from warehouse.accounts import connections
 from warehouse.accounts.connections import ACCESS_LIFETIME, Tokens
@@ -32,7 +32,7 @@ def post_token(request: Request, sent: Sent) -> Response:
     service, grant = service_of(request), sent.needed("grant_type")
     if grant not in _GRANTS:
         raise OAuthRefused("unsupported_grant_type", "Send authorization_code or refresh_token.")
-    client = clients.authenticated(service, credentials(request, sent))
+    client = clients.authenticate(service, credentials(request, sent))
     check_resource(sent.resources, resource(service.settings.base_url))
     tokens = _GRANTS[grant](service, client, sent)
     answer = {
@@ -65,7 +65,7 @@ def _of_code(service: Service, client: Client, sent: Parameters) -> Tokens:
 
 
 def _of_refresh_token(service: Service, client: Client, sent: Parameters) -> Tokens:
-    refresh, scopes = sent.needed("refresh_token"), wanted(sent.values.get("scope"))
+    refresh, scopes = sent.needed("refresh_token"), requested_scopes(sent.values.get("scope"))
     with service.writes.system() as connection:
         tokens = connections.rotate(
             connection,

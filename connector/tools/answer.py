@@ -62,7 +62,7 @@ class Tool(NamedTuple):
     annotations: ToolAnnotations = READS
 
 
-def refused(code: str, sentence: str) -> ToolError:
+def refusal(code: str, sentence: str) -> ToolError:
     """Return the refusal of a call: a stable code, and a sentence that says what would be right."""
     return ToolError(f"{code}: {sentence}")
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
-from connector.tools.answer import refused
+from connector.tools.answer import refusal
 from schemas import texts
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
@@ -38,7 +38,7 @@ UNKNOWN_ITEM: Final = (
 def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (the argument's published name)
     """Refuse a call that names no item, or names it twice."""
     if (id is None) == (sku_code is None):
-        raise refused("invalid_body", "Name one packaging item: send either sku_code or id.")
+        raise refusal("invalid_body", "Name one packaging item: send either sku_code or id.")
 
 
 def uuid_of(text: str) -> UUID | None:
@@ -54,5 +54,5 @@ def item_id(conn: Connection, id: str | None, sku_code: str | None) -> UUID:  # 
     require_one(id, sku_code)
     named = uuid_of(id) if id is not None else skus.id_of(conn, texts.code(str(sku_code)))
     if named is None or skus.code_of(conn, named) is None:
-        raise refused("not_found", UNKNOWN_ITEM)
+        raise refusal("not_found", UNKNOWN_ITEM)
     return named

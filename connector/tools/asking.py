@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from connector.principal import Principal
 from connector.service import Service
-from connector.tools.answer import Told, instant, refused
+from connector.tools.answer import Told, instant, refusal
 from services.review import Entry
 from warehouse.confirmations import queries as confirmations
 from warehouse.sessions import Connection
@@ -95,7 +95,7 @@ async def remember_question(ctx: ServerRequestContext[Any, Any], call_next: Call
         _sealed.reset(before)
 
 
-def asked(ctx: ToolContext, question: str, confirmation: str | None) -> Elicit[Yes] | Unasked:
+def ask_user(ctx: ToolContext, question: str, confirmation: str | None) -> Elicit[Yes] | Unasked:
     """Return the question where the assistant can ask it, in its protocol era, else `Unasked`."""
     capabilities = ctx.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None
@@ -144,7 +144,7 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
                 "The confirmation is unknown, older than ten minutes, or was given for other arguments. Call again "
                 "without it, show the user what would be filed, and send the new one."
             )
-            raise refused("invalid_body", sentence)
+            raise refusal("invalid_body", sentence)
         return filing.file(conn, key)
 
     entry = service.writes.run(who.company_id, work, repeatable=True)

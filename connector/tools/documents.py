@@ -13,11 +13,11 @@ from uuid_utils import uuid7
 
 from connector.principal import Principal
 from connector.service import Service
-from connector.tools.answer import refused
+from connector.tools.answer import refusal
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
 from connector.tools.read_apart import read_apart
-from pipelines.sandbox.orders import judging
+from pipelines.sandbox.orders import order_judging
 from pipelines.writing import quota
 from schemas.normalise import Unfit
 from schemas.technical_file_form import name_as, own_name, parse_fields
@@ -87,7 +87,7 @@ async def document(
             try:
                 quota.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
             except quota.StorageFull as full:
-                raise refused(full.code, str(full)) from None
+                raise refusal(full.code, str(full)) from None
             service.objects.put(key_of(who.company_id, file.id), data)
             attach(conn, who.company_id, file, now=now, entry_id=entry.id)
         return entry
@@ -105,9 +105,9 @@ def _bytes(sent: Document) -> bytes:
     try:
         data = base64.b64decode(sent.content_base64, validate=True)
     except binascii.Error:
-        raise refused("invalid_format", "content_base64 is no base64; send the file's bytes in it.") from None
+        raise refusal("invalid_format", "content_base64 is no base64; send the file's bytes in it.") from None
     if not data:
-        raise refused("required", "The document is empty; send its bytes.")
+        raise refusal("required", "The document is empty; send its bytes.")
     return data
 
 
@@ -124,11 +124,11 @@ async def _received(service: Service, who: Principal, sent: Document, data: byte
     }
     fields, issues = parse_fields({"type": sent.type, **{name: text for name, text in texts.items() if text}})
     if issues:
-        raise refused(issues[0].code, issues[0].message)
+        raise refusal(issues[0].code, issues[0].message)
     try:
         name = own_name(sent.filename)
-        kind = await read_apart(service, who.company_id, judging(data, None))
+        kind = await read_apart(service, who.company_id, order_judging(data, None))
     except Unfit as unfit:
-        raise refused(unfit.code, unfit.message) from None
+        raise refusal(unfit.code, unfit.message) from None
     sha256 = hashlib.sha256(data).hexdigest()
     return File(UUID(str(uuid7())), name_as(name, kind), kind.media_type, len(data), sha256, **fields)

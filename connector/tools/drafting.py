@@ -11,12 +11,12 @@ from mcp.server.elicitation import ElicitationResult
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
-from connector.principal import current
+from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import documents, proposals
 from connector.tools.answer import DRAFTS, Tool
 from connector.tools.arguments import ItemId, SkuCode
-from connector.tools.asking import Confirmation, Filed, ToolContext, Unasked, Yes, asked, settled
+from connector.tools.asking import Confirmation, Filed, ToolContext, Unasked, Yes, ask_user, settled
 from connector.tools.proposals import SkuChanges
 from schemas.models import Strict
 
@@ -42,8 +42,10 @@ def _doc_draft(service: Service) -> Callable[..., object]:
         lang: Literal["en", "fr", "de"],
         confirmation: str | None,
     ) -> Elicit[Yes] | Unasked:
-        _, question = proposals.doc_draft(service, current(), sku_code=sku_code, id=id, reference=reference, lang=lang)
-        return asked(ctx, question, confirmation)
+        _, question = proposals.doc_draft(
+            service, current_principal(), sku_code=sku_code, id=id, reference=reference, lang=lang
+        )
+        return ask_user(ctx, question, confirmation)
 
     def generate_doc_draft(
         *,
@@ -59,8 +61,10 @@ def _doc_draft(service: Service) -> Callable[..., object]:
         Each numbered point is filled from the records; what is missing is listed. The user is asked first. It is filed
         in the review queue: nothing is issued or signed.
         """
-        filing, _ = proposals.doc_draft(service, current(), sku_code=sku_code, id=id, reference=reference, lang=lang)
-        return settled(service, current(), filing, answer, confirmation)
+        filing, _ = proposals.doc_draft(
+            service, current_principal(), sku_code=sku_code, id=id, reference=reference, lang=lang
+        )
+        return settled(service, current_principal(), filing, answer, confirmation)
 
     return generate_doc_draft
 
@@ -74,7 +78,7 @@ def _sku_update(service: Service) -> Callable[..., object]:
         id: str | None,  # noqa: A002
         confirmation: str | None,
     ) -> Elicit[Yes] | Unasked:
-        return asked(ctx, proposals.sku_update(service, current(), sku_code, id, changes)[1], confirmation)
+        return ask_user(ctx, proposals.sku_update(service, current_principal(), sku_code, id, changes)[1], confirmation)
 
     def propose_sku_update(
         *,
@@ -95,8 +99,8 @@ def _sku_update(service: Service) -> Callable[..., object]:
         The user is asked first. The proposal is filed in the review queue: the record changes only if a person accepts
         it there. Use it when the user wants to correct or complete an item.
         """
-        filing, _ = proposals.sku_update(service, current(), sku_code, id, changes)
-        return settled(service, current(), filing, answer, confirmation)
+        filing, _ = proposals.sku_update(service, current_principal(), sku_code, id, changes)
+        return settled(service, current_principal(), filing, answer, confirmation)
 
     return propose_sku_update
 
@@ -110,8 +114,8 @@ def _supplier_document(service: Service) -> Callable[..., object]:
         id: str | None,  # noqa: A002
         confirmation: str | None,
     ) -> Elicit[Yes] | Unasked:
-        _, question = await documents.document(service, current(), sku_code, id, document)
-        return asked(ctx, question, confirmation)
+        _, question = await documents.document(service, current_principal(), sku_code, id, document)
+        return ask_user(ctx, question, confirmation)
 
     async def submit_supplier_document(
         *,
@@ -127,7 +131,7 @@ def _supplier_document(service: Service) -> Callable[..., object]:
         user is asked first. It is filed in the review queue and becomes a technical file of the item only if a person
         accepts it.
         """
-        filing, _ = await documents.document(service, current(), sku_code, id, document)
-        return await to_thread.run_sync(settled, service, current(), filing, answer, confirmation)
+        filing, _ = await documents.document(service, current_principal(), sku_code, id, document)
+        return await to_thread.run_sync(settled, service, current_principal(), filing, answer, confirmation)
 
     return submit_supplier_document

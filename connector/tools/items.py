@@ -7,12 +7,12 @@ import orjson
 from pydantic import BaseModel, Field
 
 from compliance.standards import unread
-from connector.principal import current
+from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import reading
-from connector.tools.answer import Page, Told, Tool, instant, refused
+from connector.tools.answer import Page, Told, Tool, instant, refusal
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
-from connector.tools.windows import windowed
+from connector.tools.windows import cut_to_window
 from pipelines.writing import present
 from schemas import texts
 from warehouse.skus import detail, queries
@@ -94,11 +94,13 @@ class ItemTools:
         """
         now = self._service.clock.now()
         instants = {"now": now, "today": now.date()}
-        page_row = await reading.row(self._service, current().company_id, queries.page(limit, offset), instants)
+        page_row = await reading.row(
+            self._service, current_principal().company_id, queries.page(limit, offset), instants
+        )
         assert page_row is not None, "a page is one row"
         found = orjson.loads(page_row[0])
         asked = {"ids": [item["id"] for item in found["data"]]}
-        provisional = await reading.row(self._service, current().company_id, queries.PROVISIONAL, asked)
+        provisional = await reading.row(self._service, current_principal().company_id, queries.PROVISIONAL, asked)
         assert provisional is not None, "an array is one row"
         page = Page.of(found["pagination"], len(found["data"]))
         return Items(
@@ -126,13 +128,13 @@ class ItemTools:
         today = self._service.clock.today()
         by_id = {"id": uuid_of(id)} if id is not None else None
         query, named = (detail.BY_ID, by_id) if by_id else (detail.BY_CODE, {"sku_code": texts.code(str(sku_code))})
-        found = await reading.row(self._service, current().company_id, query, {**named, "today": today})
+        found = await reading.row(self._service, current_principal().company_id, query, {**named, "today": today})
         if found is None:
-            raise refused("not_found", UNKNOWN_ITEM)
+            raise refusal("not_found", UNKNOWN_ITEM)
         row = detail.row_of(found)
         item, rules = await present.sku_detail_on_loop(row, self._service.rules_for, today=today)
         stream = item["compliance"]["grade_trace"]["stream"]
-        shown, page = windowed(orjson.loads(orjson.dumps(item)), limit, offset)
+        shown, page = cut_to_window(orjson.loads(orjson.dumps(item)), limit, offset)
         return ItemDetail(
             as_of=instant(self._service.clock.now()),
             sources=[_SOURCE, _GRADES, *unread(stream, rules)],

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final
 import orjson
 from pydantic import Field
 
-from connector.principal import current
+from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.answer import Told, Tool, refused
+from connector.tools.answer import Told, Tool, refusal
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
 from schemas.analytics import Head
 from schemas.messages import ORIGINAL
@@ -76,7 +76,7 @@ class PortfolioTools:
             stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
             found = analytics.readiness(snapshot, market, now, stored)
         except Unfit as unfit:
-            raise refused(unfit.code, unfit.message) from None
+            raise refusal(unfit.code, unfit.message) from None
         return _told(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
 
     def check_missing_data(
@@ -94,13 +94,13 @@ class PortfolioTools:
         """
         code = None
         if id is not None or sku_code is not None:
-            with self._service.writes.company(current().company_id) as conn:
+            with self._service.writes.company(current_principal().company_id) as conn:
                 code = skus.code_of(conn, item_id(conn, id, sku_code))
         snapshot, now = self._newest()
         found = analytics.missing(snapshot, now, sku_code=code, limit=limit, offset=offset)
         if code is not None and not found["items"]:
-            raise refused("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
-        with self._service.writes.company(current().company_id) as conn:
+            raise refusal("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
+        with self._service.writes.company(current_principal().company_id) as conn:
             items = analytics.with_asked(conn, found["items"], self._service.rulesets, ORIGINAL)
         end, total = offset + len(items), found["pagination"]["total"]
         more = f"Call again with offset {end} for more of {total} items." if end < total else ""
@@ -109,10 +109,10 @@ class PortfolioTools:
 
     def _newest(self) -> tuple[Snapshot, Now]:
         """Return the company's newest snapshot, and the current state that answers need besides."""
-        company_id = current().company_id
+        company_id = current_principal().company_id
         snapshot = newest(self._service.settings.data_dir, company_id)
         if snapshot is None:
-            raise refused(
+            raise refusal(
                 "not_found", "No snapshot of the portfolio exists yet; one follows each write within a minute."
             )
         with self._service.writes.company(company_id) as conn:

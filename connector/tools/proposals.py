@@ -10,7 +10,7 @@ from uuid import UUID
 
 from connector.principal import Principal
 from connector.service import Service
-from connector.tools.answer import refused
+from connector.tools.answer import refusal
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
 from schemas import texts
@@ -72,17 +72,17 @@ def sku_update(
     """Propose changes to one item, checked by the write path without writing."""
     given, now = changes.model_dump(mode="json", exclude_unset=True), service.clock.now()
     if not given:
-        raise refused("invalid_body", "changes is empty; send at least one field to change.")
+        raise refusal("invalid_body", "changes is empty; send at least one field to change.")
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
         if given.get("sku_code", code) != code:
-            raise refused("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
+            raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
         payload: dict[str, object] = {"changes": {**given, "sku_code": code}}
         entry = _unfiled(sku_id, payload, who, now)
         compared = review.compare(conn, who.company_id, entry, now=now, rulesets=service.rulesets)
     if compared.refused is not None:
-        raise refused("invalid_body", compared.refused)
+        raise refusal("invalid_body", compared.refused)
 
     def file(conn: Connection, key: bytes) -> Entry:
         return review.file(

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from connector.service import Service
-from connector.tools.answer import refused
+from connector.tools.answer import refusal
 from pipelines.reading import ReadingRefused
 from pipelines.sandbox.orders import Order
 from pipelines.sandbox.pool import Crowded
@@ -20,6 +20,6 @@ async def read_apart(service: Service, company_id: UUID, order: Order[T]) -> T:
     try:
         return await asyncio.wrap_future(service.readers.submit(company_id, _DOOR, order))
     except Crowded as crowded:
-        raise refused(crowded.code, str(crowded)) from None
+        raise refusal(crowded.code, str(crowded)) from None
     except ReadingRefused as unreadable:
-        raise refused(unreadable.issues[0].code, str(unreadable)) from None
+        raise refusal(unreadable.issues[0].code, str(unreadable)) from None

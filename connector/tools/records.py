@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, Field
 
-from connector.principal import current
+from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant
@@ -105,7 +105,7 @@ class RecordTools:
         )
 
     async def _page(self, query: str, parameters: dict[str, object]) -> dict[str, Any]:
-        row = await reading.row(self._service, current().company_id, query, parameters)
+        row = await reading.row(self._service, current_principal().company_id, query, parameters)
         assert row is not None, "a page is one row"
         found: dict[str, object] = orjson.loads(row[0])
         return found

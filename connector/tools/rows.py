@@ -9,9 +9,9 @@ import orjson
 from anyio import to_thread
 from pydantic import Field
 
-from connector.principal import current
+from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.answer import Page, Told, Tool, instant, refused
+from connector.tools.answer import Page, Told, Tool, instant, refusal
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
 from connector.tools.read_apart import read_apart
 from pipelines.imports import preview
@@ -74,24 +74,26 @@ class RowTools:
         unchanged or rejected, and each fault with its line. Nothing is created. Send exactly one of the three.
         """
         if sum(given is not None for given in (import_id, rows, csv)) != 1:
-            raise refused("invalid_body", "Send exactly one of import_id, rows and csv.")
+            raise refusal("invalid_body", "Send exactly one of import_id, rows and csv.")
         if import_id is not None:
             return await to_thread.run_sync(self._status, import_id, limit, offset)
         return await self._preview(rows, csv, limit, offset)
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
         named = uuid_of(import_id)
-        found = named and polls.status(self._service.writes, current().company_id, named, limit=limit, offset=offset)
+        found = named and polls.status(
+            self._service.writes, current_principal().company_id, named, limit=limit, offset=offset
+        )
         if not found:
-            raise refused("not_found", "The company has no such import; send the id that POST /imports answered.")
+            raise refusal("not_found", "The company has no such import; send the id that POST /imports answered.")
         page = Page.of(found["pagination"], len(found["errors"]))
         return self._told(found, page, f"The import is {found['status']}.")
 
     async def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
-        company_id, now = current().company_id, self._service.clock.now()
+        company_id, now = current_principal().company_id, self._service.clock.now()
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
         served = await to_thread.run_sync(self._served_markets)
-        read = await read_apart(self._service, company_id, preview.reading(text, now=now, served_markets=served))
+        read = await read_apart(self._service, company_id, preview.reading_order(text, now=now, served_markets=served))
         return await to_thread.run_sync(self._previewed, company_id, read, now, limit, offset)
 
     def _served_markets(self) -> frozenset[str]:
@@ -127,4 +129,4 @@ def _csv_of(rows: list[dict[str, Any]]) -> str:
     try:
         return preview.csv_of(rows)
     except TypeError as error:
-        raise refused("invalid_type", str(error)) from None
+        raise refusal("invalid_type", str(error)) from None

@@ -11,7 +11,7 @@ from schemas.grading import GradeTrace, GradeUnit
 from schemas.sku import Component, SkuDetail
 
 
-def windowed(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, Page]:
+def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, Page]:
     """Return SkuDetailResponse.data cut to a window, and the window's position in the longest of its lists."""
     end = offset + limit
     compliance = item["compliance"]

@@ -14,11 +14,11 @@ from compliance.declarations.document import Source
 from compliance.declarations.scope import of_market
 from compliance.declarations.uk.lines import UK_SKU_COLUMNS, Lines, Statements, lines_of
 from compliance.declarations.uk.producer import submission
-from compliance.declarations.uk.rows import PackagingFile, packaging_file, summed
+from compliance.declarations.uk.rows import PackagingFile, packaging_file, sum_blocks
 from compliance.declarations.uk.tables import MARKET
 from compliance.rollup.periods import HALF_YEARLY, market_of
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
-from compliance.rollup.tonnes import Figures, combined, rollup
+from compliance.rollup.tonnes import Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
 from pipelines.figures.compute import Catalogue
 from pipelines.figures.portfolio import blocks
@@ -67,7 +67,7 @@ def declared_market(inputs: Inputs, market: str, half: int) -> str:
 
 def figures(inputs: Inputs, market: str, year: int) -> Figures:
     """Return the figures of a market and year, with its halves."""
-    return combined(
+    return combine_blocks(
         rollup(portfolio, inputs.catalogue.entries, inputs.rules)
         for portfolio in portfolios(inputs, market, year, SKU_COLUMNS)
     )
@@ -77,7 +77,7 @@ def uk_file(inputs: Inputs, statements: Statements) -> PackagingFile:
     """Return the packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
     period = submission(statements.producer, statements.year, statements.half)
     lines = (found for _, found in uk_lines(inputs, statements))
-    return packaging_file(summed(lines), statements.producer, period)
+    return packaging_file(sum_blocks(lines), statements.producer, period)
 
 
 def uk_lines(inputs: Inputs, statements: Statements) -> Iterator[tuple[Portfolio, Lines]]:

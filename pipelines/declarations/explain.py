@@ -11,10 +11,10 @@ import polars as pl
 
 from compliance.declarations.uk.lines import IDENTITY, Statements
 from compliance.rollup.exact import times_units, written_tonnes
-from compliance.rollup.lines import categories, lines_of, prepared
+from compliance.rollup.lines import categories, lines_of, prepare_lines
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.rollup.standings import NUMBER, Standings
-from compliance.scopes import judged
+from compliance.scopes import judge_scope
 from pipelines.declarations.declare import Inputs, portfolios, uk_lines
 from warehouse.sessions import Connection
 from warehouse.skus import origins
@@ -65,7 +65,7 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
     asked = (pl.col("year") == year) & (pl.col("half") == half)
     found = []
     for portfolio in portfolios(inputs, market, year, SKU_COLUMNS):
-        ready = prepared(portfolio, inputs.catalogue.entries, inputs.rules)
+        ready = prepare_lines(portfolio, inputs.catalogue.entries, inputs.rules)
         if market not in ready.volumes["market"]:
             continue
         rolled = lines_of(market, ready)
@@ -109,7 +109,7 @@ def _version(origin: ValueOrigin) -> str:
 
 def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
     """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
-    verdicts = [judged(scope_key, standing) for standing in stand.known]
+    verdicts = [judge_scope(scope_key, standing) for standing in stand.known]
     rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(verdicts)]
     judgement = pl.DataFrame(
         rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"

@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_hex
 
 
-def beside(out: Path, kind: str) -> Path:
+def companion_path(out: Path, kind: str) -> Path:
     """Return `<OUT without extension>.<kind>`, the path of a file that belongs to a declaration (decisions §11)."""
     return out.with_suffix(f".{kind}")
 

@@ -72,7 +72,7 @@ def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
     return [Filing(*row) for row in found.iter_rows()]
 
 
-def filed(figures: StoredFigures, filing: Filing) -> Filed:
+def compute_filing(figures: StoredFigures, filing: Filing) -> Filed:
     """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
     market, year, half = filing
     asked = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)

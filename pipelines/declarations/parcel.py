@@ -12,7 +12,7 @@ from compliance.declarations.uk.lines import Statements
 from compliance.declarations.uk.tables import MARKET
 from pipelines.declarations import declare, explain, forms
 from pipelines.declarations.declare import Inputs, NotDeclarable
-from pipelines.declarations.files import beside
+from pipelines.declarations.files import companion_path
 from warehouse.sessions import Connection
 
 FORMS: Final = ("rpd", "csv", "json")
@@ -64,7 +64,7 @@ def by_category(inputs: Inputs, asked: Asked) -> Parcel:
         files = {asked.out: forms.as_json(content)}
     else:
         data = forms.tonnes_csv(content["tonnes"])
-        missing = {beside(asked.out, MISSING): forms.missing_csv(content["scope_missing"])}
+        missing = {companion_path(asked.out, MISSING): forms.missing_csv(content["scope_missing"])}
         files = missing | _with_companions(inputs, asked, data, content["uncounted"], sums)
     return _parcel(inputs, asked, files, sums, [row["category_code"] for row in content["tonnes"]])
 
@@ -88,10 +88,12 @@ def uk_file(inputs: Inputs, asked: Asked, statements: Statements) -> Parcel:
 
 def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     """Return the SKUs that a refused file left out, under the name of an accepted file's companion."""
-    return {beside(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
+    return {companion_path(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
-def explained(inputs: Inputs, asked: Asked, parcel: Parcel, statements: Statements, connection: Connection) -> Parcel:
+def with_explanation(
+    inputs: Inputs, asked: Asked, parcel: Parcel, statements: Statements, connection: Connection
+) -> Parcel:
     """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
     Raises `NotDeclarable` where it has no figure of that code.
@@ -108,7 +110,7 @@ def explained(inputs: Inputs, asked: Asked, parcel: Parcel, statements: Statemen
         found = explain.uk_figure(inputs, statements, code)
     else:
         found = explain.figure(inputs, asked.market, asked.year, asked.half, code)
-    path = beside(asked.out, EXPLAINED)
+    path = companion_path(asked.out, EXPLAINED)
     data = forms.explained_csv(list(explain.with_origins(connection, found)))
     skus = found["sku_code"].n_unique()
     record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": skus}
@@ -121,8 +123,8 @@ def _with_companions(
     """Return a form that has no room for its origin and its gaps, with both as files beside it."""
     source = {"file": asked.out.name, **_origin(inputs), **asked.as_dict(), **sums}
     return {
-        beside(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
-        beside(asked.out, SOURCE): forms.source_json(source, data),
+        companion_path(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
+        companion_path(asked.out, SOURCE): forms.source_json(source, data),
         asked.out: data,
     }
 

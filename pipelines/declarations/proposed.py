@@ -13,7 +13,7 @@ from compliance.rollup.portfolio import SKU_COLUMNS
 from compliance.schemes import PartRating, Scheme
 from pipelines.declarations import declare, forms
 from pipelines.declarations.declare import Inputs, NotDeclarable
-from pipelines.declarations.files import beside
+from pipelines.declarations.files import companion_path
 from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
 from schemas.sku import Sku
@@ -42,7 +42,7 @@ def proposed(inputs: Inputs, market: str, year: int, out: Path, connection: Conn
                 ratings.append(_rating(record, part, scheme))
         still_open += _open(record, scheme, inputs)
     files = {
-        beside(out, OPEN): forms.table_csv(OPEN_COLUMNS, still_open),
+        companion_path(out, OPEN): forms.table_csv(OPEN_COLUMNS, still_open),
         out: forms.table_csv(RATING_COLUMNS, ratings),
     }
     summary = {
@@ -83,7 +83,7 @@ def _rating(record: Sku, part: PartRating, scheme: Scheme) -> Mapping[str, objec
 
 def _open(record: Sku, scheme: Scheme, inputs: Inputs) -> Iterator[Mapping[str, object]]:
     types = {line.get("id"): line["component_type"] for line in record["components"]}
-    for fact in schemes.asked(record, scheme, inputs.rules):
+    for fact in schemes.published_open_facts(record, scheme, inputs.rules):
         yield {
             **fact,
             "sku_code": record["sku_code"],

@@ -63,7 +63,7 @@ def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[st
     """Return the runs that may be requested now, one a slug."""
     return [
         dg.RunRequest(
-            run_key=f"{slug}/{wanted[slug].state}{again(failures)}",
+            run_key=f"{slug}/{wanted[slug].state}{retry_suffix(failures)}",
             partition_key=slug,
             run_config=wanted[slug].config,
             tags=wanted[slug].tags,
@@ -86,7 +86,7 @@ def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) ->
     """Return the wanted partitions for which a run may be requested now, each with its number of failures."""
     if not wanted:
         return {}
-    busy = _unfinished(instance, job_name)
+    busy = _unfinished_partitions(instance, job_name)
     free = [partition for partition in wanted if partition not in busy]
     failed = _failures(instance, job_name, free)
     return {
@@ -96,12 +96,12 @@ def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) ->
     }
 
 
-def again(failures: int) -> str:
+def retry_suffix(failures: int) -> str:
     """Return the suffix that makes the run key of another attempt unique."""
     return f"/again-{failures}" if failures else ""
 
 
-def _unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
+def _unfinished_partitions(instance: dg.DagsterInstance, job_name: str) -> set[str]:
     """Return the partitions with an unfinished run of the job; one that was never queued does not count."""
     lost_before = Clock().now() - _LOST_AFTER
     return {
@@ -115,9 +115,9 @@ def _unfinished(instance: dg.DagsterInstance, job_name: str) -> set[str]:
 
 def _failures(instance: dg.DagsterInstance, job_name: str, partitions: Collection[str]) -> dict[str, Failures]:
     """Return failures by partition, without partitions whose last run succeeded or that have had none."""
-    if not (ended := _ended(instance, job_name, partitions, _FAILED)):
+    if not (ended := _end_times(instance, job_name, partitions, _FAILED)):
         return {}
-    succeeded = _ended(instance, job_name, ended.keys(), [dg.DagsterRunStatus.SUCCESS])
+    succeeded = _end_times(instance, job_name, ended.keys(), [dg.DagsterRunStatus.SUCCESS])
     found = {}
     for partition, at in ended.items():
         later = [each for each in at if each > max(succeeded.get(partition, [0.0]))]
@@ -126,7 +126,7 @@ def _failures(instance: dg.DagsterInstance, job_name: str, partitions: Collectio
     return found
 
 
-def _ended(
+def _end_times(
     instance: dg.DagsterInstance, job_name: str, partitions: Collection[str], statuses: list[dg.DagsterRunStatus]
 ) -> dict[str, list[float]]:
     """Return when runs of these partitions ended with one of these statuses, in seconds since 1970."""

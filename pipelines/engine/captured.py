@@ -75,7 +75,7 @@ class Both:
 
 
 @contextmanager
-def captured(out: Path, err: Path) -> Iterator[None]:
+def capture_output(out: Path, err: Path) -> Iterator[None]:
     """Copy what Python writes to standard output and error during the block, log lines included.
 
     Other threads' lines are included as well, so a process captures one run at a time.

@@ -62,7 +62,7 @@ class Execution(Task):  # type: ignore[misc]  # Celery ships no types
         asked = unpack_value(arguments)
         assert isinstance(asked, ExecuteRunArgs | ResumeRunArgs)
         run_id = asked.run_id
-        with _connected() as connection:
+        with _connect() as connection:
             me = launches.enrol(connection)
             if not launches.seize(connection, me, run_id):
                 log.info("run.is_executed_elsewhere", run_id=run_id)
@@ -77,7 +77,7 @@ class Execution(Task):  # type: ignore[misc]  # Celery ships no types
                 gc.collect()
 
 
-def _connected() -> Connection:
+def _connect() -> Connection:
     """Connect with the application's role; while Postgres restarts, retry until it answers."""
     while True:
         try:
@@ -94,7 +94,7 @@ def _log_as_the_service_does(**_: object) -> None:
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _begin(**_: object) -> None:
-    with _connected() as connection:
+    with _connect() as connection:
         launches.sweep(connection)
     threading.Thread(target=_cancels.listen, daemon=True).start()
 

@@ -18,7 +18,7 @@ SCHEDULES_HAVE: Final = timedelta(minutes=30)
 """How long after the day's start (UTC) its work is left to the schedules."""
 
 
-def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, object]) -> dg.ScheduleDefinition:
+def daily_schedule(name: str, job_name: str, cron: str, run_config: Mapping[str, object]) -> dg.ScheduleDefinition:
     """Return the schedule of a daily job, in UTC, because days are UTC days (decisions §11)."""
 
     @dg.schedule(
@@ -35,7 +35,7 @@ def scheduled(name: str, job_name: str, cron: str, run_config: Mapping[str, obje
     return tick
 
 
-def missed(job_name: str, run_config: Mapping[str, object]) -> dg.SensorDefinition:
+def missed_tick_sensor(job_name: str, run_config: Mapping[str, object]) -> dg.SensorDefinition:
     """Return the sensor of a daily job: it requests a run where none has succeeded on the service's day.
 
     However many days were missed, it requests one run.
@@ -56,7 +56,9 @@ def missed(job_name: str, run_config: Mapping[str, object]) -> dg.SensorDefiniti
         due = asking.due(context.instance, job_name, [asking.WHOLE])
         return dg.SensorResult(
             run_requests=[
-                dg.RunRequest(run_key=f"{day}{asking.again(failures)}", run_config=run_config, tags=of_day(begun))
+                dg.RunRequest(
+                    run_key=f"{day}{asking.retry_suffix(failures)}", run_config=run_config, tags=of_day(begun)
+                )
                 for failures in due.values()
             ]
         )

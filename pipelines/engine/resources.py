@@ -46,7 +46,7 @@ class OfProcess(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002  (whatever the run)
         """Use this process's value."""
-        self._value = next(each._value for each in shared() if type(each) is type(self))
+        self._value = next(each._value for each in shared_resources() if type(each) is type(self))
 
 
 class Postgres(OfProcess):
@@ -172,7 +172,7 @@ class Resources(NamedTuple):
         return {name: dg.ResourceDefinition.hardcoded_resource(resource) for name, resource in self._asdict().items()}
 
 
-def declared(settings: Settings) -> Resources:
+def declared_resources(settings: Settings) -> Resources:
     """Return the resources of the definitions, with nothing opened."""
     return Resources(
         Postgres(),
@@ -188,12 +188,12 @@ def declared(settings: Settings) -> Resources:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Resources]:
+def open_resources(settings: Settings) -> Iterator[Resources]:
     """Open the resources that these settings name; connections and readers end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
     clock = Clock.of(settings)
     with Pool(Database.of(settings).app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
-        yield declared(settings)._replace(
+        yield declared_resources(settings)._replace(
             postgres=Postgres.of(pool),
             object_store=ObjectStore.of(Objects.of(settings)),
             clock=ServiceClock.of(clock),
@@ -208,11 +208,11 @@ _opening: Final = threading.Lock()
 _shared: Final[list[Resources]] = []
 
 
-def shared() -> Resources:
+def shared_resources() -> Resources:
     """Return this process's resources: opened at the first use, and closed at the end."""
     with _opening:
         if not _shared:
             stack = ExitStack()
-            _shared.append(stack.enter_context(opened(Settings.load())))
+            _shared.append(stack.enter_context(open_resources(Settings.load())))
             atexit.register(stack.close)
         return _shared[0]

@@ -15,7 +15,7 @@ from typing import Final
 import dagster as dg
 
 from pipelines.engine.instance import shared_instance
-from pipelines.engine.resources import opened
+from pipelines.engine.resources import open_resources
 from pipelines.engine.runs import asked, catalogue, regrade, rollup, snapshot
 from warehouse import logs
 from warehouse.database import Database
@@ -49,7 +49,7 @@ def main() -> int:
 def _run(arguments: argparse.Namespace, settings: Settings) -> int:
     # The supervisor calls it before its services start.
     alone = getattr(arguments, "if_needed", False)
-    with opened(settings) as resources, nullcontext() if alone else asked.by_the_service(settings):
+    with open_resources(settings) as resources, nullcontext() if alone else asked.by_the_service(settings):
         try:
             answer = arguments.run(arguments, resources, lambda: shared_instance(settings, Database.of(settings)))
         except dg.Failure as refused:

@@ -26,7 +26,7 @@ from dagster._core.storage.compute_log_manager import CapturedLogContext, Captur
 from dagster._core.storage.local_compute_log_manager import IO_TYPE_EXTENSION, LocalComputeLogManager
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
-from pipelines.engine.captured import Sink, captured
+from pipelines.engine.captured import Sink, capture_output
 from warehouse.clock import Clock
 from warehouse.launches import run_logs
 from warehouse.objects import NoSuchObject, Objects
@@ -48,7 +48,7 @@ class _Folder(LocalComputeLogManager):
     def capture_logs(self, log_key: Sequence[str]) -> Generator[CapturedLogContext, None, None]:
         """Capture within this process."""
         out, err = (Path(self.get_captured_local_path(log_key, end)) for end in ("out", "err"))
-        with captured(out, err):
+        with capture_output(out, err):
             log.info("run.begun", run_id=log_key[0], host=socket.gethostname(), process=os.getpid())
             yield CapturedLogContext(log_key)
 

@@ -36,7 +36,7 @@ from dagster._utils.interrupts import capture_interrupts
 from pipelines.definitions import defs
 from pipelines.engine import leaving
 from pipelines.engine.instance import shared_instance
-from pipelines.engine.resources import shared
+from pipelines.engine.resources import shared_resources
 from pipelines.engine.tags import PARTITION
 from warehouse import logs
 from warehouse.clock import Clock
@@ -86,7 +86,7 @@ class Worker:
     def _serve(self, connection: psycopg.Connection) -> None:
         launches.listen(connection, launches.CHANNEL)
         me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
-        readers = shared().file_readers.readers
+        readers = shared_resources().file_readers.readers
         launches.sweep(connection)
         log.info("worker.ready", worker=me)
         heard = True
@@ -142,7 +142,7 @@ class Worker:
         for record in self._instance.get_run_records(starting):
             run, state = record.dagster_run, launches.state(connection, record.dagster_run.run_id)
             if state == "lost":
-                launches.again(connection, run.run_id)
+                launches.queue_again(connection, run.run_id)
             elif state is None and Clock().now().timestamp() - record.update_timestamp.timestamp() > _LOST_SECONDS:
                 launches.adopt(connection, run.run_id, company=run.tags.get(PARTITION))
         for run_id in launches.lost(connection):
@@ -204,7 +204,7 @@ def main() -> None:
     settings = Settings.load()
     logs.configure(settings)
     database = Database.of(settings)
-    stopping = shared().shutdown.begun
+    stopping = shared_resources().shutdown.begun
     leaving.warm = True
     threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()
     worker = Worker(stopping, database.app_url, shared_instance(settings, database))

@@ -9,7 +9,7 @@ from compliance.catalogue import Jurisdiction
 from compliance.declarations.document import obligation
 from compliance.obligations.verdicts import obligations, quantities
 from compliance.rollup.portfolio import Portfolio
-from compliance.rollup.tonnes import Figures, combined, rollup
+from compliance.rollup.tonnes import Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
 from pipelines import catalogue
 from warehouse.catalogue import queries as jurisdictions
@@ -64,7 +64,7 @@ def figures_of(
             proceed()
             yield rollup(portfolio, entries, rules)
 
-    return combined(each())
+    return combine_blocks(each())
 
 
 def obligations_of(figures: Figures) -> pl.DataFrame:

@@ -23,7 +23,7 @@ _GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
 
 def keep(data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
     """Make these the company's figures; those of a later snapshot stay where there are any."""
-    tonnes = written(found.tonnes)
+    tonnes = with_tonnes(found.tonnes)
     changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)
     frames = {
         "tonnes": tonnes,
@@ -34,7 +34,7 @@ def keep(data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdic
     return stored.publish(data_dir, company_id, origin, frames, changed)
 
 
-def written(tonnes: pl.DataFrame) -> pl.DataFrame:
+def with_tonnes(tonnes: pl.DataFrame) -> pl.DataFrame:
     """Return exact figures with tonnes beside the grams, by scope, as they are written."""
     rows = [scoped_tonnes(row) for row in tonnes.select(_GRAMS).iter_rows(named=True)]
     rounded = pl.DataFrame(rows, schema=dict.fromkeys(SCOPED, TONNES))
@@ -45,7 +45,7 @@ def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
     """Return the current figures; none where none were computed."""
     stored_figures = stored.current(data_dir, company_id)
     return (
-        written(pl.DataFrame(schema=TONNES_SCHEMA))
+        with_tonnes(pl.DataFrame(schema=TONNES_SCHEMA))
         if stored_figures is None
         else pl.read_parquet(stored_figures.tonnes)
     )

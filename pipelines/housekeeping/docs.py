@@ -13,7 +13,7 @@ from warehouse.companies.queries import every_company
 from warehouse.declarations import docs
 from warehouse.sessions import Connection, Pool
 
-_BATCH: Final = 500
+BATCH_DOCS: Final = 500
 
 
 def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
@@ -26,12 +26,12 @@ def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
             with pool.company(company_id) as conn:
                 passed = _enter_some(conn, company_id, origin, clock.now())
             entered += passed
-            more = passed == _BATCH
+            more = passed == BATCH_DOCS
     return entered
 
 
 def _enter_some(conn: Connection, company_id: UUID, origin: Origin, now: datetime) -> int:
-    passed = docs.mark_expired(conn, now.date(), most=_BATCH)
+    passed = docs.mark_expired(conn, now.date(), most=BATCH_DOCS)
     for doc_id, last_day in sorted(passed):
         ledger.enter(
             conn,

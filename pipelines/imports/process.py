@@ -23,7 +23,7 @@ from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
-from pipelines.writing.write import prepare, staged, write_patch
+from pipelines.writing.write import prepare, stage_rows, write_patch
 from warehouse.clock import Clock
 from warehouse.imports import claims
 from warehouse.imports.claims import Claim
@@ -137,7 +137,7 @@ def _compared(job: Job, threads: ThreadPoolExecutor) -> Rows:
     with job.pool.company(job.work.company_id) as conn:
         typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rulesets.active(conn))
         if not unchanged.likely(conn, typed):
-            return Rows(start, typed, unchanged.none(typed))
+            return Rows(start, typed, unchanged.no_grades(typed))
     height = typed.values.height
     parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
     return Rows(start, typed, pl.concat(threads.map(partial(_held, job), parts)))
@@ -177,7 +177,7 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], in
     surround them. The last chunk takes the rest, and so brings the count to the reader's own number.
     """
     faults = report.of_reader(typed, work)
-    row_keys, fault_keys = _keys(report.placed(typed.values, work)), _keys(faults)
+    row_keys, fault_keys = _keys(report.with_sheet(typed.values, work)), _keys(faults)
     line_keys = upload.table["line"]
     # A SKU of several lines is rejected once; elsewhere each line is a row of its own.
     rejected = faults["sku_code"] if work.source["layout"] == "long" else faults["line"]
@@ -218,7 +218,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         rules = job.rulesets.active(conn)
         ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
         if not work.dry_run:
-            ahead = staged(conn, ahead, source)
+            ahead = stage_rows(conn, ahead, source)
         turn()
         now, rules = job.clock.now(), job.rulesets.active(conn)
         outcome = write_patch(

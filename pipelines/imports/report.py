@@ -16,7 +16,7 @@ from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
 from pipelines.writing.patch import RowIssue
 from pipelines.writing.substances import LEGACY
-from schemas.messages import beside, from_json, to_json
+from schemas.messages import from_json, stored_template, to_json
 from schemas.report import SourceColumn
 from warehouse.imports import errors
 from warehouse.sessions import Connection
@@ -44,10 +44,10 @@ _SHOWN_AS: Final = str.maketrans(dict(zip(_CONTROL, _PICTURES, strict=True)))
 
 def of_reader(typed: TypedRows, work: Work) -> pl.DataFrame:
     """Return the reader's faults with `sheet_position`, in the order of the file."""
-    return placed(typed.errors, work).sort("sheet_position", "line", maintain_order=True)
+    return with_sheet(typed.errors, work).sort("sheet_position", "line", maintain_order=True)
 
 
-def placed(frame: pl.DataFrame, work: Work) -> pl.DataFrame:
+def with_sheet(frame: pl.DataFrame, work: Work) -> pl.DataFrame:
     """Return a frame with `sheet` and its `sheet_position`: 1 where that is a components sheet of its own, else 0."""
     apart = _components_sheet(work)
     position = pl.lit(0) if apart is None else pl.col("sheet").eq_missing(apart)
@@ -71,7 +71,7 @@ def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.Dat
             "field": "name",
             "code": issue.code,
             "message": issue.message,
-            "template": beside(issue.message),
+            "template": stored_template(issue.message),
             "sheet_position": 0,
         }
         for row in unnamed.iter_rows(named=True)
@@ -97,7 +97,7 @@ def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work
             **_place(records[row], issue.field, upload, work),
             "code": issue.code,
             "message": issue.message,
-            "template": beside(issue.message),
+            "template": stored_template(issue.message),
         }
         for row, issue in issues
     ]

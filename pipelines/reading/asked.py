@@ -69,7 +69,7 @@ def doubtful(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) -> list[Co
     return [*weight, *own]
 
 
-def published(column: Column) -> AskedColumn:
+def published_question(column: Column) -> AskedColumn:
     """Return a column as `source.asked` shows it."""
     place = letter(column.position)
     message = Message(

@@ -22,7 +22,7 @@ from pipelines.reading.mapping import MappedSheet, same_field
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.reading.siblings import beside, unknown_weights
 from pipelines.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
-from pipelines.reading.unit_columns import is_shared, paired, with_stated_unit, with_units_beside
+from pipelines.reading.unit_columns import is_shared, paired_units, with_stated_unit, with_units_beside
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -139,7 +139,7 @@ def _one_each(columns: list[Column], chosen: list[Column]) -> list[Column]:
     units = [column for column in columns if is_shared(column)]
     if len(units) > 1:
         others = _one_each([column for column in columns if column not in units], chosen)
-        own = paired(units, [*chosen, *others])
+        own = paired_units(units, [*chosen, *others])
         return [*others, *(own if own != units else _single(units))]
     return _single(columns)
 

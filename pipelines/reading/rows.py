@@ -16,7 +16,7 @@ from pipelines.reading.grid import letter
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
 from pipelines.reading.volumes import volume_texts
-from schemas.messages import Message, beside, from_json, to_json
+from schemas.messages import Message, from_json, stored_template, to_json
 
 ERRORS: Final = pl.Schema(
     {
@@ -189,7 +189,7 @@ def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
 def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
     reports: list[tuple[object, ...]] = []
     for fault in sheet.faults:
-        report = (fault.code, fault.message, beside(fault.message))
+        report = (fault.code, fault.message, stored_template(fault.message))
         reports.append((sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), *report, -1))
     return reports
 

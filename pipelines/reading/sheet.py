@@ -21,7 +21,7 @@ from pipelines.reading.meant import unmeant
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.rewritten import rewritten
-from pipelines.reading.skipped import listed, not_data
+from pipelines.reading.skipped import not_data, skipped_lines
 from schemas.messages import Message
 from schemas.texts import INVISIBLE
 
@@ -106,7 +106,7 @@ def read_sheet(
     kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(is_data)
     cells, kinds = rewritten(cells, kinds, header.columns, mapping)
     marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
-    skipped = listed(body.lines, reasons)
+    skipped = skipped_lines(body.lines, reasons)
     of_packaging = header.of_packaging or (name is not None and says_packaging(name))
     sheet = Sheet(
         name,

@@ -62,7 +62,7 @@ def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, r
     return (at,) if plain and _holds_numbers(grid, row, at) else ()
 
 
-def published(at: int, header: str) -> AskedColumn:
+def published_question(at: int, header: str) -> AskedColumn:
     """Return a column beside materials as `source.asked` shows it."""
     message = Message(
         "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "

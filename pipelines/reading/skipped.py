@@ -75,7 +75,7 @@ def not_data(
     }
 
 
-def listed(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, str], ...]:
+def skipped_lines(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, str], ...]:
     """Return the lines left out, in their order, each with its first reason; the last entry counts any more lines."""
     found: dict[int, str] = {}
     for reason, where in reasons.items():

@@ -35,7 +35,7 @@ def unit_of_header(weight: Column, unit: Column | None = None) -> Unit | None:
     return None if weight.exact and given else unit_within(weight.header, "g")
 
 
-def paired(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
+def paired_units(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
     """Return those of several columns of units that are right of the weights, or left of them, each for its weight.
 
     Returns all that were found where not every weight gets its own: then the table is ambiguous.

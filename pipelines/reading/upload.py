@@ -157,9 +157,9 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple
     if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     headers = dict(main.ignored)
-    more = [siblings.published(at, headers[at]) for at in main.beside if at in headers]
+    more = [siblings.published_question(at, headers[at]) for at in main.beside if at in headers]
     kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.beside))
-    return kept, [*(asked.published(column) for column in columns), *more]
+    return kept, [*(asked.published_question(column) for column in columns), *more]
 
 
 def _laid_out(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:

@@ -25,7 +25,7 @@ def read(conn: Connection, after: str | None, rows: int) -> Table:
     return portfolio.block(conn, _COLUMNS, after=after, rows=rows)
 
 
-def changed(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
+def lock_changed_rows(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
     """Return the rows that change by the version of `done`, locked, as `store` takes them; `done` counts all rows."""
     answers = _answers(conn, rows, rulesets, done.version)
     touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
@@ -34,7 +34,7 @@ def changed(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -
     if not all(as_read):
         moved = rows.where([not same for same in as_read])["sku_code"]
         answers = [answer for answer, same in zip(answers, as_read, strict=True) if same]
-        again = portfolio.named(conn, _COLUMNS, moved)
+        again = portfolio.skus_of_codes(conn, _COLUMNS, moved)
         answers += _answers(conn, again, rulesets, done.version)
         rows = rows.where(as_read)
         rows = Table({name: [*rows[name], *again[name]] for name in _COLUMNS})

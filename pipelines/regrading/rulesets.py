@@ -34,7 +34,7 @@ def add(conn: Connection, folder: Path, now: datetime) -> dict[str, object]:
             f"There is a rule-set {version} already, with other tables. A version never changes: name the folder by "
             "another day."
         )
-    if rulesets.added(conn, version) is None:
+    if rulesets.find_added(conn, version) is None:
         rulesets.add(conn, version, tables, rules=len(rules.rules), at=now)
     return _record(conn, version, len(rules.rules))
 
@@ -50,7 +50,7 @@ def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> d
     rulesets.lock_activations(conn)
     before = known.active(conn).version
     if before != version:
-        if rulesets.added(conn, version) is None:  # so that processes of another release find it, too
+        if rulesets.find_added(conn, version) is None:  # so that processes of another release find it, too
             tables = ruleset.texts(ruleset.RULES / version)
             rulesets.add(conn, version, tables, rules=len(rules.rules), at=now)
         rulesets.activate(conn, version, now)
@@ -71,7 +71,7 @@ def activate(conn: Connection, version: str, origin: Origin, now: datetime) -> d
     return {"version": version, "active": True, "rules": len(rules.rules)}
 
 
-def listed(conn: Connection) -> list[dict[str, object]]:
+def list_versions(conn: Connection) -> list[dict[str, object]]:
     """Return every version's record, the release's and the added ones, the oldest first."""
     added = rulesets.sizes(conn)
     sizes = {version: len(ruleset.load(version).rules) for version in ruleset.versions()} | added
@@ -79,7 +79,7 @@ def listed(conn: Connection) -> list[dict[str, object]]:
 
 
 def _tables(conn: Connection, version: str) -> dict[str, str] | None:
-    added = rulesets.added(conn, version)
+    added = rulesets.find_added(conn, version)
     if added is not None:
         return added.tables
     return ruleset.texts(ruleset.RULES / version) if version in ruleset.versions() else None

@@ -62,7 +62,7 @@ def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None
     It does not wait where no regrade is requested.
     """
     with pool.company(company_id) as conn:
-        asked = regrades.asked(conn)
+        asked = regrades.open_request(conn)
     if asked is not None and _WAITED.get(pool) != asked:
         wait_for_older_writers(pool, proceed)
         _WAITED[pool] = asked
@@ -86,7 +86,7 @@ def _do_block(services: Services, company_id: UUID, conn: Connection) -> bool:
     last = len(rows) < services.block_rows
     if len(rows):
         position = rows["sku_code"][-1]
-        changed = block.changed(conn, rows, services.rulesets, done)
+        changed = block.lock_changed_rows(conn, rows, services.rulesets, done)
         if len(changed):
             origin = Origin("system", None, "regrade", services.run_id, reason=f"Regraded by rule-set {done.version}.")
             store(

@@ -40,14 +40,14 @@ def main() -> None:
             while True:
                 order, (source, answer) = channel.receive_with_files(parent, 2)
                 with source, answer:
-                    outcome = _done(order, source, answer, start["cpu_seconds"])
+                    outcome = _run_order(order, source, answer, start["cpu_seconds"])
                 channel.send(parent, outcome)
                 gc.collect()
         except (EOFError, OSError):  # the parent is gone
             return
 
 
-def _done(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
+def _run_order(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
     """Run an order and return the message about it; where that is `done`, the answer's file contains the result."""
     try:
         source.seek(0)

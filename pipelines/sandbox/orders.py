@@ -13,7 +13,7 @@ from pipelines.reading import TypedRows, Upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import parcel
 from pipelines.sandbox.limits import What
-from schemas.messages import stored
+from schemas.messages import stored_message
 from schemas.technical_files import MEDIA_TYPES, MediaType
 
 T_co = TypeVar("T_co", covariant=True)
@@ -33,7 +33,7 @@ class Order(Generic[T_co]):
     what: What = "table"
 
 
-def reading(
+def order_reading(
     data: bytes, filename: str, *, mapping: dict[str, object] | None, mapping_name: str | None, today: date
 ) -> Order[PackedUpload]:
     """Order `pipelines.reading.read_upload`, with its result packed for the worker."""
@@ -41,12 +41,12 @@ def reading(
     return Order("table", parameters, data, _packed_upload)
 
 
-def typing(packed: Source, *, default_year: int, served_markets: Set[str]) -> Order[TypedRows]:
-    """Order `pipelines.reading.type_rows` of a table that `reading` has packed."""
+def order_typing(packed: Source, *, default_year: int, served_markets: Set[str]) -> Order[TypedRows]:
+    """Order `pipelines.reading.type_rows` of a table that `order_reading` has packed."""
     return Order("rows", _of_markets(default_year, served_markets), packed, _typed_rows)
 
 
-def understanding(
+def order_preview(
     data: bytes, filename: str, *, default_year: int, served_markets: Set[str], today: date
 ) -> Order[tuple[Upload, TypedRows]]:
     """Order both together, for a file that is not stored."""
@@ -54,7 +54,7 @@ def understanding(
     return Order("table_and_rows", parameters, data, _upload_and_rows)
 
 
-def judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
+def order_judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
     """Order `pipelines.reading.media.judge` of a document."""
     parameters = {"declared": None if declared is None else declared.media_type}
     return Order("kind", parameters, source, _media_type, what="document")
@@ -71,7 +71,7 @@ def _packed_upload(file: BinaryIO) -> PackedUpload:
         *((each, "message") for each in source["asked"]),
         *((each, "reason") for each in source["skipped"]),
     ):
-        each[name] = stored(each[name], templates)
+        each[name] = stored_message(each[name], templates)
     return PackedUpload(source, about["rows"], about["codes"], table)
 
 
@@ -86,7 +86,7 @@ def _upload_and_rows(file: BinaryIO) -> tuple[Upload, TypedRows]:
 
 
 def _of_frames(frames: list[bytes], rejected: int) -> TypedRows:
-    values, given, errors, unnamed = map(parcel.unpacked, frames)
+    values, given, errors, unnamed = map(parcel.unpack_table, frames)
     return TypedRows(values, given, errors, rejected, unnamed)
 
 

@@ -28,13 +28,13 @@ def read(file: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
     return about, blobs
 
 
-def packed(frame: pl.DataFrame) -> bytes:
+def pack_table(frame: pl.DataFrame) -> bytes:
     """Return a table as a blob."""
     out = io.BytesIO()
     frame.write_ipc(out)
     return out.getvalue()
 
 
-def unpacked(blob: bytes) -> pl.DataFrame:
-    """Return the table of a blob that `packed` has made."""
+def unpack_table(blob: bytes) -> pl.DataFrame:
+    """Return the table of a blob that `pack_table` has made."""
     return pl.read_ipc(io.BytesIO(blob))

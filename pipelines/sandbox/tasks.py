@@ -70,4 +70,4 @@ def warm_up() -> None:
 def _typed(upload: Upload, default_year: int, served_markets: list[str]) -> tuple[list[bytes], int]:
     typed = type_rows(upload, default_year=default_year, served_markets=frozenset(served_markets))
     frames = (typed.values, typed.given, typed.errors, typed.unnamed)
-    return [parcel.packed(frame) for frame in frames], typed.rejected
+    return [parcel.pack_table(frame) for frame in frames], typed.rejected

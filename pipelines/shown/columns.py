@@ -69,11 +69,13 @@ def _rows() -> Mapping[tuple[str, str], _Row]:
 def schema(asset: str) -> dg.TableSchema:
     """Return the asset's columns, before any run has made them."""
     return dg.TableSchema(
-        columns=[dg.TableColumn(name, str(dtype), described(asset, name)) for name, dtype in TABLES[asset].items()]
+        columns=[
+            dg.TableColumn(name, str(dtype), column_description(asset, name)) for name, dtype in TABLES[asset].items()
+        ]
     )
 
 
-def described(asset: str, name: str) -> str | None:
+def column_description(asset: str, name: str) -> str | None:
     """Return the meaning of an asset's column, with its unit; None where it has no description."""
     row, field = _rows().get((asset, name)), SKU.get(name)
     if row is not None:
@@ -82,7 +84,7 @@ def described(asset: str, name: str) -> str | None:
         meaning, unit = field.meaning, field.unit or ""
     else:
         source = _SAME_NAME.get(asset)
-        return described(source, name) if source else None
+        return column_description(source, name) if source else None
     return f"{meaning} Unit: {unit}." if unit else meaning
 
 

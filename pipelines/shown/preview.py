@@ -82,7 +82,7 @@ def period(year: str, half: str) -> pl.Expr:
     return pl.when(pl.col(half) == 0).then(pl.col(year).cast(pl.String)).otherwise(halved).alias("period")
 
 
-def sent(work: Work) -> dict[str, str]:
+def import_metadata(work: Work) -> dict[str, str]:
     """Name the import, the company and the file, under the names that they have everywhere."""
     return {
         "import_id": str(work.id),

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 import orjson
 
 from compliance import annex_v, grading, schemes
-from compliance.flag_texts import retold
+from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 from pipelines.writing import components, substances, volumes
@@ -98,11 +98,11 @@ def sku_detail(
         "recyclability_score": row["recyclability_score"],
         "doc_status": doc_status,
         "annex_v_flags": [
-            {**flag, "reason": retold(flag["code"], flag["reason"], rules, lang)}
+            {**flag, "reason": translated_reason(flag["code"], flag["reason"], rules, lang)}
             for flag in annex_v.flags(sku, rules, today=today)
         ],
         "grade_trace": _trace(row, sku, graded_by, before, day=rules, lang=lang),
-        "schemes": schemes.shown(sku, rules, today.year, lang),
+        "schemes": schemes.published_schemes(sku, rules, today.year, lang),
     }
     detail = {
         "id": row["id"],

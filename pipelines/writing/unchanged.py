@@ -19,7 +19,7 @@ _WORTHWHILE: Final = 0.5
 """Share of the sample that must be unchanged: below it a comparison of all rows costs more than it saves."""
 
 
-def none(typed: TypedPatch) -> pl.Series:
+def no_grades(typed: TypedPatch) -> pl.Series:
     """Return the result of `find` where no row is unchanged."""
     return pl.repeat(None, typed.values.height, dtype=pl.String, eager=True)
 
@@ -36,7 +36,7 @@ def likely(conn: Connection, typed: TypedPatch) -> bool:
 
 def find(conn: Connection, typed: TypedPatch) -> pl.Series:
     """Return for each unchanged row its stored grade; null for a row that the write path must process."""
-    grades, candidates = none(typed), _candidates(conn, typed)
+    grades, candidates = no_grades(typed), _candidates(conn, typed)
     for grade, places in alike(conn, candidates) if candidates.height else ():
         grades = grades.scatter(places, grade)
     return grades

@@ -40,7 +40,7 @@ def write_volumes(
     Return the rows as written, in their order, and the warnings. Raise `Invalid` where any row is refused, or where
     the law forbids the SKU as it would be stored; nothing is written then.
     """
-    settled = _settled(rows, served_markets(conn))
+    settled = _checked_rows(rows, served_markets(conn))
     units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in settled}
     text = orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
     patch = Patch(
@@ -60,10 +60,10 @@ def write_volumes(
     if outcome.errors:
         raise Invalid([issue for _, issue in outcome.errors])
     [markets] = outcome.merged["markets"]
-    return settled, _unnamed(settled, array_values(markets) or [])
+    return settled, _market_warnings(settled, array_values(markets) or [])
 
 
-def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
+def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
     """Return the rows with the markets that they count for; raise `Invalid` with a fault for every refused row."""
     settled: list[VolumeRow] = []
     issues: list[Issue] = []
@@ -96,7 +96,7 @@ def _settled(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRo
     return settled
 
 
-def _unnamed(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:
+def _market_warnings(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:
     """Return a warning for each row of a market that the SKU does not name, if it names any (decisions §11)."""
     return [
         Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=row["market"]), "market", index)

@@ -121,7 +121,7 @@ def prepare(
     return Prepared(requested, merged, errors + faults, versions, rules, watch.seconds)
 
 
-def staged(conn: Connection, prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:
+def stage_rows(conn: Connection, prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:
     """Return it with the ids and versions to store; copy its changed rows to the database's staging table.
 
     It locks nothing. `source` is that of `write_patch`, which follows in the same transaction.
@@ -166,7 +166,7 @@ def write_patch(
     if dry_run or prepared.changes_nothing:
         return prepared
     if prepared.staged is None:
-        prepared = staged(conn, prepared, source)
+        prepared = stage_rows(conn, prepared, source)
     assert prepared.staged is not None, "a write that changes something was staged"
     watch = _Stopwatch()
     with watch.step("store"):

@@ -14,7 +14,7 @@ from pipelines.writing import plans, present
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas.grading import AnnexVFlag
 from schemas.issues import Issue
-from schemas.messages import Message, beside, from_json
+from schemas.messages import Message, from_json, stored_template
 from schemas.sku import SkuDetail
 from services.review import proposed
 from services.review.proposed import Conflict
@@ -60,7 +60,7 @@ class Graded(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:  # JSON
         """Return what is stored of it: the reason's template and parameters beside its English."""
-        return self._asdict() | {"template": beside(self.reason or "")}
+        return self._asdict() | {"template": stored_template(self.reason or "")}
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored

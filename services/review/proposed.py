@@ -42,7 +42,7 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
     """
     if entry.sku_id is None:
         return _build_new(conn, entry.payload["changes"])
-    graph = graphs.locked(conn, entry.sku_id)
+    graph = graphs.lock_sku(conn, entry.sku_id)
     assert graph is not None, "a SKU is never removed"
     if seen_version not in (None, graph.version):
         raise Conflict(

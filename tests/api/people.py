@@ -35,7 +35,7 @@ def added(pool: Pool, company: UUID) -> Person:
             company,
             person.id,
             email=person.email,
-            password_hash=passwords.hashed(PASSWORD),
+            password_hash=passwords.hash_password(PASSWORD),
             at=datetime.now(UTC),
         )
     return person

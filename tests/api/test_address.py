@@ -6,7 +6,9 @@ from warehouse.settings import Settings
 
 def test_a_command_knows_where_the_service_answers(tmp_path):
     started = Settings.load(data_dir=tmp_path, port=8123)
-    assert address.known(Settings.load(data_dir=tmp_path)) == "http://127.0.0.1:8000"
+    assert address.known_address(Settings.load(data_dir=tmp_path)) == "http://127.0.0.1:8000"
     address.keep(started)
-    assert address.known(Settings.load(data_dir=tmp_path)) == "http://127.0.0.1:8123"
-    assert address.known(Settings.load(data_dir=tmp_path, public_url="https://a.example/")) == "https://a.example"
+    assert address.known_address(Settings.load(data_dir=tmp_path)) == "http://127.0.0.1:8123"
+    assert (
+        address.known_address(Settings.load(data_dir=tmp_path, public_url="https://a.example/")) == "https://a.example"
+    )

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from starlette.testclient import TestClient
 
-from api.headers import completed
+from api.headers import with_common_headers
 from tests.api.test_isolation_of_routes import named
 
 PUBLIC = re.compile(
@@ -68,5 +68,5 @@ def test_a_fault_of_ours_says_so_to_programs_and_to_people(caller, monkeypatch: 
 
 def test_what_an_answer_says_itself_stands_and_nothing_is_said_twice() -> None:
     public = (b"Cache-Control", b"public, max-age=300")
-    found = completed([public, (b"x-correlation-id", b"theirs")], (b"x-correlation-id", b"ours"))
+    found = with_common_headers([public, (b"x-correlation-id", b"theirs")], (b"x-correlation-id", b"ours"))
     assert found == [public, (b"x-content-type-options", b"nosniff"), (b"x-correlation-id", b"ours")]

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.languages import preferred
+from api.languages import preferred_language
 from schemas.labels import LANGUAGES
 
 BAD = {"sku_code": "L-1", "name": None}
@@ -25,7 +25,7 @@ SAID = {
     ],
 )  # fmt: skip
 def test_the_preferred_language_is_served(header, lang):
-    assert preferred(header) == lang
+    assert preferred_language(header) == lang
 
 
 @pytest.mark.parametrize("lang", SAID)

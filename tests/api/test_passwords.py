@@ -107,7 +107,7 @@ def test_a_password_of_another_company_is_out_of_reach(stopped, caller, pool):
     """The function runs as the owner, and asks whose session it is itself."""
     person = added(pool, stopped.company)
     with pool.company(caller.company) as connection:
-        assert not users.set_password(connection, person.id, passwords.hashed(NEW))
+        assert not users.set_password(connection, person.id, passwords.hash_password(NEW))
 
 
 def test_an_address_that_was_ended_can_return(stopped, person, pool, clock):
@@ -115,7 +115,12 @@ def test_an_address_that_was_ended_can_return(stopped, person, pool, clock):
     with pool.company(person.company) as connection:
         users.disable(connection, person.id, clock.now())
         users.add(
-            connection, person.company, new.id, email=new.email, password_hash=passwords.hashed(NEW), at=clock.now()
+            connection,
+            person.company,
+            new.id,
+            email=new.email,
+            password_hash=passwords.hash_password(NEW),
+            at=clock.now(),
         )
     assert Browser(stopped.http, "198.51.100.8").sign_in(person).status_code == 403
     assert landed(Browser(stopped.http, "198.51.100.9").sign_in(new)) == (303, HOME)

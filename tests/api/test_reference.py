@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 from markupsafe import escape
 
-from api.app import assembled
+from api.app import build_app
 from api.reference.pages import PAGES, TOLD, _inline, render
 from api.reference.shapes import limits, type_of
 from compliance.rule_sources import by_kind
@@ -18,7 +18,7 @@ from schemas.labels import LANGUAGES
 from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 
-DOCUMENT = assembled().openapi()
+DOCUMENT = build_app().openapi()
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from api.app import assembled
+from api.app import build_app
 from api.reference import pages
 from tools.record_examples import _PNG
 from tools.service import Service, running
@@ -24,7 +24,7 @@ def service() -> Iterator[Service]:
 
 def printed() -> dict[str, str]:
     """The request of each operation, as the page shows it."""
-    page = pages.render(assembled().openapi())[""]
+    page = pages.render(build_app().openapi())[""]
     articles = re.findall(r'<article class="operation" aria-labelledby="(\w+)">(.*?)</article>', page, re.DOTALL)
     return {
         name: html.unescape(re.search(r"<h4>Request</h4>\s*<pre[^>]*><code>(.*?)</code>", text, re.DOTALL)[1])

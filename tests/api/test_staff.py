@@ -32,7 +32,12 @@ def email(database: Database) -> str:
     email = f"{uuid4()}@operator.example"
     with psycopg.connect(database.owner_url) as owner:
         staff.add(
-            owner, uuid4(), email=email, role="analyst", password_hash=passwords.hashed(PASSWORD), at=datetime.now(UTC)
+            owner,
+            uuid4(),
+            email=email,
+            role="analyst",
+            password_hash=passwords.hash_password(PASSWORD),
+            at=datetime.now(UTC),
         )
     return email
 

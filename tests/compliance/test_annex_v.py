@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compliance.annex_v import flags
-from compliance.flag_texts import reason, retold
+from compliance.flag_texts import reason, translated_reason
 from compliance.ruleset import load
 
 RULES = load()
@@ -105,12 +105,12 @@ def test_additives_of_all_bodies_count_and_of_nothing_else():
 def test_a_reason_is_told_again_in_a_language(lang, said):
     ban = next(ban for ban in RULES.bans if ban.code == "AV-6")
     english = reason(ban, ["wall_thickness_below_15_um", "holds_a_beverage"], TODAY)
-    assert retold("AV-6", english, RULES, lang) == said
+    assert translated_reason("AV-6", english, RULES, lang) == said
 
 
 def test_a_reason_that_was_kept_is_told_without_a_date_and_by_the_words_of_its_time():
     kept = "Beverage cup of expanded or extruded polystyrene, if: holds a beverage"
-    assert retold("SUPD-B9", kept, RULES, "de") == (
+    assert translated_reason("SUPD-B9", kept, RULES, "de") == (
         "Getränkebecher aus expandiertem oder extrudiertem Polystyrol, wenn: enthält ein Getränk"
     )
-    assert retold("SUPD-B99", "Nobody knows this ban", RULES, "de") == "Nobody knows this ban"
+    assert translated_reason("SUPD-B99", "Nobody knows this ban", RULES, "de") == "Nobody knows this ban"

@@ -6,7 +6,7 @@ import pytest
 
 from compliance.grading import Grade, explain, grade, warnings
 from compliance.grading.assessment import assess
-from compliance.grading.score import stored
+from compliance.grading.score import rounded_score
 from compliance.ruleset import load, versions
 from tests.compliance.worked import EXAMPLES, record_of
 
@@ -34,7 +34,7 @@ def test_a_worked_example_comes_out_as_worked(version, example):
     trace = explain(record, rules)
     fired = {rule["rule_id"] for unit in trace["units"] for part in unit["components"] for rule in part["rules"]}
     units = [
-        [unit.unit.name, unit.stream, unit.result.grade, stored(unit.result.score)]
+        [unit.unit.name, unit.stream, unit.result.grade, rounded_score(unit.result.score)]
         for unit in assess(record, rules).units
     ]
 

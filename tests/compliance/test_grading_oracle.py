@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance.grading import explain, grade
-from compliance.grading.score import stored
+from compliance.grading.score import rounded_score
 from compliance.ruleset import load, versions
 from tests.compliance import oracle
 from tests.compliance.oracle_parts import by
@@ -39,7 +39,7 @@ def agree(record, rules):
         provisional = oracle.provisional(record, slow)
     found = grade(record, rules)
     assert found.grade == slow["grade"]
-    assert found.score == (None if slow["score"] is None else stored(float(slow["score"])))
+    assert found.score == (None if slow["score"] is None else rounded_score(float(slow["score"])))
     trace = explain(record, rules)
     for unit, (_, expected) in zip(trace["units"], slow["units"], strict=True):
         assert unit["grade"] == expected["grade"]
@@ -72,7 +72,7 @@ def test_the_slow_transcription_reproduces_the_worked_examples(version, example)
     with by(version):
         found = oracle.grade(record)
         assert found["grade"] == expected["grade"]
-        assert (None if found["score"] is None else stored(float(found["score"]))) == expected["score"]
+        assert (None if found["score"] is None else rounded_score(float(found["score"]))) == expected["score"]
         assert oracle.provisional(record) == expected["provisional"]
 
 

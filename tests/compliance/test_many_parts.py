@@ -91,7 +91,7 @@ def test_equal_parts_tried_together_give_the_open_facts_that_each_gives_alone(mo
 
 def test_a_scheme_tries_pieces_of_one_kind_once_and_tells_each_of_them():
     row = row_of("caps that come off", 3, "bottle")
-    [entry] = schemes.shown(present.record(row), RULES, 2026)
+    [entry] = schemes.published_schemes(present.record(row), RULES, 2026)
     asked = {}
     for fact in entry["open"]:
         asked.setdefault(fact["component_id"], []).append((fact["field"], tuple(fact["could_become"])))

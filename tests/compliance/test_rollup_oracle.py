@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compliance import catalogue
 from compliance.declarations.document import scoped_tonnes
 from compliance.obligations.verdicts import obligations, quantities
-from compliance.rollup.tonnes import combined, rollup
+from compliance.rollup.tonnes import combine_blocks, rollup
 from compliance.ruleset import load
 from tests.compliance import rollup_oracle
 from tests.compliance.portfolios import frames, portfolios, rolled_up
@@ -139,7 +139,7 @@ def test_the_order_of_rows_changes_nothing(skus, random):
 @given(portfolios())
 def test_blocks_of_skus_add_up_to_the_whole(skus):
     whole = rolled_up(skus)
-    blocks = combined(rolled_up([sku]) for sku in skus)
+    blocks = combine_blocks(rolled_up([sku]) for sku in skus)
     assert whole.tonnes.equals(blocks.tonnes)
     assert whole.uncounted.equals(blocks.uncounted)
 

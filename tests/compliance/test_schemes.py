@@ -131,7 +131,10 @@ def test_whatever_the_declaration_takes_the_scheme_has_a_category_and_a_row_for(
     ],
 )
 def test_packs_and_their_ratings(record, rating_1_1, rating_2027):
-    [in_2026], [in_2027] = schemes.shown(record, RULES, 2026), schemes.shown(record, RULES, 2027)
+    [in_2026], [in_2027] = (
+        schemes.published_schemes(record, RULES, 2026),
+        schemes.published_schemes(record, RULES, 2027),
+    )
     assert (in_2026["version"], in_2026["rating"]) == ("1.1", rating_1_1)
     assert (in_2027["version"], in_2027["rating"]) == ("2027", rating_2027)
     assert in_2026["rating"] or in_2026["open"], "what has no rating says what would give one"
@@ -139,11 +142,11 @@ def test_packs_and_their_ratings(record, rating_1_1, rating_2027):
 
 def test_a_scheme_speaks_of_its_market_and_years_only():
     board = FIRING["RAM-PAPER-001"]
-    assert schemes.shown(board | {"markets": ["FR"]}, RULES, 2026) == []
-    assert schemes.shown(board, RULES, 2024) == []
+    assert schemes.published_schemes(board | {"markets": ["FR"]}, RULES, 2026) == []
+    assert schemes.published_schemes(board, RULES, 2024) == []
     assert schemes.of_market("FR", 2026) is None
     for field, value in (("packaging_level", "transport"), ("reusable", True)):
-        assert schemes.shown(board | {field: value}, RULES, 2026) == []
+        assert schemes.published_schemes(board | {field: value}, RULES, 2026) == []
         assert schemes.part_ratings(board | {field: value}, RAM["1.1"], RULES) == []
 
 
@@ -160,14 +163,14 @@ def test_parts_are_rated_with_what_they_stay_on_and_medicines_have_their_own_cod
 
 def test_an_open_fact_is_asked_with_what_it_could_do_in_the_callers_language():
     bottle = pack("bottle", PET)
-    [entry] = schemes.shown(bottle, RULES, 2026)
+    [entry] = schemes.published_schemes(bottle, RULES, 2026)
     colour = entry["open"][0]
     assert (entry["rating"], colour["field"], colour["component_id"]) == ("green", "colour", "body")
     assert colour["could_become"] == ["amber", "red"]
-    [german] = schemes.shown(bottle, RULES, 2026, "de")
+    [german] = schemes.published_schemes(bottle, RULES, 2026, "de")
     assert colour["ask"].startswith("What colour")
     assert german["open"][0]["ask"].startswith("Welche Farbe")
-    [settled] = schemes.shown(pack("bottle", PET | {"colour": "transparent", "additives": []}), RULES, 2026)
+    [settled] = schemes.published_schemes(pack("bottle", PET | {"colour": "transparent", "additives": []}), RULES, 2026)
     assert settled["open"] == []
 
 
@@ -199,7 +202,7 @@ def test_a_fact_more_never_improves_a_rating(record, version, data):
 
 @given(RECORDS, st.sampled_from([2026, 2027]))
 def test_any_record_has_a_rating_or_says_what_it_lacks(record, year):
-    for entry in schemes.shown(record, RULES, year):
+    for entry in schemes.published_schemes(record, RULES, year):
         names = [rating.name for rating in RAM[entry["version"]].ratings]
         assert entry["rating"] in names or entry["open"]
         for fact in entry["open"]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compliance import catalogue, coverage, scopes
-from compliance.scopes import FACTS, Face, Standing, judged, standing_of
+from compliance.scopes import FACTS, Face, Standing, judge_scope, standing_of
 from compliance.tables import TableError
 
 FACE = Face("sales", False, None, "jar", ("food",))
@@ -16,7 +16,7 @@ CONTEXTS = ["food", "beverage", "industrial", "dangerous_goods", "other", "house
 
 
 def said(**changed):
-    return judged("de_system", standing_of(FACE._replace(**changed)))
+    return judge_scope("de_system", standing_of(FACE._replace(**changed)))
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ FACES = st.builds(
 @given(FACES, st.sampled_from(sorted(scopes.scopes())))
 def test_a_judgement_says_one_thing_whatever_the_order_of_uses_and_a_code_leads_back(face, key):
     standing = standing_of(face)
-    found = judged(key, standing)
+    found = judge_scope(key, standing)
     assert (found.verdict == "ask") == bool(found.fields)
     assert (found.verdict == "out") == (found.fact in FACTS)
     assert set(found.fields) <= set(scopes.asked_fields())
-    assert judged(key, standing_of(face._replace(use_contexts=face.use_contexts[::-1]))) == found
+    assert judge_scope(key, standing_of(face._replace(use_contexts=face.use_contexts[::-1]))) == found
     assert Standing.of(standing.code) == standing
-    assert judged("all", standing).verdict == "in"
+    assert judge_scope("all", standing).verdict == "in"
 
 
 def _changed(path, source, change):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from compliance.ruleset import load
 from compliance.statements import check, facts, regulation, service
-from compliance.statements.figures import marked
+from compliance.statements.figures import mark_figures
 from compliance.statements.reading import read
 from tests.drawing import examples
 
@@ -119,7 +119,7 @@ def test_any_text_has_a_verdict(text: str, lang: str):
     ],
 )
 def test_figures_are_read_as_the_language_writes_them(text: str, lang: str, value: float):
-    [figure] = marked(text, lang).figures
+    [figure] = mark_figures(text, lang).figures
     assert figure.value == pytest.approx(value)
 
 

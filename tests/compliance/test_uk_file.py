@@ -16,7 +16,7 @@ from compliance import catalogue
 from compliance.declarations.uk.lines import DRINKS, UK_SKU_COLUMNS, Statements, lines_of
 from compliance.declarations.uk.producer import Producer, submission
 from compliance.declarations.uk.ratings import RATINGS
-from compliance.declarations.uk.rows import packaging_file, summed
+from compliance.declarations.uk.rows import packaging_file, sum_blocks
 from compliance.declarations.uk.rules import FileRefused
 from compliance.ruleset import load
 from tests.compliance import uk_oracle
@@ -37,7 +37,7 @@ def filed(skus, *, year=2025, half=1, ram=(), drinks=(), **options):
         pl.DataFrame(list(drinks), schema=DRINKS, orient="row"),
     )
     blocks = (lines_of(portfolio([sku]), catalogue.pinned(), load(), said) for sku in skus)
-    return packaging_file(summed(blocks), producer, submission(producer, year, half))
+    return packaging_file(sum_blocks(blocks), producer, submission(producer, year, half))
 
 
 def portfolio(skus):

@@ -12,9 +12,9 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from api.service import Service, opened
+from api.service import Service, open_service
 from connector.principal import Principal
-from connector.server import served
+from connector.server import build_server
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas.models import parse_sku
 from warehouse.audit.origin import Origin
@@ -67,7 +67,7 @@ class Assistant:
     async def connected(self) -> AsyncIterator[Client]:
         seen = auth_context_var.set(AuthenticatedUser(token_of(self.who)))
         try:
-            server = served(self.service)
+            server = build_server(self.service)
             async with Client(server, mode=self.mode, elicitation_callback=self.answers) as client:
                 yield client
         finally:
@@ -102,7 +102,7 @@ async def service(
     database: Database, clock: StoppedClock, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Service]:
     settings = Settings.load(data_dir=tmp_path_factory.mktemp("connector"))
-    async with opened(settings, database, clock) as service:
+    async with open_service(settings, database, clock) as service:
         yield service
 
 

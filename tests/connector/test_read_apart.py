@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.service import Service, opened
+from api.service import Service, open_service
 from tests.connector.assistants import Assistant
 from tests.pipelines.sandbox.files import SMALL, large_document, large_table
 from warehouse.settings import Settings
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 async def strict(database, clock, tmp_path) -> AsyncIterator[Service]:
     settings = Settings.load(data_dir=tmp_path, reader_cpu_seconds=0.01)
-    async with opened(settings, database, clock) as service:
+    async with open_service(settings, database, clock) as service:
         yield service
 
 

@@ -21,7 +21,7 @@ import httpx2
 import orjson
 from typer.testing import CliRunner
 
-from api.cli import assembled
+from api.cli import build_program
 from api.commands.shared import Refusal
 from api.programs import code_server, daemon, webserver, workers
 from api.serve import is_served
@@ -51,7 +51,7 @@ class Place:
 
     def command(self, *words: object) -> tuple[int, str]:
         """Exit status and output of a command; a refusal is its sentence."""
-        done = CliRunner().invoke(assembled([str(words[0])]), [str(word) for word in words], env=self.environment)
+        done = CliRunner().invoke(build_program([str(words[0])]), [str(word) for word in words], env=self.environment)
         if isinstance(done.exception, Refusal):
             return 1, str(done.exception)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
@@ -65,7 +65,7 @@ class Place:
         environment = {**self.environment, "PCDS_PORT": str(port), "PCDS_DAGSTER_PORT": str(free_port())}
         api = (
             "uvicorn",
-            "api.app:served",
+            "api.app:app_of_process",
             "--factory",
             "--host",
             "127.0.0.1",

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from api.app import assembled
+from api.app import build_app
 from tools.additive import breaks
 from tools.record_release import last
 
-CURRENT = assembled().openapi()
+CURRENT = build_app().openapi()
 Mutation = Callable[[], dict]
 Named = tuple[str, Mutation]
 

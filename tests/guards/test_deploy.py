@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from api import cli, programs
-from api.app import assembled
+from api.app import build_app
 from tests.api.test_isolation_of_routes import named
 from warehouse.settings import Settings
 
@@ -95,7 +95,7 @@ def test_every_container_starts_a_program_of_ours() -> None:
                 started.append(name)
                 assert name == each["name"]
             case ["pcds", command]:
-                assert cli.assembled([command])
+                assert cli.build_program([command])
             case other:
                 assert other == ["python", "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed"]
     assert {*started} == {*programs.BY_NAME} - {"celery-worker"}
@@ -111,7 +111,7 @@ def test_whoever_needs_the_code_server_has_it_in_the_same_pod() -> None:
 
 
 def test_probes_ask_what_the_service_answers() -> None:
-    paths = {name.partition(" ")[2] for name in named(assembled().routes)}
+    paths = {name.partition(" ")[2] for name in named(build_app().routes)}
     [api] = [each for each in containers() if each["name"] == "api"]
     [config] = [document for document in documents() if document["kind"] == "ConfigMap"]
     assert [str(port["containerPort"]) for port in api["ports"]] == [config["data"]["PCDS_PORT"]]

@@ -86,7 +86,7 @@ class Place:
             program = ("pipelines.engine.worker",)
             if name in self.ports:
                 port = str(self.ports[name])
-                program = ("uvicorn", "api.app:served", "--factory", "--port", port, "--log-level", "critical")
+                program = ("uvicorn", "api.app:app_of_process", "--factory", "--port", port, "--log-level", "critical")
             self.launch(known.get(name, Program(name, (sys.executable, "-m", *program))))
 
     def _orchestrate(self) -> None:

@@ -25,7 +25,7 @@ from pydantic import SecretStr
 
 from api.serve import is_served
 from pipelines.engine.instance import shared_instance
-from pipelines.engine.resources import Resources, opened
+from pipelines.engine.resources import Resources, open_resources
 from pipelines.regrading import rulesets
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
@@ -204,7 +204,7 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
     place.start("dagster-code")
     wait_until(lambda: is_served(dagster_home.code_socket(place.settings)))
     with (
-        opened(place.settings) as resources,
+        open_resources(place.settings) as resources,
         shared_instance(place.settings, database) as instance,
         w1.working() as first,
         w2.working() as second,

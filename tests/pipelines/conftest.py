@@ -82,7 +82,9 @@ class Desk(Stocked):
         config = run_config(uploaded_file=named) if takes_config else run_config()
         if assets is None or "graded_skus" in assets:
             config["resources"] = {"importing": {"config": {"chunk_rows": self.resources.importing.chunk_rows}}}
-        with patch("pipelines.engine.resources.shared", lambda: self.resources):  # some assets take no others handed in
+        with patch(
+            "pipelines.engine.resources.shared_resources", lambda: self.resources
+        ):  # some assets take no others handed in
             return defs.resolve_job_def("import_file").execute_in_process(
                 run_config=config,
                 instance=self.instance,

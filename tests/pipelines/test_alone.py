@@ -112,7 +112,7 @@ def import_job() -> dg.JobDefinition:
 @pytest.fixture
 def lasting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
     """An instance on disk, for runs that Dagster loads itself: they work at the desk."""
-    monkeypatch.setattr("pipelines.engine.resources.shared", lambda: desk.resources)
+    monkeypatch.setattr("pipelines.engine.resources.shared_resources", lambda: desk.resources)
     nothing = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
     with dg.instance_for_test(overrides={"compute_logs": nothing}) as instance:
         yield instance

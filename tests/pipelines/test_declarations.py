@@ -6,7 +6,7 @@ import pytest
 from compliance.declarations.document import document
 from pipelines.declarations import declare
 from pipelines.declarations.declare import NotDeclarable
-from pipelines.declarations.filing import Filing, filed
+from pipelines.declarations.filing import Filing, compute_filing
 from pipelines.definitions import defs
 from pipelines.defs.figures import assets as rollups
 from pipelines.defs.figures.assets import obligations, portfolio
@@ -57,7 +57,7 @@ def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_decl
     with desk.pool.company(desk.company) as conn:
         at = declare.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
     said = document(declare.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
-    found = filed(held, Filing("FR", 2026, 0))
+    found = compute_filing(held, Filing("FR", 2026, 0))
     for name in ("tonnes", "total_tonnes", "uncounted", "scope_missing"):
         assert getattr(found, name) == said[name], name
     assert found.obligations.height == len(said["obligations"])

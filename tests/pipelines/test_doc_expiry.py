@@ -70,7 +70,7 @@ def test_a_doc_that_is_given_another_last_day_expires_again(desk: Desk) -> None:
 
 
 def test_two_at_once_and_one_that_is_stopped_enter_each_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.housekeeping.docs._BATCH", 3)
+    monkeypatch.setattr("pipelines.housekeeping.docs.BATCH_DOCS", 3)
     enter(desk)
     ids = {str(added(desk, desk.company, "valid", "2026-11-01")) for _ in range(10)}
     batches = iter([None] * 2)

@@ -157,7 +157,7 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later
     before = published(desk)
     write(desk, 1)
     with monkeypatch.context() as broken:
-        broken.setattr("warehouse.snapshots.source._volumes", None)
+        broken.setattr("warehouse.snapshots.source.volumes_of", None)
         assert [run.success for run in look(desk)] == [False]
         assert look(desk) == [], "one that failed is not tried again at once"
         broken.setattr(asking, "RETRY_SECONDS", 0.0)
@@ -181,7 +181,7 @@ def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyP
 def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     write(desk)
     with monkeypatch.context() as broken:
-        broken.setattr("warehouse.snapshots.source._volumes", None)
+        broken.setattr("warehouse.snapshots.source.volumes_of", None)
         look(desk)
     with monkeypatch.context() as soon:
         soon.setattr(asking, "RETRY_SECONDS", 0.0)

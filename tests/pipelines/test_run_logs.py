@@ -158,14 +158,14 @@ def test_a_page_that_follows_a_run_sees_its_lines_and_its_end(opened: Opened) ->
 
 def test_a_log_has_an_end_and_a_full_disk_fails_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captured, "LARGEST_BYTES", 10)
-    with captured.captured(tmp_path / "a.out", tmp_path / "nowhere"):
+    with captured.capture_output(tmp_path / "a.out", tmp_path / "nowhere"):
         print("123456789abc")
         print("more")
     held = (tmp_path / "a.out").read_text(encoding="utf-8")
     assert held.startswith("123456789a\n[This copy ends here")
     assert not (tmp_path / "nowhere").exists(), "nobody wrote to it"
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with captured.captured(tmp_path / "file" / "no folder", tmp_path / "b.err"):
+    with captured.capture_output(tmp_path / "file" / "no folder", tmp_path / "b.err"):
         print("it goes on")
 
 

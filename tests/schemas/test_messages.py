@@ -12,7 +12,7 @@ import pytest
 from babel.messages.catalog import Message as Entry
 
 from compliance import ruleset
-from compliance.flag_texts import in_words, retold
+from compliance.flag_texts import in_words, translated_reason
 from compliance.grading import asking, trace
 from compliance.readiness import findings
 from pipelines.reading import skipped
@@ -23,11 +23,11 @@ from schemas.messages import (
     ORIGINAL,
     Figure,
     Message,
-    beside,
     catalogue,
     from_json,
     message_of,
-    stored,
+    stored_message,
+    stored_template,
     templates,
     to_json,
     translate,
@@ -135,8 +135,10 @@ def test_a_message_comes_back_from_what_is_stored_beside_its_english() -> None:
         message,
         translate(message, "de"),
     )
-    assert translate(stored(str.__str__(message), templates([{"message": message}])), "fr") == translate(message, "fr")
-    assert beside(message_of("Send a {JSON} object.")) is None
+    assert translate(stored_message(str.__str__(message), templates([{"message": message}])), "fr") == translate(
+        message, "fr"
+    )
+    assert stored_template(message_of("Send a {JSON} object.")) is None
 
 
 def test_a_template_that_was_read_does_not_reach_into_its_parameters() -> None:
@@ -146,7 +148,7 @@ def test_a_template_that_was_read_does_not_reach_into_its_parameters() -> None:
 
 def test_a_text_that_was_stored_alone_is_read_in_english() -> None:
     alone = "Row 3 has the same sku_code; send each code once."
-    assert translate(stored(alone, {}), "de") == alone == from_json(alone)
+    assert translate(stored_message(alone, {}), "de") == alone == from_json(alone)
     assert translate("Send a JSON object.", "de") == translate(Message("Send a JSON object."), "de") != alone
 
 
@@ -217,7 +219,7 @@ def test_a_banned_format_is_translated_with_what_it_depends_on_and_where_it_stan
     for ban in ruleset.load().bans:
         said = [ban.reference, *map(in_words, open_keys(ban.open_facts))]
         assert [sentence for sentence in said if translate(sentence, lang) == sentence] == [], ban.code
-        assert ban.texts[lang] == retold(ban.code, ban.flag_text, ruleset.load(), lang) != ban.flag_text
+        assert ban.texts[lang] == translated_reason(ban.code, ban.flag_text, ruleset.load(), lang) != ban.flag_text
     references = {found.reference for found in findings() if found.reference}
     assert [reference for reference in references if translate(reference, lang) == reference] == []
 

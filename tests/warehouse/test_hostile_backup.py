@@ -110,7 +110,9 @@ def test_a_seal_of_another_key_is_refused_and_nothing_is_made(folder: Path, here
         (["--key", str(here.data_dir / "backup.key")], "not sealed by this key"),
         ([], "There is no key"),
     ):
-        told = CliRunner().invoke(cli.assembled(["restore"]), ["restore", *words, str(folder), "--data-dir", str(new)])
+        told = CliRunner().invoke(
+            cli.build_program(["restore"]), ["restore", *words, str(folder), "--data-dir", str(new)]
+        )
         assert sentence in str(told.exception)
         assert not new.exists()
 

@@ -54,12 +54,12 @@ def test_what_its_worker_leaves_is_lost_and_is_to_be_had_again(look: psycopg.Con
     with enrolled(database) as (connection, me):
         assert launches.take(connection, me) == launches.Launched("r", False)
         assert launches.state(look, "r") == "running"
-        launches.again(look, "r")  # asked for by somebody who looked before it was taken
+        launches.queue_again(look, "r")  # asked for by somebody who looked before it was taken
         assert launches.state(look, "r") == "running"
     wait_until(lambda: launches.state(look, "r") == "lost")
     launches.adopt(look, "r", company=None)  # it was launched
     assert launches.state(look, "r") == "lost"
-    launches.again(look, "r")
+    launches.queue_again(look, "r")
     assert launches.state(look, "r") == "waiting"
     launches.put(look, "r", company=None, resume=True)
     with enrolled(database) as (connection, me):
@@ -75,11 +75,11 @@ def test_an_ended_run_that_dagster_still_asks_about_is_lost(look: psycopg.Connec
     with enrolled(database) as (connection, me):
         launches.take(connection, me)
         launches.end(connection, me, "r")
-    launches.again(look, "r")
+    launches.queue_again(look, "r")
     assert launches.state(look, "r") == "ended"
     look.execute("UPDATE launches SET ended_at = ended_at - interval '6 seconds'")
     assert launches.state(look, "r") == "lost"
-    launches.again(look, "r")
+    launches.queue_again(look, "r")
     assert launches.state(look, "r") == "waiting"
 
 

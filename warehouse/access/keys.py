@@ -29,10 +29,10 @@ It sets the transaction's company, and counts the request when the transaction c
 """
 
 CALLER_COLUMNS: Final = 7
-"""How many columns of a row of `ADMIT`, or of an `admitting` query, describe the caller."""
+"""How many columns of a row of `ADMIT`, or of a `with_caller` query, describe the caller."""
 
 
-def admitting(query: str) -> str:
+def with_caller(query: str) -> str:
     """Join a query of one row to the columns of its caller, as one statement for a connection that has no company.
 
     Postgres runs the outer side of a left join first, which sets the company that row-level security compares with. If

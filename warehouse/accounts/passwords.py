@@ -19,7 +19,7 @@ _HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1, 
 """19 MiB and two passes, the least that OWASP's Password Storage Cheat Sheet names for Argon2id."""
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """Return the hash of a password, as it is stored."""
     return _HASHER.hash(password)
 
@@ -36,11 +36,11 @@ def fault(password: str) -> str | None:
 def is_right(password: str, stored: str | None) -> bool:
     """Return whether the password matches a hash; takes as long without a hash, where the account does not exist."""
     try:
-        return _HASHER.verify(stored or _nobodys(), password) and stored is not None
+        return _HASHER.verify(stored or _hash_of_nobody(), password) and stored is not None
     except (VerificationError, InvalidHashError):
         return False
 
 
 @cache
-def _nobodys() -> str:
-    return hashed("")
+def _hash_of_nobody() -> str:
+    return hash_password("")

@@ -123,11 +123,11 @@ def begin(connection: Connection, company_id: UUID, user_id: UUID, at: datetime)
 
 async def find(connection: AsyncConnection, token: str, at: datetime) -> User | None:
     """Return the person of a live session's token, on a connection of no company."""
-    row = await (await connection.execute(_FIND, finding(token, at))).fetchone()
+    row = await (await connection.execute(_FIND, session_parameters(token, at))).fetchone()
     return None if row is None else User(*row)
 
 
-def finding(token: str, at: datetime) -> dict[str, object]:
+def session_parameters(token: str, at: datetime) -> dict[str, object]:
     """Return the parameters of the functions that find a session: its digest, and since when it must have been used."""
     return {"token": digest(token), "idle_since": at - IDLE, "at": at}
 
@@ -177,7 +177,7 @@ def new_link(connection: Connection, company_id: UUID, user_id: UUID, at: dateti
     return token
 
 
-def linked(connection: Connection, token: str, at: datetime) -> Linked | None:
+def person_of_link(connection: Connection, token: str, at: datetime) -> Linked | None:
     """Return the person whose password a link sets; None for a link that is unknown, used or expired."""
     row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
     return Linked(*row) if row else None

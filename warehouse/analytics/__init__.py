@@ -20,7 +20,7 @@ functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read
 from warehouse.analytics.asked import questions, with_asked
 from warehouse.analytics.imports import imports
 from warehouse.analytics.items import Wanted, items
-from warehouse.analytics.market import covered, figures_in
+from warehouse.analytics.market import covered_packaging, figures_in
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
 from warehouse.analytics.one import missing_in_one
@@ -30,7 +30,7 @@ from warehouse.analytics.readiness import readiness
 __all__ = [
     "Now",
     "Wanted",
-    "covered",
+    "covered_packaging",
     "figures_in",
     "imports",
     "items",

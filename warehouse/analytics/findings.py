@@ -114,11 +114,11 @@ def of_mask(findings: Sequence[Finding], number: int) -> list[Finding]:
     return [found for place, found in enumerate(findings) if number >> place & 1]
 
 
-def weighed(findings: Sequence[Finding]) -> str:
+def weight_sum_sql(findings: Sequence[Finding]) -> str:
     """Return SQL for the sum of the weights of a row's findings."""
     return " + ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN {found.weight:d} ELSE 0 END" for found in findings)
 
 
-def holding(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
+def applicable_findings(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
     """Return the findings that apply on a market, in the European Union or outside of it, as they count on a day."""
     return [found.on(today) for found in findings if in_union or not found.eu]

@@ -29,7 +29,7 @@ _WORST: Final = 10
 _YEAR: Final = 0
 
 
-def covered(market: str) -> dict[str, object] | None:
+def covered_packaging(market: str) -> dict[str, object] | None:
     """Return the packaging that the market's duties cover; None where the tables do not have the market."""
     found = coverage.coverages().get(market)
     return found.as_dict() if found else None

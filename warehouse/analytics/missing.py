@@ -7,7 +7,7 @@ from compliance import ruleset
 from compliance.readiness import Finding, findings
 from compliance.words import nearest_materials
 from schemas.analytics import Gap, Missing, UnknownText
-from warehouse.analytics.findings import FACTS, mask, of_mask, prepare, weighed
+from warehouse.analytics.findings import FACTS, mask, of_mask, prepare, weight_sum_sql
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, reader
 from warehouse.snapshots import Snapshot
@@ -63,7 +63,7 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
     unknown one gives no item. `with_asked` adds what its grade asks for.
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
-    parts = {"facts": FACTS, "mask": mask(asked), "weighed": weighed(asked)}
+    parts = {"facts": FACTS, "mask": mask(asked), "weighed": weight_sum_sql(asked)}
     with reader(snapshot) as answers:
         prepare(answers)
         answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)

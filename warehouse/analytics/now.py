@@ -26,7 +26,7 @@ class Now:
     def read(cls, conn: Connection, clock: Clock) -> Self:
         """Read them in this transaction of the company; the release's catalogue is used until one is loaded."""
         served = catalogue.served(every(conn) or catalogue.pinned())
-        return cls(clock.today(), companies.counted(conn).links, {found.code: found for found in served})
+        return cls(clock.today(), companies.counters(conn).links, {found.code: found for found in served})
 
     def head(self, snapshot: Snapshot) -> Head:
         """Return the first members of every answer."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
-from compliance.flag_texts import dated
+from compliance.flag_texts import dated_ban
 from schemas.analytics import FlagSkus, InScope, JurisdictionFacts, MarketTonnes, Overview, PortfolioTonnes
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
@@ -83,7 +83,7 @@ def _flags(rows: Iterable[Row], today: date) -> list[FlagSkus]:
     return [
         {
             "code": code,
-            "text": dated(text, day, today),
+            "text": dated_ban(text, day, today),
             "applies_from": day.isoformat(),
             "skus": skus,
             "certain": certain,

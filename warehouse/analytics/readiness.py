@@ -10,8 +10,8 @@ from typing import Final, TypedDict
 from compliance import annex_v
 from compliance.readiness import Finding, findings
 from schemas.normalise import market as normalised
-from warehouse.analytics.findings import FACTS, holding, mask, of_mask, prepare
-from warehouse.analytics.market import covered, figures_in
+from warehouse.analytics.findings import FACTS, applicable_findings, mask, of_mask, prepare
+from warehouse.analytics.market import covered_packaging, figures_in
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
 from warehouse.figures import StoredFigures
@@ -46,7 +46,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
     """
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
-    asked = holding(findings(), in_union=in_union, today=now.today)
+    asked = applicable_findings(findings(), in_union=in_union, today=now.today)
     query = _GROUPS.format(facts=FACTS, mask=mask(asked), examples=_EXAMPLES)
     with reader(snapshot) as answers:
         prepare(answers)
@@ -64,7 +64,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         "market": code,
         "in_european_union": in_union,
         "jurisdiction": jurisdiction.as_dict(now.today) if jurisdiction else None,
-        "coverage": covered(code),
+        "coverage": covered_packaging(code),
         "figures": figures_in(figures, code, now.today.year) if figures else None,
         "skus": places.total(),
         **{place: places[place] for place in (*_PLACES.values(), "ready")},

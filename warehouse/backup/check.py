@@ -41,7 +41,7 @@ def check(folder: Path, find_key: Callable[[], bytes] | None, *, trust_dump: boo
             f"{folder} is a backup of release 1.8 or older: a dump, which runs what whoever made it has written, "
             "and has no seal. If you made it and nobody could alter it since, use --trust-dump."
         )
-    listed = dump.listed(data, folder)
+    listed = dump.checksums(data, folder)
     _compare(folder, listed)
     return Checked(folder, None)
 

@@ -36,7 +36,7 @@ _VARIABLES: Final = {
 """The parts of a URL by their environment variables: on a command line every account could read the password."""
 
 
-def listed(data: bytes, folder: Path) -> dict[str, str]:
+def checksums(data: bytes, folder: Path) -> dict[str, str]:
     """Return each file's SHA-256 by its path.
 
     Raises `BackupError` where the list is invalid or names a foreign path.

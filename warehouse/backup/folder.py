@@ -42,7 +42,7 @@ def files(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, digest: str | None = None) -> Iterator[IO[bytes]]:
+def open_file(path: Path, digest: str | None = None) -> Iterator[IO[bytes]]:
     """Open a file that is no link. Raises `BackupError` where it is one, or has another SHA-256 than the given one."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -65,7 +65,7 @@ def digests(folder: Path) -> dict[str, str]:
     found = {}
     for path in files(folder):
         if path != folder / LIST:
-            with opened(path) as file:
+            with open_file(path) as file:
                 found[path.relative_to(folder).as_posix()] = digest_of(file)
     return found
 
@@ -88,7 +88,7 @@ def copy_file(path: Path, root: Path, copy: Path, digest: str | None = None) -> 
     for step in reversed([copy.parent, *copy.parent.parents]):
         if step == root or root in step.parents:
             step.mkdir(mode=0o700, exist_ok=True)
-    with suppress(FileNotFoundError), opened(path, digest) as file:
+    with suppress(FileNotFoundError), open_file(path, digest) as file:
         draft = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(draft, "wb") as out:
             shutil.copyfileobj(file, out)

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from warehouse.backup.folder import KEY, LIST, OBJECTS, BackupError, opened
+from warehouse.backup.folder import KEY, LIST, OBJECTS, BackupError, open_file
 from warehouse.objects import is_key
 
 FORMAT: Final = 2
@@ -93,5 +93,5 @@ def list_of(folder: Path) -> bytes:
     """Return the bytes of a folder's list. Raises `BackupError` where it has none."""
     if not (folder / LIST).exists():
         raise BackupError(f"{folder} is no backup: there is no {LIST} in it, which is written last.")
-    with opened(folder / LIST) as file:
+    with open_file(folder / LIST) as file:
         return file.read()

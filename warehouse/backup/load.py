@@ -13,7 +13,7 @@ import psycopg
 from psycopg import sql
 
 from warehouse.backup import tables
-from warehouse.backup.folder import BackupError, opened
+from warehouse.backup.folder import BackupError, open_file
 from warehouse.backup.held import DAGSTERS, OURS, Held, place_of
 from warehouse.sessions import Connection
 
@@ -61,12 +61,12 @@ def load_dagsters(owner: Connection, folder: Path, listed: Held) -> str | None:
 
 def _load(owner: Connection, schema: str, folder: Path, listed: Held) -> None:
     columns = listed.columns(schema)
-    tables.plain(owner)
+    tables.use_plain_formats(owner)
     names = sql.SQL(", ").join(sql.Identifier(schema, table) for table in columns)
     owner.execute(sql.SQL("TRUNCATE {}").format(names))  # rows that migrations added come with the backup
     for table, names_of in columns.items():
         place = place_of(schema, table)
-        with opened(folder / place, listed.files[place]) as file:
+        with open_file(folder / place, listed.files[place]) as file:
             tables.copy_in(owner, schema, table, names_of, file)
     for table, column, sequence in owner.execute(_SEQUENCES, (schema,)).fetchall():
         newest = sql.SQL("SELECT setval({}, (SELECT max({}) FROM {}))").format(

@@ -41,7 +41,7 @@ _PLAIN: Final = (
 """Fix the form of values, whatever server and role set; the last makes a policy raise an error instead of filtering."""
 
 
-def plain(connection: Connection) -> None:
+def use_plain_formats(connection: Connection) -> None:
     """Write and read values in one form for the rest of the transaction, and all rows."""
     for setting in _PLAIN:
         connection.execute(setting)

@@ -48,7 +48,7 @@ def _rows(database: Database, draft: Path) -> Held:
     """Write every table as it is at one instant; return the list of them, without files and seal."""
     with psycopg.connect(database.owner_url) as owner:
         owner.isolation_level, owner.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
-        tables.plain(owner)
+        tables.use_plain_formats(owner)
         revision = tables.revision_of(owner, OURS)
         if revision is None:
             raise BackupError("The database holds none of our tables; there is nothing to back up.")

@@ -50,7 +50,7 @@ def of(connection: Connection, company_id: UUID) -> tuple[str, str] | None:
     return connection.execute(_OF, [company_id]).fetchone()
 
 
-def counted(connection: Connection) -> Counted:
+def counters(connection: Connection) -> Counted:
     """Return the counters of the session's company; zeros where there is none."""
     return Counted(*(connection.execute(_COUNTED).fetchone() or (0, 0)))
 

@@ -43,7 +43,7 @@ def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[st
         return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
 
 
-def expiring(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
+def expiring_docs(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
     """Return valid DoCs whose last day is today or within `days`, the first to end first, and their number."""
     with connection.cursor(row_factory=dict_row) as cursor:
         found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()

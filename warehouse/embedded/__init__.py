@@ -28,7 +28,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
     if settings.database_url is not None:
         yield Database.of(settings)
         return
-    data_dir, server = prepared(settings.data_dir), Server(settings.data_dir, durable)
+    data_dir, server = prepare_data_dir(settings.data_dir), Server(settings.data_dir, durable)
     with (data_dir / "postgres.users.lock").open("ab") as users:
         with _alone(data_dir):
             server.start()
@@ -51,7 +51,7 @@ def revive(settings: Settings, *, durable: bool = True) -> bool:
     return True
 
 
-def prepared(data_dir: Path) -> Path:
+def prepare_data_dir(data_dir: Path) -> Path:
     """Make the data directory so that the server's account can pass through it but not list it; return it.
 
     Callers that store files there need it with `DATABASE_URL` too. Raises `SettingsError` where it cannot be made.

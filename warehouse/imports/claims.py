@@ -166,7 +166,7 @@ def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
 
 
 @contextmanager
-def beating(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], None]]:
+def send_heartbeats(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable[[], None]]:
     """Send the claim's heartbeat from a thread during the block.
 
     Yields a function that raises `ClaimLost` once a heartbeat found the claim gone.

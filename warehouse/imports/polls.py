@@ -22,7 +22,7 @@ _TEMPLATES: Final = """,
     WHERE template IS NOT NULL), '{{}}'))::text AS templates"""
 
 
-def polled(limit: int, offset: int, *, with_templates: bool = False) -> str:
+def poll_query(limit: int, offset: int, *, with_templates: bool = False) -> str:
     """Build the query of one poll, for the parameter `import_id`; no row where the company has no such import.
 
     `answer` is the contract's ImportStatusResponse as JSON text with one page of the report. `with_templates`, for
@@ -52,7 +52,7 @@ def status(
 
     `with_templates` adds `templates` to it.
     """
-    query = polled(limit, offset, with_templates=with_templates)
+    query = poll_query(limit, offset, with_templates=with_templates)
     with pool.company(company_id) as conn:
         row = conn.execute(query, {"import_id": import_id}).fetchone()
     if row is None:

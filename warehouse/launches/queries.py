@@ -143,7 +143,7 @@ def close(connection: Connection, run_id: str) -> None:
     connection.execute(_CLOSE, {"run_id": run_id, "locks": _LOCKS})
 
 
-def again(connection: Connection, run_id: str) -> None:
+def queue_again(connection: Connection, run_id: str) -> None:
     """Queue a lost run again that had not begun; leaves a run that another worker has taken meanwhile."""
     connection.execute(_AGAIN, {"run_id": run_id, "locks": _LOCKS})
     connection.execute("SELECT pg_notify(%s, '')", [CHANNEL])

@@ -27,7 +27,7 @@ def active(conn: Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def added(conn: Connection, version: str) -> Added | None:
+def find_added(conn: Connection, version: str) -> Added | None:
     """Return an added version; None where there is none of that name."""
     row = conn.execute("SELECT content_hash, rules, tables FROM rulesets WHERE version = %s", [version]).fetchone()
     return None if row is None else Added(*row)

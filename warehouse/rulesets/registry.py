@@ -56,7 +56,7 @@ class Rulesets:
 
 def _read(conn: Connection, version: str) -> RuleSet:
     """Read an added version before a release's of the same name: the added one has graded already."""
-    added = rulesets.added(conn, version)
+    added = rulesets.find_added(conn, version)
     if added is None:
         return ruleset.load(version)
     if rulesets.content_hash(added.tables) != added.content_hash:

@@ -141,7 +141,7 @@ def open_regrades(pool: Pool) -> list[UUID]:
         return [row[0] for row in conn.execute("SELECT pcds_open_regrades()")]
 
 
-def asked(conn: Connection) -> tuple[str, datetime] | None:
+def open_request(conn: Connection) -> tuple[str, datetime] | None:
     """Return version and time of request of the session's company's open regrade; None where none is open."""
     return conn.execute("SELECT version, begun_at FROM regrades WHERE finished_at IS NULL").fetchone()
 

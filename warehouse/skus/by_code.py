@@ -14,7 +14,7 @@ from typing import Final
 
 from warehouse import copying
 from warehouse.sessions import Connection
-from warehouse.skus.columns import DTYPES, Table, selected
+from warehouse.skus.columns import DTYPES, Table, select_list
 from warehouse.skus.detail import CHANGED, GRADED_BEFORE, OF_THE_DAY
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
@@ -76,4 +76,4 @@ def _array(codes: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _query(form: str, columns: tuple[str, ...], more: str = "", *, locking: bool) -> str:
-    return form.format(selected=selected(columns) + more, lock=" FOR UPDATE OF skus" if locking else "")
+    return form.format(selected=select_list(columns) + more, lock=" FOR UPDATE OF skus" if locking else "")

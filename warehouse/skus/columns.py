@@ -32,7 +32,7 @@ _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 _KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column in skus.columns}
 
 
-def declared(names: Iterable[str]) -> str:
+def column_definitions(names: Iterable[str]) -> str:
     """The columns with the types that they travel in, as a temporary table or a recordset declares them.
 
     Ids, arrays and JSON travel as text.
@@ -40,7 +40,7 @@ def declared(names: Iterable[str]) -> str:
     return ", ".join(f"{name} {'TEXT' if DTYPES[name] == pl.String else _KINDS[name]}" for name in names)
 
 
-def selected(names: Iterable[str]) -> str:
+def select_list(names: Iterable[str]) -> str:
     """The select list that gives these columns of `skus` as they travel."""
     return ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in names)
 

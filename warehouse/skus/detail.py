@@ -14,13 +14,13 @@ from uuid import UUID
 from compliance.grading import GRADED_INPUTS
 from schemas.sku import SkuFields
 from warehouse.sessions import Connection
-from warehouse.skus.columns import selected
+from warehouse.skus.columns import select_list
 from warehouse.skus.queries import DOC_STATUS, UPDATED_AT
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, skus
 
 COLUMNS: Final = ("id", *VALUE_COLUMNS, *DERIVED_COLUMNS, "created_at", "updated_at")
 """The columns of `skus` and `sku_versions` that are shown."""
-SELECT: Final = selected(COLUMNS)
+SELECT: Final = select_list(COLUMNS)
 """The select list that gives them, out of rows named `skus`."""
 
 GRADED_BEFORE: Final = "graded_before"

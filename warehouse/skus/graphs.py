@@ -29,7 +29,7 @@ class Locked(NamedTuple):
         return _lines(self.graph)
 
 
-def locked(connection: Connection, sku_id: UUID) -> Locked | None:
+def lock_sku(connection: Connection, sku_id: UUID) -> Locked | None:
     """Lock a SKU of the session's company until the transaction ends; None where there is none of that id."""
     row = connection.execute(_LOCKED, [sku_id]).fetchone()
     return None if row is None else Locked(*row)

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 
 from warehouse import copying
 from warehouse.sessions import Connection
-from warehouse.skus.columns import DTYPES, Table, selected
+from warehouse.skus.columns import DTYPES, Table, select_list
 from warehouse.skus.detail import SELECT, StoredSku
 from warehouse.skus.tables import VALUE_COLUMNS
 
@@ -23,7 +23,7 @@ _FIRST: Final = "WHERE true ORDER BY sku_code LIMIT %(rows)s"
 _NEXT: Final = "WHERE sku_code > %(after)s::text ORDER BY sku_code LIMIT %(rows)s"
 _NAMED: Final = "WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code"
 _SHOWN: Final = f"SELECT {SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
-_EVERY: Final = f'SELECT {selected(VALUE_COLUMNS)} FROM skus ORDER BY sku_code COLLATE "C"'
+_EVERY: Final = f'SELECT {select_list(VALUE_COLUMNS)} FROM skus ORDER BY sku_code COLLATE "C"'
 
 
 def block(connection: Connection, columns: Sequence[str], *, after: str | None, rows: int) -> Table:
@@ -31,7 +31,7 @@ def block(connection: Connection, columns: Sequence[str], *, after: str | None, 
     return _copied(connection, columns, _FIRST if after is None else _NEXT, {"after": after, "rows": rows})
 
 
-def named(connection: Connection, columns: Sequence[str], codes: Sequence[str]) -> Table:
+def skus_of_codes(connection: Connection, columns: Sequence[str], codes: Sequence[str]) -> Table:
     """These columns of the SKUs of these codes, by COPY."""
     return _copied(connection, columns, _NAMED, {"codes": list(codes)})
 

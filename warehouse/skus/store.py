@@ -23,7 +23,7 @@ from warehouse.audit.chain import CURRENT
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
 from warehouse.skus.by_code import FEW
-from warehouse.skus.columns import DTYPES, Table, as_stored, declared
+from warehouse.skus.columns import DTYPES, Table, as_stored, column_definitions
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, skus
 
 _ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
@@ -36,7 +36,7 @@ def _declared(columns: Sequence[str]) -> str:
     The join by it must not need a cast: under row-level security Postgres uses an index only for conditions whose
     functions it knows to leak nothing, and a cast from text is none of them. It would read the whole table.
     """
-    return f"id uuid, {declared(columns)}"
+    return f"id uuid, {column_definitions(columns)}"
 
 
 _STORED: Final = f"RETURNING skus.sku_code, skus.id, skus.version, {CURRENT.of_row('skus')} AS row_digest"

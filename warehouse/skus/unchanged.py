@@ -11,7 +11,7 @@ import polars as pl
 
 from warehouse import copying
 from warehouse.sessions import Connection
-from warehouse.skus.columns import declared, selected
+from warehouse.skus.columns import column_definitions, select_list
 
 _LAWFUL: Final = (
     "(skus.food_contact IS NOT TRUE OR concat(skus.pfas::text, skus.components::text) NOT LIKE '%%above_limit%%')"
@@ -36,11 +36,11 @@ def alike(connection: Connection, values: pl.DataFrame, codes: Sequence[str] | N
     """
     names = values.columns[1:]
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE TEMPORARY TABLE asked (at integer, {declared(names)}) ON COMMIT DROP")
+        cursor.execute(f"CREATE TEMPORARY TABLE asked (at integer, {column_definitions(names)}) ON COMMIT DROP")
         copying.into(cursor, "asked", values)
         # Of a table that nobody has analysed the planner may believe that it has one row, and join it in a loop.
         cursor.execute("SET LOCAL enable_nestloop = off")
-        same = " AND ".join(f"(asked.{name} IS NULL OR {selected([name])} = asked.{name})" for name in names)
+        same = " AND ".join(f"(asked.{name} IS NULL OR {select_list([name])} = asked.{name})" for name in names)
         named = "" if codes is None else " AND skus.sku_code = ANY(%(codes)s::text[])"
         found = cursor.execute(
             f"SELECT skus.recyclability_grade, array_agg(asked.at) FROM asked JOIN skus USING (sku_code) "

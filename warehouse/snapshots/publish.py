@@ -54,7 +54,7 @@ def publish(
     """
     folder = folder_of(data_dir, company_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with published.locked(folder), _at_one_instant(pool, company_id) as conn:
+    with published.lock_folder(folder), _at_one_instant(pool, company_id) as conn:
         number, link_hash, skus = conn.execute(COUNTED).fetchone() or (0, "", 0)
         holds_until = conn.execute(HOLDS_UNTIL, {"today": now.date()}).fetchone()
         rules = rulesets.active(conn)
@@ -108,7 +108,7 @@ def sweep(data_dir: Path) -> int:
     """Remove old and unfinished snapshots of every company, and return how many; one that is being published stays."""
     removed = 0
     for folder in (data_dir / FOLDER).glob("*/"):
-        with suppress(BlockingIOError), published.locked(folder, wait=False):
+        with suppress(BlockingIOError), published.lock_folder(folder, wait=False):
             removed += sweep_folder(folder)
     return removed
 

@@ -69,7 +69,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
     query = ROWS if ids is None else NAMED_ROWS
     for rows in _parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}):
         components = _components(rows)
-        yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), _volumes(rows))
+        yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), volumes_of(rows))
 
 
 def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -95,7 +95,7 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
+def volumes_of(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the volumes, a row per market, year and half."""
     with_volumes = rows.filter(pl.col("volumes").is_not_null())
     members = with_volumes.select("sku_code", pl.col("volumes").str.extract_all(_VOLUME)).explode("volumes")

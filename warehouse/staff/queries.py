@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from warehouse.access.keys import digest
-from warehouse.accounts.users import LONGEST, PER_ACCOUNT, PER_NETWORK, finding, known_as, mark_attempt
+from warehouse.accounts.users import LONGEST, PER_ACCOUNT, PER_NETWORK, known_as, mark_attempt, session_parameters
 from warehouse.sessions import AsyncConnection, Connection
 
 Role = Literal["analyst", "operator"]
@@ -23,7 +23,7 @@ ROLES: Final[tuple[Role, ...]] = ("analyst", "operator")
 """An `analyst` looks at Dagster, an `operator` acts in it, too."""
 
 _FIND: Final = "SELECT * FROM pcds_staff_session(%(token)s, %(idle_since)s, %(at)s)"
-"""The columns of `Found`; its parameters are those of `users.finding`. No row for a session that has ended."""
+"""The columns of `Found`; its parameters are `users.session_parameters`. No row for a session that has ended."""
 
 _SIGN_IN: Final = (
     "SELECT * FROM pcds_staff_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, %(at)s)"
@@ -83,7 +83,7 @@ def attempt(connection: Connection, email: str, network: str, at: datetime) -> A
 
 async def find(connection: AsyncConnection, token: str, at: datetime) -> Found | None:
     """Return the account whose active session a token is."""
-    row = await (await connection.execute(_FIND, finding(token, at))).fetchone()
+    row = await (await connection.execute(_FIND, session_parameters(token, at))).fetchone()
     return None if row is None else Found(*row)
 
 

@@ -12,13 +12,13 @@ import polars as pl
 
 from compliance.catalogue import Jurisdiction
 from compliance.declarations.uk.producer import Producer, submission
-from compliance.declarations.uk.ratings import given, rated
+from compliance.declarations.uk.ratings import given_ratings, with_ratings
 from compliance.declarations.uk.rules import drinks_materials
-from compliance.declarations.uk.subtypes import named
+from compliance.declarations.uk.subtypes import with_subtypes
 from compliance.declarations.uk.tables import MARKET, Facts, kind_of
 from compliance.rollup.composites import LINE_COLUMNS
 from compliance.rollup.exact import times_units
-from compliance.rollup.lines import UNCOUNTED_SCHEMA, categories, prepared
+from compliance.rollup.lines import UNCOUNTED_SCHEMA, categories, prepare_lines
 from compliance.rollup.lines import lines_of as rolled_lines
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.ruleset import RuleSet
@@ -67,7 +67,7 @@ def lines_of(
     """
     year, half = statements.year, statements.half
     blank = statements.producer.row(submission(statements.producer, year, half))
-    ready = prepared(portfolio, jurisdictions, rules)
+    ready = prepare_lines(portfolio, jurisdictions, rules)
     found = rolled_lines(MARKET, ready)
     lines = _with_materials(
         found.lines, ready.jurisdictions[MARKET], drinks_materials(blank | {"packaging_type": "HDC"})
@@ -79,7 +79,7 @@ def lines_of(
     )
     left_out = skus.filter(pl.col("reason").is_not_null())
     parts = _typed(lines.join(skus.filter(pl.col("reason").is_null()), on="sku", how="inner"))
-    parts = rated(named(parts, blank), given(ready.parts, ready.skus, statements.ratings), blank)
+    parts = with_ratings(with_subtypes(parts, blank), given_ratings(ready.parts, ready.skus, statements.ratings), blank)
     lacking = parts.filter(pl.col("lacking").is_not_null())
     kept = parts.filter(pl.col("lacking").is_null())
     return Lines(

@@ -17,7 +17,7 @@ RATINGS: Final = pl.Schema({"sku_code": pl.String(), "component_type": pl.String
 _FACE: Final = ("type", "class", "material", "subtype")
 
 
-def rated(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFrame:
+def with_ratings(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFrame:
     """Return the parts with `rating`, blank where none is allowed or given; `lacking` says where one is required.
 
     `ratings` are `given` for parts by `sku` and `position`, which for a part is its `line`; `blank` is the row of the
@@ -35,7 +35,7 @@ def rated(parts: pl.DataFrame, ratings: pl.DataFrame, blank: Row) -> pl.DataFram
     )
 
 
-def given(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+def given_ratings(parts: Parts, skus: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     """Return `sku`, `position`, `given`, `named`: each part's rating, and the component type that it is asked for by.
 
     A body has one rating: the first that one of its layers has.

@@ -28,7 +28,7 @@ class PackagingFile:
     uncounted: pl.DataFrame
 
 
-def summed(blocks: Iterable[Lines]) -> Lines:
+def sum_blocks(blocks: Iterable[Lines]) -> Lines:
     """Return the lines of several blocks of SKUs as one row per identity. Raise `OverflowError` beyond 10^14 tonnes."""
     every = [Lines(_sum(block.lines), block.uncounted) for block in blocks]
     lines = pl.concat([block.lines for block in every])

@@ -16,7 +16,7 @@ _OTHER: Final = "OT"
 _ANY_SHAPE: Final = "Rigid"
 
 
-def named(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
+def with_subtypes(parts: pl.DataFrame, blank: Row) -> pl.DataFrame:
     """Return the parts with `subtype`, and `lacking` where plastic must have a shape and has none.
 
     `blank` is the row of the file with the producer's statements.

@@ -107,7 +107,7 @@ def jurisdiction_catalogue(
 ) -> checks.CheckedResult:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
-        found = catalogue.read(catalogue.kept(portfolios.folder, config.file) if config.file else None)
+        found = catalogue.read(catalogue.stored_file(portfolios.folder, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
     verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, found.frame())})

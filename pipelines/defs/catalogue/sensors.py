@@ -8,11 +8,11 @@ from pipelines.defs.catalogue.assets import VERSION, rule_set
 from pipelines.defs.catalogue.jobs import read_rule_set
 from pipelines.defs.catalogue.schedules import BY_SCHEDULE
 from pipelines.engine import asking
-from pipelines.engine.daily import missed
+from pipelines.engine.daily import missed_tick_sensor
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Postgres, RuleSets
 
-missed_catalogue: Final = missed("refresh_catalogue", BY_SCHEDULE)
+missed_catalogue: Final = missed_tick_sensor("refresh_catalogue", BY_SCHEDULE)
 
 
 @asking.sensor(
@@ -33,7 +33,7 @@ def active_rules(
     before = "none" if latest is None else f"{latest.timestamp:.0f}"
     return dg.SensorResult(
         run_requests=[
-            dg.RunRequest(run_key=f"{version}/{before}{asking.again(failures)}", run_config=run_config())
+            dg.RunRequest(run_key=f"{version}/{before}{asking.retry_suffix(failures)}", run_config=run_config())
             for failures in due.values()
         ]
     )

@@ -48,7 +48,7 @@ def declarations(
     if stored_figures is None:
         raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
     try:
-        found = filing.filed(stored_figures, Filing.of(name))
+        found = filing.compute_filing(stored_figures, Filing.of(name))
     except NotDeclarable as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
     return dg.MaterializeResult(

@@ -44,7 +44,7 @@ def orphan_objects(
     )
 
 
-def _counting(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]], dg.OpDefinition]:
+def _counting_op(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]], dg.OpDefinition]:
     """Make an op, named and described as the decorated function, that reports the count that the function returns.
 
     `counted` is the name of the count in the op's metadata.
@@ -62,25 +62,25 @@ def _counting(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]],
     return made
 
 
-@_counting("answers_removed")
+@_counting_op("answers_removed")
 def kept_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     """Remove answers kept for repeated requests after their 24 hours."""
     return housekeeping.remove_old_answers(pool, clock, proceed)
 
 
-@_counting("rows_removed")
+@_counting_op("rows_removed")
 def expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     """Remove ended tokens, codes and sessions, request counts of inactive callers, and unused applications."""
     return housekeeping.remove_expired_access(pool, clock, proceed)
 
 
-@_counting("records_changed")
+@_counting_op("records_changed")
 def anonymised_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
     return housekeeping.forget_addresses(pool, clock, proceed)
 
 
-@_counting("docs_entered")
+@_counting_op("docs_entered")
 def expired_docs(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     """Enter each declaration of conformity whose last day (UTC) has passed once in its company's audit ledger.
 

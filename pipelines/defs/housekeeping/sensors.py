@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipelines.engine.daily import missed
+from pipelines.engine.daily import missed_tick_sensor
 from pipelines.engine.jobs import run_config
 
-missed_housekeeping: Final = missed("keep_house", run_config())
+missed_housekeeping: Final = missed_tick_sensor("keep_house", run_config())

@@ -9,7 +9,7 @@ from uuid import UUID
 import dagster as dg
 
 from pipelines.defs import OWNERS
-from pipelines.defs.imports.claimed import ClaimedImport, claimed, goes_on
+from pipelines.defs.imports.claimed import ClaimedImport, claim_import, goes_on
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.engine import checks, tags
@@ -72,7 +72,7 @@ def uploaded_file(
     A run ends here without doing anything where the import is already written or another run works on it.
     """
     company_id = company_of(postgres.pool, context.partition_key)
-    sent = _sent(postgres.pool, company_id, context.partition_key, config.import_id)
+    sent = _load_import(postgres.pool, company_id, context.partition_key, config.import_id)
     if tags.IMPORT not in context.run.tags or tags.COMPANY_NAME not in context.run.tags:
         found_by = tags.of_import(sent.id, sent.company_id, sent.filename)
         context.instance.add_run_tags(
@@ -84,12 +84,12 @@ def uploaded_file(
             context.log.info(reason)
             return
         file_readers.readers.expect()  # `typed_rows` needs one: it starts while the earlier steps run
-        with claimed(context, received, postgres.pool, clock.clock, shutdown.begun) as taken:
+        with claim_import(context, received, postgres.pool, clock.clock, shutdown.begun) as taken:
             sent = taken.work
     yield dg.MaterializeResult(
         value=received,
         metadata={
-            **preview.sent(sent),
+            **preview.import_metadata(sent),
             "size_bytes": sent.size_bytes,
             "sha256": sent.sha256,
             "object_key": sent.upload_key,
@@ -100,7 +100,7 @@ def uploaded_file(
     )
 
 
-def _sent(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work:
+def _load_import(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work:
     """Load the company's import. Raises `dagster.Failure` where it has none of that id, or none at all."""
     try:
         wanted = work.latest(pool, company_id) if import_id is None else UUID(import_id)
@@ -153,7 +153,7 @@ def parsed_table(
     shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
-    with claimed(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
+    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
         try:
             upload = Upload.from_bytes(object_store.objects.get(taken.work.table_key))
         except NoSuchObject:
@@ -203,11 +203,11 @@ def typed_rows(
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart."""
     same_import(uploaded_file, parsed_table)
-    with claimed(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
+    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
         with postgres.pool.system() as conn:
             served = served_markets(conn)
         services = _Services(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
-        typed = _typed(services, taken, parsed_table, served)
+        typed = type_rows(services, taken, parsed_table, served)
     return dg.MaterializeResult(
         value=Typed(uploaded_file.import_id, typed),
         metadata={
@@ -230,7 +230,7 @@ def same_import(uploaded_file: Received, *others: Parsed | Typed) -> None:
         raise dg.Failure(sentence, allow_retries=False)
 
 
-def _typed(services: _Services, taken: ClaimedImport, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
+def type_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
     """Return the rows that a reader process types; an import whose reading was stopped fails and is not tried again.
 
     Dagster decides the order of imports: each import has its own turn of a reader here.
@@ -238,7 +238,7 @@ def _typed(services: _Services, taken: ClaimedImport, parsed: Parsed, served_mar
     sent = taken.work
     table = partial(services.objects.file, sent.table_key)
     source = table if taken.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
-    order = orders.typing(source, default_year=sent.default_year, served_markets=served_markets)
+    order = orders.order_typing(source, default_year=sent.default_year, served_markets=served_markets)
     try:
         return services.readers.read(sent.id, "import", order)
     except ReadingStopped as stopped:

@@ -40,7 +40,7 @@ class ClaimedImport:
 
 
 @contextmanager
-def claimed(
+def claim_import(
     context: dg.AssetExecutionContext,
     received: Received,
     pool: Pool,
@@ -67,7 +67,7 @@ def claimed(
         raise dg.Failure(failure.message, allow_retries=False)
     _close(context, claim.previous_run)
     try:
-        with claims.beating(pool, claim, clock) as still_ours:
+        with claims.send_heartbeats(pool, claim, clock) as still_ours:
 
             def proceed() -> None:
                 still_ours()

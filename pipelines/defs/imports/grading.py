@@ -8,7 +8,7 @@ import dagster as dg
 
 from pipelines.defs import OWNERS
 from pipelines.defs.imports.assets import same_import
-from pipelines.defs.imports.claimed import ClaimedImport, claimed
+from pipelines.defs.imports.claimed import ClaimedImport, claim_import
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.engine import checks
@@ -67,13 +67,13 @@ def graded_skus(
     """
     same_import(uploaded_file, parsed_table, typed_rows)
     begun = time.perf_counter()
-    with claimed(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as taken:
+    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as taken:
         services = _Services(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows)
-        written = _written(services, taken, parsed_table, typed_rows)
+        written = _write_rows(services, taken, parsed_table, typed_rows)
     graded = sum(written.grades.values())
     return dg.MaterializeResult(
         metadata={
-            **preview.sent(taken.work),
+            **preview.import_metadata(taken.work),
             **preview.counts(written.outcomes),
             "dagster/row_count": graded,
             "chunks": written.chunks,
@@ -88,7 +88,7 @@ def graded_skus(
     )
 
 
-def _written(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> Written:
+def _write_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> Written:
     """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written."""
     work = taken.work
     if taken.claim is None:
@@ -135,7 +135,7 @@ def import_report(
     rows = typed_rows.rows
     return dg.MaterializeResult(
         metadata={
-            **preview.sent(work),
+            **preview.import_metadata(work),
             **preview.counts(counts),
             "faults": found["pagination"]["total"],
             "first_rejected": preview.records(shown, found["errors"], total=found["pagination"]["total"]),

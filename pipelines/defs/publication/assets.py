@@ -22,7 +22,7 @@ from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceCl
 from pipelines.shown import columns, preview
 from warehouse import snapshots
 from warehouse.analytics import Now, imports, overview
-from warehouse.companies.queries import counted
+from warehouse.companies.queries import counters
 from warehouse.skus import origins
 
 GROUP: Final = "publication"
@@ -60,7 +60,7 @@ def portfolio_snapshot(
     context.log_event(dg.AssetObservation(ledger.key, partition=context.partition_key, tags=read))
     behind = imports(snapshot)
     with postgres.pool.company(company_id) as conn:
-        counts, named = counted(conn), preview.company(conn, company_id)
+        counts, named = counters(conn), preview.company(conn, company_id)
         files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
     tags.name_company(context, company_id, named["company"])
     return dg.MaterializeResult(

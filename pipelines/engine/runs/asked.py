@@ -162,7 +162,7 @@ def _here(  # noqa: PLR0917  (as `run` takes them)
     *,
     raise_on_error: bool,
 ) -> Ended:
-    with here.living(resources.postgres.pool) as run_id:
+    with here.locked_run(resources.postgres.pool) as run_id:
         result = defs.resolve_job_def(job).execute_in_process(
             run_id=run_id,
             run_config=run_config,

@@ -12,7 +12,7 @@ from warehouse.sessions import Pool
 
 
 @contextmanager
-def living(pool: Pool) -> Iterator[str]:
+def locked_run(pool: Pool) -> Iterator[str]:
     """Yield the id of the run that the block executes."""
     run_id = str(uuid4())
     with pool.listening(launches.CANCELS) as connection:

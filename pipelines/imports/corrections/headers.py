@@ -19,7 +19,7 @@ from pipelines.reading.unit_columns import is_shared
 from schemas.report import SourceColumn
 
 
-def certain(
+def unambiguous_header(
     header: Sequence[Cell], rows: Sequence[Sequence[Cell]], read: Iterable[SourceColumn], kind: Kind
 ) -> list[Cell]:
     """Return the header over the rejected `rows`; `read` are the columns that the service has read, as published."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.imports.corrections.cells import Cell, Sheet, of_text, of_workbook
-from pipelines.imports.corrections.headers import certain
+from pipelines.imports.corrections.headers import unambiguous_header
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.workbook import Workbook
 from schemas.messages import ORIGINAL, Message, translate
@@ -111,7 +111,7 @@ class _Rejected:
         width -= old
         rows = [(line, cells_of_line) for line, cells_of_line in cells.items() if line < at]
         if header:
-            sure = certain(header, [cells[line] for line in self._lines], self._read, self._kind)
+            sure = unambiguous_header(header, [cells[line] for line in self._lines], self._read, self._kind)
             rows.append((at, self._beside(sure, ADDED, width, old)))
         for place, line in enumerate(self._lines, at + 1):
             ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))

@@ -110,7 +110,7 @@ async def described(said: Any, client_id: str = ADDRESS) -> Any:
     async def fetched(_: SplitResult) -> bytes:
         return said if isinstance(said, bytes) else orjson.dumps(said)
 
-    return await documents.described(client_id, None, fetched)
+    return await documents.fetch_client(client_id, None, fetched)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             fetches.append(url.geturl())
             return orjson.dumps(DOCUMENT)
 
-        return await documents.described(client_id, at, fetched)
+        return await documents.fetch_client(client_id, at, fetched)
 
     monkeypatch.setattr(clients, "described", described)
     return fetches

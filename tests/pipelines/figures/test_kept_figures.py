@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from compliance.rollup.tonnes import TONNES_SCHEMA
-from pipelines.figures.keep import rows_changed, written
+from pipelines.figures.keep import rows_changed, with_tonnes
 from warehouse import figures
 from warehouse.figures import TABLES, Basis
 
@@ -120,7 +120,7 @@ def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, s
 
 def test_rows_changed_are_those_that_are_new_differ_or_are_gone():
     def frame(*rows):
-        return written(
+        return with_tonnes(
             pl.DataFrame(
                 [
                     ("DE", 2026, 0, code, code, "own", grams, grams, units, 1, grams, 0, "all", "primary")

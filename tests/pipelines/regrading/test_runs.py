@@ -74,7 +74,7 @@ def test_a_version_never_changes(office: Office, place: Database) -> None:
             Rulesets().active(owner)
         owner.rollback()
         assert rulesets.activate(owner, version, OPERATOR, now)["active"]
-        assert rulesets.listed(owner)[-1] == {"version": version, "active": True, "rules": rules}
+        assert rulesets.list_versions(owner)[-1] == {"version": version, "active": True, "rules": rules}
 
 
 def ours(office: Office) -> Callable[[dg.RunRequest], bool]:

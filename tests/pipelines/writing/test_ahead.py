@@ -9,7 +9,7 @@ import pytest
 from compliance import ruleset
 from pipelines.writing.patch import from_records
 from pipelines.writing.records import write_records
-from pipelines.writing.write import Prepared, prepare, staged, write_patch
+from pipelines.writing.write import Prepared, prepare, stage_rows, write_patch
 from schemas.models import parse_sku
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
@@ -38,7 +38,7 @@ def test_what_changed_meanwhile_is_seen(pool: Pool, company: UUID, clock: Stoppe
     def import_chunk() -> Prepared:
         """As an import does it: prepared and staged ahead, repeated as a whole where another made one of its codes."""
         with pool.company(company) as conn:
-            ahead = staged(conn, prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False))
+            ahead = stage_rows(conn, prepare(conn, patch, now=NOW, rules=rules, whole_rows=False, locking=False))
             if next(meanwhile, "nobody") != "nobody":
                 write(**{"description": "theirs"} if between == "the same field" else {"product_category": "theirs"})
             return write_patch(
