@@ -16,7 +16,7 @@ from warehouse.embedded import ServerError
 from warehouse.settings import SettingsError
 from warehouse.surroundings import sentence_of
 
-_COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "serve": ("service", "serve"),
     "migrate": ("service", "migrate"),
     "backup": ("backup", "backup"),
@@ -54,7 +54,7 @@ def build_program(names: Iterable[str]) -> typer.Typer:
     )
     app.callback(help=__doc__)(lambda: None)
     for name in names:
-        module, attribute = _COMMANDS[name]
+        module, attribute = COMMANDS[name]
         found = getattr(import_module(f"api.commands.{module}"), attribute)
         found = found[name] if isinstance(found, Mapping) else found
         if isinstance(found, typer.Typer):
@@ -74,7 +74,7 @@ def _main() -> None:
         if (sentence := control_in(argument)) is not None:
             raise Refusal(sentence)
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
-    build_program([asked] if asked in _COMMANDS else _COMMANDS)()
+    build_program([asked] if asked in COMMANDS else COMMANDS)()
 
 
 def in_plain_words(program: Callable[[], None]) -> None:

@@ -52,12 +52,12 @@ def _storage_takes(service: Service) -> bool:
     try:
         if any(shutil.disk_usage(place).free < least for place in (data_dir, cluster) if place.exists()):
             return False
-        return _written(data_dir)
+        return write_probe(data_dir)
     except OSError:
         return False
 
 
-def _written(folder: Path) -> bool:
+def write_probe(folder: Path) -> bool:
     with tempfile.TemporaryFile(dir=folder) as probe:
         probe.write(bytes(_PROBE_BYTES))
         probe.flush()

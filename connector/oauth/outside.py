@@ -17,7 +17,7 @@ import httpx2
 Address: TypeAlias = IPv4Address | IPv6Address
 
 MAX_BYTES: Final = 16 * 2**10
-_SECONDS: Final = 5
+FETCH_SECONDS: Final = 5
 _PORT: Final = 443
 _NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 """Addresses that a network may translate into any IPv4 address (RFC 6052, RFC 8215)."""
@@ -49,7 +49,7 @@ async def fetch(
 ) -> bytes:
     """Return the bytes of a 200 answer with JSON. Raises `Unreachable` for everything else."""
     try:
-        with anyio.fail_after(_SECONDS):
+        with anyio.fail_after(FETCH_SECONDS):
             address = await _resolved(url.hostname or "", port, may_reach)
             return await _got(url, address, port, trust or ssl.create_default_context())
     except (TimeoutError, OSError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL):

@@ -19,7 +19,7 @@ from warehouse.objects import Objects
 from warehouse.sessions import Pool
 
 GRACE: Final = timedelta(hours=1)
-_BATCH: Final = 1_000
+BATCH_OBJECTS: Final = 1_000
 _TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",)}
 """Maps each folder of a company's objects to the tables whose ids occur in its keys."""
 
@@ -55,7 +55,7 @@ def remove_orphans(pool: Pool, objects: Objects, proceed: Proceed) -> Swept:
 
 def _batches(objects: Objects, company_id: UUID, folder: str) -> Iterator[list[tuple[str, datetime]]]:
     objects_stored = objects.stored(company_id, folder)
-    while batch := list(islice(objects_stored, _BATCH)):
+    while batch := list(islice(objects_stored, BATCH_OBJECTS)):
         yield batch
 
 

@@ -55,7 +55,7 @@ def company(pcds):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("command", cli._COMMANDS)
+@pytest.mark.parametrize("command", cli.COMMANDS)
 def test_each_command_starts_in_a_process_of_its_own(command):
     done = started(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")

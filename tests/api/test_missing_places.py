@@ -37,7 +37,7 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, command
 
 
-EVERY = dict(leaves(typer.main.get_command(cli.build_program(cli._COMMANDS))))
+EVERY = dict(leaves(typer.main.get_command(cli.build_program(cli.COMMANDS))))
 HERE = [path for path, command in EVERY.items() if path[0] not in AT_A_SERVICE]
 
 

@@ -97,7 +97,7 @@ def test_one_answer_stands_for_a_second(
 ) -> None:
     """Anyone may ask, and asking writes."""
     written = list[Path]()
-    monkeypatch.setattr(readiness, "_written", lambda folder: written.append(folder) or True)
+    monkeypatch.setattr(readiness, "write_probe", lambda folder: written.append(folder) or True)
     monkeypatch.setattr(readiness, "STANDS_SECONDS", 3_600)
     with serving(database, tmp_path) as ask:
         assert {ask()[0] for _ in range(20)} == {200}

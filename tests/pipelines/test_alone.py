@@ -128,7 +128,7 @@ def test_a_failed_run_is_repeated_from_its_failed_step(
     tags = {"dagster/partition": partition_of(lasting, desk.pool, desk.company)}
     config = run_config(uploaded_file={"import_id": str(import_id)})
     with monkeypatch.context() as patched:
-        patched.setattr(grading, "_written", broken)
+        patched.setattr(grading, "write_import_rows", broken)
         with dg.execute_job(dg.reconstructable(import_job), lasting, run_config=config, tags=tags) as failed:
             assert not failed.success
     other = desk.send(FILE.replace("S", "T"))

@@ -120,7 +120,7 @@ def test_what_a_kill_left_of_an_upload_goes(desk: Desk) -> None:
 
 
 def test_a_sweep_that_is_stopped_half_way_goes_on_where_it_was(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orphans, "_BATCH", 2)
+    monkeypatch.setattr(orphans, "BATCH_OBJECTS", 2)
     keys = [f"{desk.company}/files/{uuid4()}" for _ in range(5)]
     for key in keys:
         desk.objects.put(key, b"x")

@@ -69,7 +69,7 @@ def graded_skus(
     begun = time.perf_counter()
     with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as taken:
         services = _Services(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows)
-        written = _write_rows(services, taken, parsed_table, typed_rows)
+        written = write_import_rows(services, taken, parsed_table, typed_rows)
     graded = sum(written.grades.values())
     return dg.MaterializeResult(
         metadata={
@@ -88,7 +88,7 @@ def graded_skus(
     )
 
 
-def _write_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> Written:
+def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> Written:
     """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written."""
     work = taken.work
     if taken.claim is None:

@@ -251,7 +251,7 @@ def got(outer: tuple[HTTPServer, ssl.SSLContext], name: str, **more: Any) -> byt
 
 
 def test_a_document_is_had_by_its_name_from_the_address_that_was_looked_at(outer, monkeypatch):
-    monkeypatch.setattr(outside, "_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(outside, "FETCH_SECONDS", PATIENCE_SECONDS)
     assert got(outer, "document") == b'{"said": true}'
     assert outer[0].asked[-1] == ("document", "localhost")
 
@@ -263,7 +263,7 @@ def test_nothing_but_a_small_json_document_is_taken(outer, name):
 
 
 def test_a_server_that_drips_is_left(outer, monkeypatch):
-    monkeypatch.setattr(outside, "_SECONDS", 0.5)
+    monkeypatch.setattr(outside, "FETCH_SECONDS", 0.5)
     with pytest.raises(Unreachable):
         got(outer, "slow")
 
