@@ -58,6 +58,7 @@ def _storage_takes(service: Service) -> bool:
 
 
 def write_probe(folder: Path) -> bool:
+    """Write a temporary file to the folder; raise `OSError` where that is impossible."""
     with tempfile.TemporaryFile(dir=folder) as probe:
         probe.write(bytes(_PROBE_BYTES))
         probe.flush()

@@ -29,7 +29,7 @@ def suite() -> Path:
 def fitted(monkeypatch, database, pool, company, tmp_path) -> Iterator[Served]:
     """The application whose connector carries the suite's fixtures beside its own tools."""
     product = server.build_server
-    monkeypatch.setattr(server, "served", lambda service: mounted(product(service)))
+    monkeypatch.setattr(server, "build_server", lambda service: mounted(product(service)))
     with served(database, pool, company, tmp_path) as place:
         yield place
     gc.collect()

@@ -149,7 +149,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return await documents.fetch_client(client_id, at, fetched)
 
-    monkeypatch.setattr(clients, "described", described)
+    monkeypatch.setattr(clients, "fetch_client", described)
     return fetches
 
 
