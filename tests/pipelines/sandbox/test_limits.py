@@ -9,10 +9,10 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
-from order_typing import Any
 
 from pipelines.reading import ReadingRefused, read_upload
 from pipelines.reading.packed import PackedUpload
