@@ -19,7 +19,8 @@ def materialised(page: Page, service: str, asset: str, *partitions: str) -> str:
     dialog = opened(page, service, asset)
     for value in partitions:
         dialog.get_by_text("Select a partition or create one").first.click()
-        page.get_by_placeholder("Filter partitions").fill(value)
+        # The list of the dimension before may still be closing.
+        page.get_by_placeholder("Filter partitions").last.fill(value)
         page.get_by_role("menuitem").filter(has_text=value).last.click()
         page.keyboard.press("Escape")
     dialog.get_by_role("button", name="Launch 1 run").click()

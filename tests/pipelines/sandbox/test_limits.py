@@ -211,13 +211,14 @@ PARENT = """
 import sys, time
 from datetime import date
 from pipelines.sandbox.limits import Limits
-from pipelines.sandbox.orders import reading
+from pipelines.sandbox.orders import order_reading
 from pipelines.sandbox.pool import Readers
 readers = Readers(Limits(cpu_seconds=600, wall_seconds=600, memory_mib=4096))
 readers.keep_warm()
 data = open(sys.argv[1], "rb").read()
 if data:
-    readers.submit("a", "company", reading(data, "f.csv", mapping=None, mapping_name=None, today=date(2026, 11, 21)))
+    order = order_reading(data, "f.csv", mapping=None, mapping_name=None, today=date(2026, 11, 21))
+    readers.submit("a", "company", order)
 time.sleep(600)
 """
 
