@@ -8,14 +8,14 @@ from typing import Any, Final
 import dagster as dg
 
 _NAME: Final = "no_company_held_by_older_rules"
-HELD_BY_OLDER_RULES: Final = dg.AssetCheckSpec(
+OLDER_RULES: Final = dg.AssetCheckSpec(
     _NAME,
     asset="rule_set",
     description="Every company is graded by this version; a warning says how many are still to be regraded.",
 )
 
 
-def held_by_older_rules(companies: int, version: str) -> dict[str, Any]:
+def older_rules_verdict(companies: int, version: str) -> dict[str, Any]:
     """Return the verdict as arguments of a check result or evaluation; a warning, because a regrade follows."""
     return {
         "check_name": _NAME,

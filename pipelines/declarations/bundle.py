@@ -23,7 +23,7 @@ EXPLAINED: Final = "explained.csv"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DeclarationRequest:
     """The requested declaration and its path; `half` 0 is the year, `form` one of `FORMS`, `explain` a code of it."""
 
     market: str
@@ -39,7 +39,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class Bundle:
     """`files` in the order in which they take their names, the declaration last; `record` sums them up.
 
     `figures` are the codes of the declaration's figures.
@@ -50,29 +50,29 @@ class Parcel:
     figures: Sequence[str]
 
 
-def by_category(inputs: Inputs, asked: Asked) -> Parcel:
+def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
     """Return tonnes by scheme category, as CSV or JSON."""
-    found = declare.figures(inputs, asked.market, asked.year)
-    content = document.document(found, asked.market, asked.year, asked.half, inputs.source)
+    found = declare.figures(inputs, request.market, request.year)
+    content = document.document(found, request.market, request.year, request.half, inputs.source)
     sums = {
         "rows": len(content["tonnes"]),
         "total_tonnes": content["total_tonnes"],
         "uncounted": len(content["uncounted"]),
         "scope_missing": len(content["scope_missing"]),
     }
-    if asked.form == "json":
-        files = {asked.out: forms.as_json(content)}
+    if request.form == "json":
+        files = {request.out: forms.as_json(content)}
     else:
         data = forms.tonnes_csv(content["tonnes"])
-        missing = {companion_path(asked.out, MISSING): forms.missing_csv(content["scope_missing"])}
-        files = missing | _with_companions(inputs, asked, data, content["uncounted"], sums)
-    return _parcel(inputs, asked, files, sums, [row["category_code"] for row in content["tonnes"]])
+        missing = {companion_path(request.out, MISSING): forms.missing_csv(content["scope_missing"])}
+        files = missing | _with_companions(inputs, request, data, content["uncounted"], sums)
+    return _bundle(inputs, request, files, sums, [row["category_code"] for row in content["tonnes"]])
 
 
-def uk_file(inputs: Inputs, asked: Asked, statements: Statements) -> Parcel:
+def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements) -> Bundle:
     """Return the packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
-    if asked.market != MARKET:
-        raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {asked.market} as csv or json.")
+    if request.market != MARKET:
+        raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {request.market} as csv or json.")
     file = declare.uk_file(inputs, statements)
     uncounted = list(document.uncounted_rows(file.uncounted))
     weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
@@ -82,58 +82,66 @@ def uk_file(inputs: Inputs, asked: Asked, statements: Statements) -> Parcel:
         "difference_kg": file.difference_kg,
         "uncounted": len(uncounted),
     }
-    files = _with_companions(inputs, asked, forms.uk_csv(file.rows), uncounted, sums)
-    return _parcel(inputs, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    files = _with_companions(inputs, request, forms.uk_csv(file.rows), uncounted, sums)
+    return _bundle(inputs, request, files, sums, sorted({row["packaging_material"] for row in file.rows}))
 
 
-def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
+def left_out_files(request: DeclarationRequest, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
     """Return the SKUs that a refused file left out, under the name of an accepted file's companion."""
-    return {companion_path(asked.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
+    return {companion_path(request.out, UNCOUNTED): forms.uncounted_csv(document.uncounted_rows(uncounted))}
 
 
 def with_explanation(
-    inputs: Inputs, asked: Asked, parcel: Parcel, statements: Statements, connection: Connection
-) -> Parcel:
+    inputs: Inputs, request: DeclarationRequest, bundle: Bundle, statements: Statements, connection: Connection
+) -> Bundle:
     """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
 
     Raises `NotDeclarable` where it has no figure of that code.
     """
-    code = asked.explain
+    code = request.explain
     if code is None:
-        return parcel
-    if code not in parcel.figures:
-        named = "packaging_material" if asked.form == "rpd" else "category_code"
+        return bundle
+    if code not in bundle.figures:
+        named = "packaging_material" if request.form == "rpd" else "category_code"
         raise NotDeclarable(
-            f"The declaration has no figure for {code}; name a {named} of it: {', '.join(parcel.figures) or 'none'}."
+            f"The declaration has no figure for {code}; name a {named} of it: {', '.join(bundle.figures) or 'none'}."
         )
-    if asked.form == "rpd":
-        found = explain.uk_figure(inputs, statements, code)
+    if request.form == "rpd":
+        explained = explain.uk_figure(inputs, statements, code)
     else:
-        found = explain.figure(inputs, asked.market, asked.year, asked.half, code)
-    path = companion_path(asked.out, EXPLAINED)
-    data = forms.explained_csv(list(explain.with_origins(connection, found)))
-    skus = found["sku_code"].n_unique()
-    record = {**parcel.record, "files": [*parcel.record["files"], str(path)], "explained_skus": skus}
-    return Parcel({path: data, **parcel.files}, record, parcel.figures)
+        explained = explain.figure(inputs, request.market, request.year, request.half, code)
+    path = companion_path(request.out, EXPLAINED)
+    data = forms.explained_csv(list(explain.with_origins(connection, explained)))
+    skus = explained["sku_code"].n_unique()
+    record = {**bundle.record, "files": [*bundle.record["files"], str(path)], "explained_skus": skus}
+    return Bundle({path: data, **bundle.files}, record, bundle.figures)
 
 
 def _with_companions(
-    inputs: Inputs, asked: Asked, data: bytes, uncounted: Iterable[Mapping[str, object]], sums: Mapping[str, object]
+    inputs: Inputs,
+    request: DeclarationRequest,
+    data: bytes,
+    uncounted: Iterable[Mapping[str, object]],
+    sums: Mapping[str, object],
 ) -> dict[Path, bytes]:
     """Return a form that has no room for its origin and its gaps, with both as files beside it."""
-    source = {"file": asked.out.name, **_origin(inputs), **asked.as_dict(), **sums}
+    source = {"file": request.out.name, **_origin(inputs), **request.as_dict(), **sums}
     return {
-        companion_path(asked.out, UNCOUNTED): forms.uncounted_csv(uncounted),
-        companion_path(asked.out, SOURCE): forms.source_json(source, data),
-        asked.out: data,
+        companion_path(request.out, UNCOUNTED): forms.uncounted_csv(uncounted),
+        companion_path(request.out, SOURCE): forms.source_json(source, data),
+        request.out: data,
     }
 
 
-def _parcel(
-    inputs: Inputs, asked: Asked, files: Mapping[Path, bytes], sums: Mapping[str, object], figures: Sequence[str]
-) -> Parcel:
-    record = {"files": [str(path) for path in reversed(list(files))], **_origin(inputs), **asked.as_dict(), **sums}
-    return Parcel(files, record, figures)
+def _bundle(
+    inputs: Inputs,
+    request: DeclarationRequest,
+    files: Mapping[Path, bytes],
+    sums: Mapping[str, object],
+    figures: Sequence[str],
+) -> Bundle:
+    record = {"files": [str(path) for path in reversed(list(files))], **_origin(inputs), **request.as_dict(), **sums}
+    return Bundle(files, record, figures)
 
 
 def _origin(inputs: Inputs) -> dict[str, str]:
