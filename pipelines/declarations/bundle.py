@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -46,7 +46,7 @@ class Bundle:
     """
 
     files: Mapping[Path, bytes]
-    record: Mapping[str, Any]
+    record: Mapping[str, object]
     figures: Sequence[str]
 
 
@@ -113,8 +113,9 @@ def with_explanation(
     path = companion_path(request.out, EXPLAINED)
     data = forms.explained_csv(list(explain.with_origins(connection, explained)))
     skus = explained["sku_code"].n_unique()
-    record = {**bundle.record, "files": [*bundle.record["files"], str(path)], "explained_skus": skus}
-    return Bundle({path: data, **bundle.files}, record, bundle.figures)
+    files = {path: data, **bundle.files}
+    record = {**bundle.record, "files": _names(files), "explained_skus": skus}
+    return Bundle(files, record, bundle.figures)
 
 
 def _with_companions(
@@ -124,7 +125,7 @@ def _with_companions(
     uncounted: Iterable[Mapping[str, object]],
     sums: Mapping[str, object],
 ) -> dict[Path, bytes]:
-    """Return a form that has no room for its origin and its gaps, with both as files beside it."""
+    """Return a form that has no field for its origin and its gaps, with both as files beside it."""
     source = {"file": request.out.name, **_origin(inputs), **request.as_dict(), **sums}
     return {
         companion_path(request.out, UNCOUNTED): forms.uncounted_csv(uncounted),
@@ -140,8 +141,13 @@ def _bundle(
     sums: Mapping[str, object],
     figures: Sequence[str],
 ) -> Bundle:
-    record = {"files": [str(path) for path in reversed(list(files))], **_origin(inputs), **request.as_dict(), **sums}
+    record = {"files": _names(files), **_origin(inputs), **request.as_dict(), **sums}
     return Bundle(files, record, figures)
+
+
+def _names(files: Mapping[Path, bytes]) -> list[str]:
+    """Return the paths for the record, the declaration first."""
+    return [str(path) for path in reversed(list(files))]
 
 
 def _origin(inputs: Inputs) -> dict[str, str]:

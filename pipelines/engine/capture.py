@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import IO, Any, Final, TextIO, cast
+from typing import IO, Any, Final, TextIO, cast  # Any: any attribute of a stream
 
 LARGEST_BYTES: Final = 8 * 2**20
 """The largest copy. Text beyond it goes to the process's log alone."""

@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final  # Any: what Dagster packs into a task
 
 import psycopg
 import structlog
@@ -59,9 +59,9 @@ class Execution(Task):  # type: ignore[misc]  # Celery ships no types
     def __call__(self, **packed: Mapping[str, Any]) -> int:
         """Run Dagster's task and return its status; do nothing where a living worker already has the run."""
         [arguments] = packed.values()
-        arguments_of_run = unpack_value(arguments)
-        assert isinstance(arguments_of_run, ExecuteRunArgs | ResumeRunArgs)
-        run_id = arguments_of_run.run_id
+        run_arguments = unpack_value(arguments)
+        assert isinstance(run_arguments, ExecuteRunArgs | ResumeRunArgs)
+        run_id = run_arguments.run_id
         with _connect() as connection:
             worker_id = launches.enrol(connection)
             if not launches.seize(connection, worker_id, run_id):

@@ -5,7 +5,7 @@ limits set there. `pipelines.engine.launcher` launches them.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final  # Any: limits as dagster.yaml has them
 
 import dagster as dg
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext

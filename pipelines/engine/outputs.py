@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final  # Any: JSON, whose shape its asset knows
 from uuid import UUID
 
 import dagster as dg

@@ -5,7 +5,7 @@ company is first worked on; Dagster keeps it until somebody removes it there.
 """
 
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final  # Any: Dagster's own signature
 from uuid import UUID
 
 import dagster as dg

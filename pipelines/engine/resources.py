@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self  # Any: each subclass declares its value's type
 
 import dagster as dg
 from pydantic import Field, PrivateAttr

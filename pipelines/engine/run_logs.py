@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Final, Self, TypeVar, cast
+from typing import IO, Any, Final, Self, TypeVar, cast  # Any: Dagster's own signatures
 
 import dagster as dg
 import structlog

@@ -86,7 +86,7 @@ def as_dict(stored_figures: StoredFigures) -> CompanyFigures:
     }
 
 
-def _figure(row: Mapping[str, Any]) -> dict[str, object]:
+def _figure(row: Mapping[str, Any]) -> dict[str, object]:  # a row of a Parquet file, untyped as polars yields it
     return {
         **{name: row[name] for name in FIGURE},
         "tonnes": float(row["tonnes"]),

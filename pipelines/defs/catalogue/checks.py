@@ -3,7 +3,7 @@
 The catalogue's checks are in `pipelines.engine.checks`.
 """
 
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import dagster as dg
 
@@ -15,7 +15,16 @@ OLDER_RULES: Final = dg.AssetCheckSpec(
 )
 
 
-def older_rules_verdict(companies: int, version: str) -> dict[str, Any]:
+class Verdict(TypedDict):
+    """The arguments that a check result and a check evaluation share."""
+
+    check_name: str
+    passed: bool
+    severity: dg.AssetCheckSeverity
+    metadata: dict[str, int | str]
+
+
+def older_rules_verdict(companies: int, version: str) -> Verdict:
     """Return the verdict as arguments of a check result or evaluation; a warning, because a regrade follows."""
     return {
         "check_name": _NAME,

@@ -1,7 +1,7 @@
 """Defines group declarations: a company's declaration for a market and a period, the end of the graph."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import dagster as dg
 
@@ -85,7 +85,7 @@ def _keys(context: dg.AssetExecutionContext) -> tuple[str, str]:
     return key.keys_by_dimension["company"], key.keys_by_dimension["filing"]
 
 
-def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
+def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
     return preview.table(named, ([_cell(row[name]) for name in named] for row in rows), most=MOST_ROWS)
 
 

@@ -54,7 +54,7 @@ class Computed(NamedTuple):
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """Return the value of these parts."""
+        """Return the value of these parts; `about` is JSON, so its values have no known type."""
         origin = Basis(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
         basis = pl.col("basis").cast(TONNES_SCHEMA["basis"])
         return cls(Figures(**{**tables, "tonnes": tables["tonnes"].with_columns(basis)}), origin)
@@ -192,7 +192,7 @@ def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Sn
     return found
 
 
-def figures_metadata(found: Figures, origin: Basis) -> dict[str, Any]:
+def figures_metadata(found: Figures, origin: Basis) -> dict[str, dg.MetadataValue | str | float]:
     """Return the figures' basis, under a declaration's names, and their sums, which the UI plots over runs."""
     return {
         "as_of": dg.MetadataValue.timestamp(origin.as_of),
@@ -206,7 +206,7 @@ def figures_metadata(found: Figures, origin: Basis) -> dict[str, Any]:
     }
 
 
-def published_metadata(figures: StoredFigures) -> dict[str, Any]:
+def published_metadata(figures: StoredFigures) -> dict[str, dg.MetadataValue | str | float]:
     """Describe the figures that are now current; `figures_changed` counts those that are new, changed or removed."""
     return {
         "as_of": dg.MetadataValue.timestamp(figures.origin.as_of),

@@ -11,7 +11,7 @@ key.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final  # Any: the answer to a query, as JSON
 
 import dagster as dg
 import httpx2
