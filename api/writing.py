@@ -48,12 +48,23 @@ class Write:
     origin: Origin
     now: datetime
     lang: str
+    form_key: str | None = None
+    """What a form has in place of an Idempotency-Key, so that it does nothing twice when it is sent twice."""
 
     @classmethod
-    def by(cls, request: Request, company_id: UUID, actor_type: str, actor_id: str, name: str | None = None) -> Self:
+    def by(
+        cls,
+        request: Request,
+        company_id: UUID,
+        actor_type: str,
+        actor_id: str,
+        name: str | None = None,
+        *,
+        form_key: str | None = None,
+    ) -> Self:
         """Return the write of an actor of any type, which begins now."""
         service, origin = service_of(request), origin_of_actor(request, actor_type, actor_id, name)
-        return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request))
+        return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request), form_key)
 
     @classmethod
     def by_key(cls, request: Request, key: Key) -> Self:
@@ -122,13 +133,11 @@ class Write:
 
     def _known(self, fingerprint: bytes, *, dry_run: bool) -> RepeatableRequest | None:
         """Return the identity of a repeatable request; None without an Idempotency-Key or if nothing is written."""
-        header, request = idempotency_key(self.request), self.request
-        if header is None or dry_run:
+        request, key = self.request, self.form_key or idempotency_key(self.request)
+        if key is None or dry_run:
             return None
         path = request.scope["path"]
-        return RepeatableRequest.of(
-            self.company_id, method=request.method, path=path, key=header, fingerprint=fingerprint
-        )
+        return RepeatableRequest.of(self.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint)
 
 
 def _replayed(stored: idempotency.Answer) -> Response:

@@ -221,6 +221,13 @@ class SkuBatchInput(Strict):
     dry_run: bool = False
 
 
+class ImportRepeat(Strict):
+    """How an earlier import's file is read and imported again; the reader checks the content of `mapping`."""
+
+    mapping: dict[str, Any] | None = None
+    dry_run: bool = False
+
+
 class VolumeRowInput(Strict):
     """Units placed on one market in one period; null units clear the row."""
 
