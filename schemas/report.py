@@ -12,12 +12,11 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class SourceColumn(TypedDict):
-    """One column of the caller's file; `column` is its spreadsheet letter, `samples` are some of its texts."""
+    """One column of the caller's file; `column` is its spreadsheet letter."""
 
     field: str
     column: str
     header: str
-    samples: NotRequired[list[str]]
 
 
 class IgnoredColumn(TypedDict):
@@ -25,7 +24,6 @@ class IgnoredColumn(TypedDict):
 
     column: str
     header: str
-    samples: NotRequired[list[str]]
 
 
 class AskedColumn(TypedDict):
@@ -35,7 +33,6 @@ class AskedColumn(TypedDict):
     header: str
     could_be: list[str]
     message: str
-    samples: NotRequired[list[str]]
 
 
 class HiddenPlaces(TypedDict):
@@ -86,6 +83,7 @@ class SourceSheet(MappedBy):
     ignored: list[IgnoredColumn]
     decimal_marks: dict[str, str]
     hidden: NotRequired[HiddenPlaces | None]
+    samples: NotRequired[dict[str, list[str]]]
 
 
 class FileFormat(TypedDict):
@@ -112,6 +110,7 @@ class ImportSource(FileFormat, MappedBy):
     hidden: NotRequired[HiddenPlaces | None]
     unread_sheets: NotRequired[list[UnreadSheet]]
     asked: NotRequired[list[AskedColumn]]
+    samples: NotRequired[dict[str, list[str]]]
 
 
 class ImportAccepted(TypedDict):

@@ -95,11 +95,12 @@ def _mapping_of(read: MappedBy, columns: Sequence[ShownColumn], form: Mapping[st
 
 
 def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:
+    samples = read.get("samples", {})
     for each in read["columns"]:
-        yield ShownColumn(table, sheet, each["column"], each["header"], each["field"], each.get("samples", ()))
+        yield ShownColumn(table, sheet, each["column"], each["header"], each["field"], samples.get(each["column"], ()))
     for ignored in read["ignored"]:
-        samples = ignored.get("samples", ())
-        yield ShownColumn(table, sheet, ignored["column"], ignored["header"], _WITHOUT, samples)
+        at = ignored["column"]
+        yield ShownColumn(table, sheet, at, ignored["header"], _WITHOUT, samples.get(at, ()))
 
 
 def _asked(source: ImportSource) -> Iterator[ShownColumn]:
@@ -110,7 +111,7 @@ def _asked(source: ImportSource) -> Iterator[ShownColumn]:
             each["column"],
             each["header"],
             _WITHOUT,
-            each.get("samples", ()),
+            source.get("samples", {}).get(each["column"], ()),
             each["could_be"],
             each["message"],
         )

@@ -15,12 +15,11 @@ from pipelines.reading.container import sniff
 from pipelines.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.reading.encoding import decode
 from pipelines.reading.fields import WEIGHTS
-from pipelines.reading.grid import position
 from pipelines.reading.header_row import field_names
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_below, without_parts
 from pipelines.reading.mapping import Mapped, check_mapping
 from pipelines.reading.materials import with_details, with_families
-from pipelines.reading.published import published_columns, published_ignored, published_mapping
+from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.sheets_read import read_sheets
@@ -133,8 +132,8 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped,
         **about,
         "sheet": main.name,
         "header_row": main.header_row,
-        "columns": published_columns(main.columns, main.samples),
-        "ignored": published_ignored(main.ignored, main.samples),
+        "columns": published_columns(main.columns),
+        "ignored": published_ignored(main.ignored),
         "components": None if parts is None else _components(parts),
         "layout": layout,
         "decimal_marks": main.marks,
@@ -145,6 +144,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped,
         "hidden": None,
         "unread_sheets": [],
         "asked": questions,
+        "samples": published_samples(main.samples),
     }
     return Upload(source, main, parts, lines)
 
@@ -160,13 +160,7 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple
     headers = dict(main.ignored)
     more = [siblings.published_question(at, headers[at]) for at in main.beside if at in headers]
     kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.beside))
-    return kept, [
-        _with_samples(question, main) for question in (*(asked.published_question(c) for c in columns), *more)
-    ]
-
-
-def _with_samples(question: AskedColumn, sheet: Sheet) -> AskedColumn:
-    return {**question, "samples": sheet.samples.get(position(question["column"]), [])}
+    return kept, [*(asked.published_question(column) for column in columns), *more]
 
 
 def _laid_out(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
@@ -207,9 +201,10 @@ def _components(parts: Sheet) -> SourceSheet:
     return {
         "sheet": parts.name,
         "header_row": parts.header_row,
-        "columns": published_columns(parts.columns, parts.samples),
-        "ignored": published_ignored(parts.ignored, parts.samples),
+        "columns": published_columns(parts.columns),
+        "ignored": published_ignored(parts.ignored),
         "decimal_marks": parts.marks,
         "hidden": None,
+        "samples": published_samples(parts.samples),
         **published_mapping(parts),
     }

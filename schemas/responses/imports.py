@@ -10,23 +10,18 @@ from schemas.responses.base import Answer, Identifier, Instant, Issue, Paginatio
 
 
 class SourceColumn(Answer):
-    """One column of the caller's file; `column` is its spreadsheet letter.
-
-    `samples` are up to three different texts of its cells; absent from imports of earlier releases.
-    """
+    """One column of the caller's file; `column` is its spreadsheet letter."""
 
     field: str
     column: str
     header: str
-    samples: list[str] | SkipJsonSchema[None] = None
 
 
 class IgnoredColumn(Answer):
-    """A column that fits no field; `samples` as of a column that is read."""
+    """A column that fits no field."""
 
     column: str
     header: str
-    samples: list[str] | SkipJsonSchema[None] = None
 
 
 class AskedColumn(Answer):
@@ -36,7 +31,6 @@ class AskedColumn(Answer):
     header: str
     could_be: list[str]
     message: str
-    samples: list[str] | SkipJsonSchema[None] = None
 
 
 class HiddenPlaces(Answer):
@@ -84,6 +78,7 @@ class SourceSheet(Told):
     ignored: list[IgnoredColumn]
     decimal_marks: dict[str, str]
     hidden: HiddenPlaces | None = None
+    samples: dict[str, list[str]] | SkipJsonSchema[None] = None
 
 
 class SkippedLine(Answer):
@@ -112,6 +107,7 @@ class ImportSource(Told):
     hidden: HiddenPlaces | None = None
     unread_sheets: list[UnreadSheet] | SkipJsonSchema[None] = None
     asked: list[AskedColumn] | SkipJsonSchema[None] = None
+    samples: dict[str, list[str]] | SkipJsonSchema[None] = None
 
 
 class ImportAccepted(Answer):

@@ -32,7 +32,7 @@ def test_a_dry_run_is_imported_with_the_right_columns(caller, first):
     accepted = answer.json()
     assert (accepted["dry_run"], accepted["filename"], accepted["rows"]) == (False, "list.csv", 2)
     assert accepted["id"] != first
-    assert [column["samples"] for column in accepted["source"]["columns"]] == [["I-1", "I-2"], ["Bottle", "Tray"]]
+    assert accepted["source"]["samples"] == {"A": ["I-1", "I-2"], "B": ["Bottle", "Tray"]}
     run(caller, accepted["id"])
     assert {sku["sku_code"]: sku["name"] for sku in caller.get("/skus").json()["data"]} == {
         "I-1": "Bottle",
