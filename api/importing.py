@@ -21,7 +21,7 @@ from api.read_apart import read_apart
 from api.writing import Write
 from pipelines import imports
 from pipelines.reading.packed import PackedUpload
-from pipelines.sandbox import orders
+from pipelines.sandbox import requests
 from schemas import report
 from schemas.messages import Message
 from warehouse.companies import slugs
@@ -51,7 +51,7 @@ class Submission:
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
     """Return the contract's answer to a submission: 202 with ImportAccepted. Raise the refusals of the contract."""
-    order = orders.order_reading(
+    order = requests.reading_request(
         sent.data,
         sent.filename,
         mapping=None if sent.mapping is None else dict(sent.mapping),

@@ -9,26 +9,28 @@ from starlette.requests import Request
 from api.errors import InvalidBody, RateLimited
 from api.service import service_of
 from pipelines.reading import ReadingRefused
-from pipelines.sandbox.orders import Order
-from pipelines.sandbox.pool import Crowded
+from pipelines.sandbox.pool import QueueFull
+from pipelines.sandbox.requests import ReadRequest
 
 T = TypeVar("T")
 
 _COME_AGAIN_SECONDS: Final = 10
 
-Door = Literal["company", "supplier"]
+Sender = Literal["company", "supplier"]
 """The sender: the company itself, or a supplier to whom it sent a link. Within a company the two take turns."""
 
 
-async def read_apart(request: Request, company_id: UUID, door: Door, order: Order[T], *, field: str | None = None) -> T:
+async def read_apart(
+    request: Request, company_id: UUID, sender: Sender, order: ReadRequest[T], *, field: str | None = None
+) -> T:
     """Return the result of the order, when it is the file's turn.
 
     Raise `InvalidBody`, whose issues are of the part `field`, where the file is refused; `schemas.normalise.Unfit`
     where a document is of no accepted kind; `RateLimited` where too many files of the company wait.
     """
     try:
-        future = service_of(request).readers.submit(company_id, door, order)
-    except Crowded:
+        future = service_of(request).readers.submit(company_id, sender, order)
+    except QueueFull:
         raise RateLimited(_COME_AGAIN_SECONDS) from None
     try:
         return await asyncio.wrap_future(future)

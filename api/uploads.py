@@ -17,9 +17,9 @@ from starlette.requests import Request
 
 from api.bodies import limited_chunks, unreadable
 from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
-from api.read_apart import Door, read_apart
+from api.read_apart import Sender, read_apart
 from api.service import service_of
-from pipelines.sandbox.orders import order_judging
+from pipelines.sandbox.requests import detection_request
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
@@ -200,11 +200,11 @@ class FileForm:
             raise InvalidBody(issues)
 
 
-async def judge_file(request: Request, company_id: UUID, door: Door, object_key: str, form: FileForm) -> MediaType:
+async def judge_file(request: Request, company_id: UUID, sender: Sender, object_key: str, form: FileForm) -> MediaType:
     """Return the media type of the bytes stored under a key. Raise `InvalidBody` and what `read_apart` raises."""
-    order = order_judging(partial(service_of(request).objects.file, object_key), form.declared)
+    order = detection_request(partial(service_of(request).objects.file, object_key), form.declared)
     try:
-        return await read_apart(request, company_id, door, order, field="file")
+        return await read_apart(request, company_id, sender, order, field="file")
     except Unfit as unfit:
         raise refusal_of_file(unfit) from None
 

@@ -14,11 +14,11 @@ from typing import Any, Final, TypeVar
 from bench import data
 from bench.report import Line
 from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.container import sniff
-from pipelines.reading.delimited import read_delimited, sniff_delimiter
+from pipelines.reading.container import detect_format
+from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
 from pipelines.reading.header import find_header
-from pipelines.reading.header_row import field_names
+from pipelines.reading.header_row import recognised_fields
 from pipelines.reading.mapping import check_mapping
 from pipelines.reading.workbook import Workbook
 from schemas.contracts import typed_rows
@@ -73,10 +73,10 @@ def _timed(step: Callable[[], Result], rounds: int) -> tuple[Result, float]:
 def _detected(content: bytes, mapping: dict[str, Any] | None) -> int:
     """Find encoding, delimiter, header and mapping, without the cells below; return the number of read columns."""
     mapped = check_mapping(mapping)
-    if sniff(content, "file") == "xlsx":
+    if detect_format(content, "file") == "xlsx":
         book = Workbook(content)
         return len(find_header(book.top(book.sheets[0], 40), "sku", mapped).columns)
     text = decode(content).text
-    delimiter = sniff_delimiter(text, lambda cells: len(field_names(cells)))
+    delimiter = detect_delimiter(text, lambda cells: len(recognised_fields(cells)))
     top = "".join(text[:200_000].splitlines(keepends=True)[:40])
     return len(find_header(read_delimited(top, delimiter), "sku", mapped).columns)

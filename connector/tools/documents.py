@@ -17,7 +17,7 @@ from connector.tools.answer import refusal
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
 from connector.tools.read_apart import read_apart
-from pipelines.sandbox.orders import order_judging
+from pipelines.sandbox.requests import detection_request
 from pipelines.writing import quota
 from schemas.normalise import Unfit
 from schemas.technical_file_form import name_as, own_name, parse_fields
@@ -127,7 +127,7 @@ async def _received(service: Service, who: Principal, sent: Document, data: byte
         raise refusal(issues[0].code, issues[0].message)
     try:
         name = own_name(sent.filename)
-        kind = await read_apart(service, who.company_id, order_judging(data, None))
+        kind = await read_apart(service, who.company_id, detection_request(data, None))
     except Unfit as unfit:
         raise refusal(unfit.code, unfit.message) from None
     sha256 = hashlib.sha256(data).hexdigest()

@@ -7,19 +7,19 @@ from uuid import UUID
 from connector.service import Service
 from connector.tools.answer import refusal
 from pipelines.reading import ReadingRefused
-from pipelines.sandbox.orders import Order
-from pipelines.sandbox.pool import Crowded
+from pipelines.sandbox.pool import QueueFull
+from pipelines.sandbox.requests import ReadRequest
 
 T = TypeVar("T")
 
 _DOOR: Final = "assistant"
 
 
-async def read_apart(service: Service, company_id: UUID, order: Order[T]) -> T:
+async def read_apart(service: Service, company_id: UUID, order: ReadRequest[T]) -> T:
     """Return the answer to the order, once the file has been read; raises the tool's refusal of a file, and `Unfit`."""
     try:
         return await asyncio.wrap_future(service.readers.submit(company_id, _DOOR, order))
-    except Crowded as crowded:
+    except QueueFull as crowded:
         raise refusal(crowded.code, str(crowded)) from None
     except ReadingRefused as unreadable:
         raise refusal(unreadable.issues[0].code, str(unreadable)) from None

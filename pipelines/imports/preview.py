@@ -18,7 +18,7 @@ from uuid_utils import uuid7
 from pipelines.imports import report
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
-from pipelines.sandbox.orders import Order, order_preview
+from pipelines.sandbox.requests import ReadRequest, preview_request
 from pipelines.writing.patch import Patch, from_typed
 from pipelines.writing.write import prepare
 from schemas.report import ImportCounts, ImportPreview, ImportRowError
@@ -55,12 +55,12 @@ def _cell(value: object) -> str:
     raise TypeError("A cell holds a text, a number, true, false, null, or a list of texts.")
 
 
-def reading_order(text: str, *, now: datetime, served_markets: Set[str]) -> Order[tuple[Upload, TypedRows]]:
+def reading_order(text: str, *, now: datetime, served_markets: Set[str]) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Return the reader's order for a CSV text; it raises `pipelines.reading.ReadingRefused` as an import would.
 
     `served_markets` are the codes that volumes may be of.
     """
-    return order_preview(
+    return preview_request(
         text.encode(), FILENAME, default_year=now.year, served_markets=served_markets, today=now.date()
     )
 

@@ -13,18 +13,18 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.composed import roles_said, says_packaging
+from pipelines.reading.composed import mentions_packaging, word_roles
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import NUMBER, letter
 from pipelines.reading.levels import level_of, without_sales_level
-from pipelines.reading.part_types import word_for_part
+from pipelines.reading.part_types import part_type_of_word
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import AskedColumn
 
-_OF_PACKAGING_ONLY: Final = frozenset(
+_FIELDS_OF_PACKAGING: Final = frozenset(
     {
         "packaging_level",
         "recycled_content_percent",
@@ -39,26 +39,26 @@ _OF_PACKAGING_ONLY: Final = frozenset(
     }
 )
 """Fields that a table of products without their packaging does not have."""
-_ASKED: Final = ("weight_grams", "material", "material_subtype")
-_LINES: Final = 1_000
+_FIELDS_ASKED: Final = ("weight_grams", "material", "material_subtype")
+_LINES_SUMMED: Final = 1_000
 """Lines whose parts are added up."""
-_CLOSE: Final = 0.02
-_MOST: Final = 0.9
-"""A column is the total of the parts where it differs from their sum by at most `_CLOSE` in `_MOST` of the lines."""
+_TOLERANCE: Final = 0.02
+_SHARE_OF_LINES: Final = 0.9
+"""A column is the total of the parts where it differs from their sum by at most `_TOLERANCE` in this share of lines."""
 
 
-def doubtful(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) -> list[Column]:
+def doubtful_columns(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) -> list[Column]:
     """Return the columns of weights and materials where nothing says that they are the packaging's.
 
     `of_parts` is true where the lines are parts or another sheet contains components; `mapped` are the fields that the
     caller's mapping names.
     """
-    open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _ASKED and c.name not in mapped]
-    open_columns = [column for column in open_columns if not _says_so(column)]
+    open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _FIELDS_ASKED and c.name not in mapped]
+    open_columns = [column for column in open_columns if not _names_its_packaging(column)]
     components = [c for c in sheet.columns if c.table == "component" and c.group is None]
     if not open_columns or (components and not any(c.field.name == "weight_g" for c in components)):
         return []  # without a weight among the columns of parts, the open columns are the part's
-    strong = sheet.of_packaging or of_parts or any(_speaks_of_packaging(sheet))
+    strong = sheet.of_packaging or of_parts or any(_signs_of_packaging(sheet))
     ours = any(column.exact and "_" in column.name for column in sheet.columns)
     measured = any(_is_measure(header) for _, header in sheet.ignored)
     weights = [column for column in open_columns if column.name == "weight_grams"]
@@ -83,14 +83,14 @@ def published_question(column: Column) -> AskedColumn:
     return {"column": place, "header": column.header, "could_be": [column.name], "message": message}
 
 
-def _says_so(column: Column) -> bool:
+def _names_its_packaging(column: Column) -> bool:
     """Return whether a header alone says that it is the packaging's, by its words or by being the field's own name."""
     named = column.exact or column.header.strip().lower() == "weight_g"
     if column.name == "material" and column.exact:
         named = False  # feeds of products use this ordinary word as well
     level = without_sales_level(column.header) is not None
-    roles = roles_said(column.header)
-    return named or level or says_packaging(column.header) or bool(roles & {"empty", "tare"})
+    roles = word_roles(column.header)
+    return named or level or mentions_packaging(column.header) or bool(roles & {"empty", "tare"})
 
 
 def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measured: bool) -> bool:
@@ -101,36 +101,38 @@ def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measure
     parts = [c for c in sheet.columns if c.table == "component" and c.field.name == "weight_g"]
     if parts:
         return not _is_sum(column, [part for part in parts if part.group is not None], sheet)
-    if not has_unit or measured or "parcel" in roles_said(column.header):
+    if not has_unit or measured or "parcel" in word_roles(column.header):
         return True
-    return any({"weight", "packaging"} <= roles_said(text) and level_of(text) is None for _, text in sheet.ignored)
+    return any({"weight", "packaging"} <= word_roles(text) and level_of(text) is None for _, text in sheet.ignored)
 
 
 def _is_sum(whole: Column, parts: Sequence[Column], sheet: Sheet) -> bool:
     """Return whether a column is the sum of others in most of the lines that give both."""
 
     def numbers(column: Column) -> pl.Series:
-        kinds = None if sheet.kinds is None else sheet.kinds[column.name].head(_LINES) == NUMBER
-        return read_values(sheet.table[column.name].head(_LINES), column, sheet.marks.get(column.name), kinds).values
+        kinds = None if sheet.kinds is None else sheet.kinds[column.name].head(_LINES_SUMMED) == NUMBER
+        return read_values(
+            sheet.table[column.name].head(_LINES_SUMMED), column, sheet.marks.get(column.name), kinds
+        ).values
 
     total = numbers(whole)
     added = pl.DataFrame([numbers(part).alias(part.name) for part in parts]).sum_horizontal() if parts else total * 0
     both = ((total > 0) & (added > 0)).fill_null(value=False)
-    close = ((total - added).abs() <= total * _CLOSE).fill_null(value=False)
-    return bool(both.any()) and float((both & close).sum()) >= _MOST * float(both.sum())
+    close = ((total - added).abs() <= total * _TOLERANCE).fill_null(value=False)
+    return bool(both.any()) and float((both & close).sum()) >= _SHARE_OF_LINES * float(both.sum())
 
 
-def _speaks_of_packaging(sheet: Sheet) -> Iterator[bool]:
+def _signs_of_packaging(sheet: Sheet) -> Iterator[bool]:
     """Yield for each column whether it says that the table is of packaging."""
     for column in sheet.columns:
-        if column.table == "component" or column.name in _OF_PACKAGING_ONLY or says_packaging(column.header):
+        if column.table == "component" or column.name in _FIELDS_OF_PACKAGING or mentions_packaging(column.header):
             yield True
         elif column.name == "packaging_format":
             yield _are_formats(sheet.table[column.name])
-        elif column.name == "weight_grams" and _says_so(column):
+        elif column.name == "weight_grams" and _names_its_packaging(column):
             yield True
     for _, header in sheet.ignored:
-        yield says_packaging(header)
+        yield mentions_packaging(header)
 
 
 def _are_formats(cells: pl.Series) -> bool:
@@ -138,11 +140,13 @@ def _are_formats(cells: pl.Series) -> bool:
     distinct, rules = cells.drop_nulls().unique(), ruleset.load()
 
     def known(cell: str) -> bool:
-        return any(resolve_format(side, rules) is not None or word_for_part(side) for side in (cell, *cell.split("/")))
+        return any(
+            resolve_format(side, rules) is not None or part_type_of_word(side) for side in (cell, *cell.split("/"))
+        )
 
     return 2 * sum(map(known, distinct)) > len(distinct)
 
 
 def _is_measure(header: str) -> bool:
     """Return whether a header names one of the product's own measures: `length_cm`, `Nettogewicht`, `Price`."""
-    return "measure" in roles_said(header) and not says_packaging(header)
+    return "measure" in word_roles(header) and not mentions_packaging(header)

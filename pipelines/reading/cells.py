@@ -13,9 +13,9 @@ import polars as pl
 from pipelines.reading.fields import PART_HELPERS, Column, longest_cell
 from pipelines.reading.grid import NO_VALUE, NUMBER
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.typed import FAULTS, Typed, faults_where, no_faults
+from pipelines.reading.typed import FAULTS, TypedColumn, faults_where, no_faults
 from pipelines.reading.values import cell_errors, read_values, unescaped
-from pipelines.reading.weights import whole_weights
+from pipelines.reading.weights import complete_weights
 from schemas.fields import SKU_CODE, Field
 from schemas.messages import Message, to_json
 from schemas.vocabularies import SUBSTANCES
@@ -28,7 +28,7 @@ _NOT_DETECTED: Final = Message(
     "This can mean not determined or not detected; leave the cell empty for the first, and write absent, below_limit "
     "or the value for the second."
 )
-_MERGED: Final = Message(
+_MERGED_CELLS: Final = Message(
     "The line has neither sku_code nor name. If the cells above reach down to it, repeat the code in each line; "
     "lines of one SKU are its components where a column component_type or material says so."
 )
@@ -55,21 +55,21 @@ def type_sheet(sheet: Sheet) -> TypedSheet:
     """Type each column of a sheet by itself, then weights together with the columns that complete them."""
     typed = TypedSheet(sheet, {}, {}, pl.DataFrame(schema={**FAULTS, "name": pl.String}))
     with ThreadPoolExecutor(_COLUMNS_AT_A_TIME, thread_name_prefix="column") as threads:
-        columns = list(threads.map(partial(_column, sheet), sheet.columns))
+        columns = list(threads.map(partial(_type_column, sheet), sheet.columns))
     for column, (found, given) in zip(sheet.columns, columns, strict=True):
         typed.values[column.name], typed.given[column.name] = found.values.alias(column.name), given
         if found.faults.height:
             typed = typed.with_faults(column.name, found.faults)
     if not any(column.field in PART_HELPERS for column in sheet.columns):
         return typed
-    weights, faults = whole_weights(sheet.columns, sheet.table, typed.values)
+    weights, faults = complete_weights(sheet.columns, sheet.table, typed.values)
     typed.values.update(weights)
     for name, of_name in faults:
         typed = typed.with_faults(name, of_name)
     return typed
 
 
-def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
+def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
     cleared = sheet.table[column.name].is_in(CLEARED).fill_null(value=False)
     cells = unescaped(sheet.table[column.name])
     given = cells.is_not_null()
@@ -94,17 +94,17 @@ def _column(sheet: Sheet, column: Column) -> tuple[Typed, pl.Series]:
     cells, too_long = _without_too_long(cells, column.field)
     faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None:
-        below = _below_a_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
+        below = _is_below_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
         message = Message("{name} is missing; each line needs one.", name=column.field.name)
         faults.append(faults_where(~given & ~below, "required", message))
-        faults.append(faults_where(~given & below, "required", _MERGED))
+        faults.append(faults_where(~given & below, "required", _MERGED_CELLS))
     numbers = None if kinds is None else kinds == NUMBER
     typed = read_values(cells, column, sheet.marks.get(column.name), numbers)
     found = typed.faults
     if found.height and not column.field.required:
-        found, unanswered = _unanswered(found, cells, column)
+        found, unanswered = _without_no_answers(found, cells, column)
         given = given.scatter(unanswered, values=False)
-    return Typed(typed.values, pl.concat([*faults, found])), given
+    return TypedColumn(typed.values, pl.concat([*faults, found])), given
 
 
 def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.DataFrame]:
@@ -122,7 +122,7 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
     return cells.set(long, None), faults_where(long, "too_long", message)
 
 
-def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:
+def _without_no_answers(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:
     """Return the faults except those of cells that give no answer (`n/a`, `k.A.`), and the rows of these cells.
 
     A cell that can be read is never among them: `NA` is Namibia among markets.
@@ -143,7 +143,7 @@ def _unanswered(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple
     return found.filter(pl.col("said").is_null()).drop("said"), found.filter(pl.col("said").is_not_null())["at"]
 
 
-def _below_a_sku(sheet: Sheet) -> pl.Series:
+def _is_below_sku(sheet: Sheet) -> pl.Series:
     """Return the lines without code and name below one that has them, as cells merged over several lines leave them."""
     code = sheet.table["sku_code"].is_not_null()
     name = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~code

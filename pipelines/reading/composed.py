@@ -27,24 +27,24 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 
 
 @lru_cache(maxsize=8192)
-def spare(header: str) -> Column | None:
+def substitute_column(header: str) -> Column | None:
     """Return the column of a header that counts where there is no better one: a listed or a composed header."""
     for text in (header, *wordings(header)):
         if (name := headers("spare").get(fold(text))) is not None:
             return _column(name, header, None)
-        if (found := _composed(text, header)) is not None:
+        if (found := _composed_column(text, header)) is not None:
             return found
     rest = without_sales_level(header)
-    return None if rest is None else _composed(rest, header)
+    return None if rest is None else _composed_column(rest, header)
 
 
 def names_packaging(header: str) -> bool:
     """Return whether a word of the header names the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
-    return "packaging" in roles_said(header)
+    return "packaging" in word_roles(header)
 
 
 @lru_cache(maxsize=8192)
-def says_packaging(text: str) -> bool:
+def mentions_packaging(text: str) -> bool:
     """Return whether a word of a header, title or sheet name begins like one for packaging: `Verpackungsdaten`."""
     if names_packaging(text):
         return True
@@ -52,17 +52,17 @@ def says_packaging(text: str) -> bool:
     return any(token.startswith(begin) for token in fold(text).split()[:_LONGEST_TITLE])
 
 
-def names_somebody(header: str) -> bool:
+def names_company(header: str) -> bool:
     """Return whether a word of the header names its owner: a supplier, a customer, a manufacturer."""
-    return "somebody" in roles_said(header)
+    return "somebody" in word_roles(header)
 
 
 @lru_cache(maxsize=8192)
-def roles_said(header: str) -> frozenset[str]:
+def word_roles(header: str) -> frozenset[str]:
     """Return the roles of those words of a header that have one."""
     header = header[:LONGEST_HEADER]
     tokens = [token for text in (header, *wordings(header)) for token in _WORD.findall(fold(text))[:_MOST_WORDS]]
-    return frozenset(role for token in tokens for role in (_roles(token) or ()))
+    return frozenset(role for token in tokens for role in (_roles_of_word(token) or ()))
 
 
 def composed_field(text: str) -> tuple[str, Unit | None] | None:
@@ -72,7 +72,7 @@ def composed_field(text: str) -> tuple[str, Unit | None] | None:
         return None
     for size in range(min(3, len(tokens))):
         first, last = tokens[: len(tokens) - size], " ".join(tokens[len(tokens) - size :])
-        name = _field(first)
+        name = _field_of_words(first)
         if name is None:
             continue
         unit = unit_of(last, fields_of("sku")[name].unit) if size else None
@@ -81,7 +81,7 @@ def composed_field(text: str) -> tuple[str, Unit | None] | None:
     return None
 
 
-def _composed(text: str, header: str) -> Column | None:
+def _composed_column(text: str, header: str) -> Column | None:
     found = composed_field(text)
     return None if found is None else _column(found[0], header, found[1])
 
@@ -91,18 +91,18 @@ def _column(name: str, header: str, unit: Unit | None) -> Column:
     return column if unit is None else Column(name, column.field, "sku", 0, header, factor=unit.factor)
 
 
-def _field(tokens: list[str]) -> str | None:
+def _field_of_words(tokens: list[str]) -> str | None:
     """Return the field that the roles of all words make."""
     roles: set[str] = set()
     for token in tokens:
-        found = _roles(token)
+        found = _roles_of_word(token)
         if found is None:
             return None
         roles |= found
-    return _fields().get(frozenset(roles - {_NOTHING}))
+    return _fields_by_roles().get(frozenset(roles - {_NOTHING}))
 
 
-def _roles(token: str) -> frozenset[str] | None:
+def _roles_of_word(token: str) -> frozenset[str] | None:
     """Return the role of a word, or the roles of the two words of a compound: `Verpackungsgewicht`."""
     known = words("header_word")
     if token in known:
@@ -115,6 +115,6 @@ def _roles(token: str) -> frozenset[str] | None:
 
 
 @cache
-def _fields() -> dict[frozenset[str], str]:
+def _fields_by_roles() -> dict[frozenset[str], str]:
     with (Path(__file__).parent / "composed_headers.csv").open(encoding="utf-8", newline="") as file:
         return {frozenset(row["roles"].split()): row["field"] for row in csv.DictReader(file)}

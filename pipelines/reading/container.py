@@ -10,7 +10,7 @@ from schemas.normalise import shown
 _ZIP = b"PK\x03\x04"
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_OTHERS = (
+_REFUSED_FORMATS = (
     (b"%PDF", Message("a PDF")),
     (b"\x1f\x8b", Message("a gzip archive")),
     (b"PAR1", Message("a Parquet file")),
@@ -23,7 +23,7 @@ _OTHERS = (
 _MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
 
 
-def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
+def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
     """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook."""
     if data.startswith(_ZIP):
         return "xlsx"
@@ -39,7 +39,7 @@ def sniff(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
                 "{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=shown(filename)
             ),
         )
-    for mark, what in _OTHERS:
+    for mark, what in _REFUSED_FORMATS:
         if data.startswith(mark):
             raise refuse(
                 "unreadable_file",

@@ -14,7 +14,7 @@ from pipelines.reading.grid import TEXT
 _NUMBERS = ("number", "integer", "ppm")
 
 
-def _one_way(mark: str) -> str:
+def _unambiguous_pattern(mark: str) -> str:
     """Return a pattern for numbers in which only `mark` can be the decimal mark.
 
     Other than three digits follow it; or it comes after a group of the other mark; or the other mark
@@ -32,7 +32,7 @@ def _one_way(mark: str) -> str:
     )
 
 
-_EVIDENCE = {mark: _one_way(mark) for mark in (".", ",")}
+_UNAMBIGUOUS = {mark: _unambiguous_pattern(mark) for mark in (".", ",")}
 
 
 def decimal_marks(
@@ -47,11 +47,11 @@ def decimal_marks(
 
     A column or file that contains numbers of both kinds decides nothing. `given` is the mapping's mark.
     """
-    shown = {column: _marked(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
+    shown = {column: _cells_with_mark(table, kinds, column.name) for column in columns if column.field.kind in _NUMBERS}
     shown = {column: cells for column, cells in shown.items() if len(cells)}
     if given is not None:
         return {column.name: given for column in shown}
-    seen = {column: _one_way_marks(cells) for column, cells in shown.items()}
+    seen = {column: _proven_marks(cells) for column, cells in shown.items()}
     of_file = set().union(*seen.values())
     marks: dict[str, str] = {}
     for column, of_column in seen.items():
@@ -65,12 +65,12 @@ def decimal_marks(
     return marks
 
 
-def _marked(table: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
+def _cells_with_mark(table: pl.DataFrame, kinds: pl.DataFrame | None, name: str) -> pl.Series:
     """Return the text cells of a column that contain a mark; a workbook's number cells say nothing about text cells."""
     cells = table[name] if kinds is None else table[name].filter(kinds[name] == TEXT)
     return cells.filter(cells.str.contains("[.,]").fill_null(value=False))
 
 
-def _one_way_marks(cells: pl.Series) -> set[str]:
+def _proven_marks(cells: pl.Series) -> set[str]:
     """Return the decimal marks that the cells prove."""
-    return {mark for mark, pattern in _EVIDENCE.items() if cells.str.contains(pattern).any()}
+    return {mark for mark, pattern in _UNAMBIGUOUS.items() if cells.str.contains(pattern).any()}

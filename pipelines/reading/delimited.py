@@ -23,7 +23,7 @@ _SAMPLE_CHARACTERS = 120_000
 """Less than the longest cell that the csv module accepts, so that a sample can always be read."""
 _LONGEST_CELL = 65_536
 """Characters. A spreadsheet cell has at most 32 767; a quoted cell longer than twice that lacks its closing quote."""
-_MOST_READ_AGAIN = 8 * 1024 * 1024
+_MOST_REREAD = 8 * 1024 * 1024
 """Characters of broken records, plus `_COST_OF_A_LINE` for each line; beyond these, a record ends at its line's end.
 
 A quotation mark that is not closed may join lines as far as the end of the text, and so may the one in the next line.
@@ -40,12 +40,12 @@ _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 
 
-def sniff_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
+def detect_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
     """Return the delimiter of a text: the one that shows most known headers, else the most regular table.
 
     `recognised` counts the known headers among the cells of a record. A first line `sep=;` decides by itself.
     """
-    sample = list(islice(_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
+    sample = list(islice(_split_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
     if sample and (declared := _SEPARATOR_LINE.fullmatch(sample[0])):
         return declared[1]
 
@@ -63,10 +63,10 @@ def read_delimited(text: str, delimiter: str) -> Grid:
     Raises `ReadingRefused` where the text has too many columns or, read by the csv module, too many records.
     """
     text = text.rstrip("\x1a\r\n")  # old programs end a file with Ctrl-Z
-    return _regular(text, delimiter) or _careful(text, delimiter)
+    return _read_with_polars(text, delimiter) or _read_with_csv(text, delimiter)
 
 
-def _regular(text: str, delimiter: str) -> Grid | None:
+def _read_with_polars(text: str, delimiter: str) -> Grid | None:
     """Return the grid by Polars' reader, or None where the text needs the csv module.
 
     Polars' grid counts only when no line can have been merged, split, skipped, padded or cut: there are as many rows as
@@ -85,7 +85,7 @@ def _regular(text: str, delimiter: str) -> Grid | None:
         data = body.encode("utf-8")
         lines = pl.read_lines(data).to_series()
         quotes = '"' in body
-        if quotes and not _quoted_well(lines, delimiter):
+        if quotes and not _is_quoted_well(lines, delimiter):
             return None
         cells = pl.read_csv(
             data,
@@ -98,35 +98,35 @@ def _regular(text: str, delimiter: str) -> Grid | None:
         return None
     if cells.height != len(lines):
         return None
-    written = _across(cells, pl.all().str.len_bytes()) + (width - 1)
+    written = _row_sums(cells, pl.all().str.len_bytes()) + (width - 1)
     if quotes:
         written += lines.str.count_matches('"', literal=True)
     if '""' in body:
-        written -= _across(cells, pl.all().str.count_matches('"', literal=True))
+        written -= _row_sums(cells, pl.all().str.count_matches('"', literal=True))
     if (written != lines.str.len_bytes()).any():
         return None
     numbers = pl.int_range(1, cells.height + 1, dtype=pl.Int64, eager=True).alias("line")
     return Grid(*without_blank_rows(cells, numbers))
 
 
-def _quoted_well(lines: pl.Series, delimiter: str) -> bool:
+def _is_quoted_well(lines: pl.Series, delimiter: str) -> bool:
     """Return whether each cell of each line is quoted as a whole, with quotes inside it doubled, or has no quote."""
     edge = re.escape(delimiter)
     cell = rf'(?:"(?:[^"]|"")*"|[^"{edge}]*)'
     return bool(lines.str.contains(rf"^{cell}(?:{edge}{cell})*$").all())
 
 
-def _across(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
+def _row_sums(cells: pl.DataFrame, numbers: pl.Expr) -> pl.Series:
     """Return the sum of each row's numbers; an empty cell counts as zero."""
     return cells.select(pl.sum_horizontal(numbers)).to_series().cast(pl.Int64)
 
 
-def _careful(text: str, delimiter: str) -> Grid:
+def _read_with_csv(text: str, delimiter: str) -> Grid:
     """Read the grid with the csv module, record by record."""
     records: list[list[str]] = []
     lines: list[int] = []
     faults: list[LineFault] = []
-    for line, record in _records(list(_lines(text)), delimiter):
+    for line, record in _parse_records(list(_split_lines(text)), delimiter):
         if isinstance(record, LineFault):
             faults.append(record)
             if len(faults) > _MANY_FAULTS:
@@ -158,10 +158,10 @@ def _careful(text: str, delimiter: str) -> Grid:
     return Grid(kept, of_held, tuple(faults), widths=widths)
 
 
-def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
+def _parse_records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
     """Yield each record with the line that it starts on; a line whose quotes do not close is a fault of its own."""
     start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
-    left = _MOST_READ_AGAIN
+    left = _MOST_REREAD
     while start < len(lines):
         begun = start
         end = len(lines) if left > 0 else start + 1
@@ -171,9 +171,9 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
                 line, begun = begun + 1, start + reader.line_num
                 raw = lines[line - 1 : begun]
                 if _could_be_rows(raw, record, delimiter):
-                    yield from _merged(line, raw)
+                    yield from _faults_of_joined_lines(line, raw)
                 elif record:
-                    yield line, _unreadable(line, raw, record) or record
+                    yield line, _record_fault(line, raw, record) or record
             start = end
         except csv.Error:
             broken = lines[begun : start + reader.line_num]
@@ -182,11 +182,11 @@ def _records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] 
                 "A quotation mark in this line is not closed, or text follows a closing one; "
                 "put the cell in quotation marks and double those inside it."
             )
-            yield begun + 1, LineFault(begun + 1, "ragged_row", message, _shown(lines[begun]))
+            yield begun + 1, LineFault(begun + 1, "ragged_row", message, _quotable(lines[begun]))
             start = begun + 1
 
 
-def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | None:
+def _record_fault(line: int, raw: list[str], record: list[str]) -> LineFault | None:
     """Return the fault of a record with bytes that are no text, or with a cell that is too long."""
     whole = "".join(raw)
     if found := _NO_CHARACTER.search(whole):
@@ -196,12 +196,12 @@ def _unreadable(line: int, raw: list[str], record: list[str]) -> LineFault | Non
             else Message("bytes that are no characters in the file's encoding")
         )
         message = Message("The line holds {what}; save the file again as UTF-8, or write this line again.", what=what)
-        return LineFault(line, "undecodable", message, _shown(whole))
+        return LineFault(line, "undecodable", message, _quotable(whole))
     if max(map(len, record)) > _LONGEST_CELL:
         message = Message(
             "A cell of this line is longer than {most} characters; is a quotation mark missing?", most=_LONGEST_CELL
         )
-        return LineFault(line, "ragged_row", message, _shown(whole))
+        return LineFault(line, "ragged_row", message, _quotable(whole))
     return None
 
 
@@ -215,7 +215,7 @@ def _could_be_rows(raw: list[str], record: list[str], delimiter: str) -> bool:
     return all(line.count(delimiter) == len(record) - 1 for line in raw)
 
 
-def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
+def _faults_of_joined_lines(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
     """Yield one fault for each line that a quotation mark joins, so that all of them can be corrected."""
     message = Message(
         "A quotation mark joins the lines {line} to {other} into one, but each of them can be a row "
@@ -224,15 +224,15 @@ def _merged(first: int, raw: list[str]) -> Iterator[tuple[int, LineFault]]:
         other=first + len(raw) - 1,
     )
     for line, text in enumerate(raw, first):
-        yield line, LineFault(line, "ragged_row", message, _shown(text))
+        yield line, LineFault(line, "ragged_row", message, _quotable(text))
 
 
-def _shown(line: str) -> str:
+def _quotable(line: str) -> str:
     """Return a line that can be written in a report: without NUL, without lone surrogates, and cut."""
     clean = line.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?").rstrip("\r\n")
     return clean[:200] + "…" if len(clean) > 200 else clean
 
 
-def _lines(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Yield lines as editors count them: ended by LF, CRLF or CR and by nothing else."""
     yield from io.StringIO(text, newline="")

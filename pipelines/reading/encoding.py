@@ -40,20 +40,20 @@ def decode(data: bytes) -> Text:
     """Decode a file by its byte order mark, else as UTF-16 by its zero bytes, else as UTF-8, else as one-byte text."""
     for mark, name, codec in _MARKS:
         if data.startswith(mark):
-            return Text(_lenient(data[len(mark) :], codec), name)
+            return Text(_decode_leniently(data[len(mark) :], codec), name)
     if wide := utf16_without_mark(data):
-        return Text(_lenient(data, wide), wide)
+        return Text(_decode_leniently(data, wide), wide)
     try:
         return Text(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
         pass
-    if _mostly_utf8(data):
-        return Text(_lenient(data, "utf-8"), "utf-8")
+    if _is_mostly_utf8(data):
+        return Text(_decode_leniently(data, "utf-8"), "utf-8")
     codec = max(_ONE_BYTE, key=lambda name: (_plausibility(data, name), -_ONE_BYTE.index(name)))
-    return Text(_lenient(data, codec), codec)
+    return Text(_decode_leniently(data, codec), codec)
 
 
-def _lenient(data: bytes, codec: str) -> str:
+def _decode_leniently(data: bytes, codec: str) -> str:
     """Decode with undecodable bytes as lone surrogates; which error handler does that depends on the codec."""
     try:
         return data.decode(codec)
@@ -79,7 +79,7 @@ def utf16_without_mark(data: bytes) -> str | None:
     return None
 
 
-def _mostly_utf8(data: bytes) -> bool:
+def _is_mostly_utf8(data: bytes) -> bool:
     """Return whether expected characters of several bytes are more than a quarter as many as the undecodable bytes.
 
     Hardly any text in a one-byte encoding has such a sequence, so a few weigh more than many undecodable bytes.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import spare
+from pipelines.reading.composed import substitute_column
 from pipelines.reading.fields import LONGEST_HEADER
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.levels import level_of
@@ -48,13 +48,13 @@ def labels_of_form(grid: Grid) -> list[Label]:
     lines, widest = 0, 0
     for index in range(min(grid.cells.height, _LINES)):
         cells = grid.row(index)[:_CELLS]
-        fields = [_field(cell) for cell in cells]
+        fields = [_field_of_label(cell) for cell in cells]
         widest = max(widest, len({field for field in fields if field is not None}))
         line = grid.lines[index]
         found = [
             Label(f"{letter(at)}{line}", str(cells[at]), field)
             for at, field in enumerate(fields)
-            if field is not None and _answered(cells, fields, at)
+            if field is not None and _has_answer(cells, fields, at)
         ]
         labels += found
         lines += bool(found)
@@ -78,7 +78,7 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     if not labels:
         return None
     found = ", ".join(f"{label.place} {shown(label.text)} ({label.field})" for label in labels[:_MOST_QUOTED])
-    blocks = dict(_blocks(grid))
+    blocks = dict(_block_levels(grid))
     if len(set(blocks.values())) > 1:
         message = Message(
             "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
@@ -96,21 +96,21 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     return refuse("missing_column", message)
 
 
-def _field(cell: str | None) -> str | None:
+def _field_of_label(cell: str | None) -> str | None:
     """Return the field of the SKU that a cell names; None for a material's name alone, which may be an answer."""
     if cell is None or len(cell) >= LONGEST_HEADER:
         return None
-    column = recognise(cell, 0, "sku") or spare(cell)
+    column = recognise(cell, 0, "sku") or substitute_column(cell)
     return None if column is None or column.group is not None else column.name
 
 
-def _answered(cells: list[str | None], fields: list[str | None], at: int) -> bool:
+def _has_answer(cells: list[str | None], fields: list[str | None], at: int) -> bool:
     """Return whether the next cell that is not empty is no label itself."""
     beside = next((index for index in range(at + 1, len(cells)) if cells[index] is not None), None)
     return beside is not None and fields[beside] is None
 
 
-def _blocks(grid: Grid) -> Iterator[tuple[str, str]]:
+def _block_levels(grid: Grid) -> Iterator[tuple[str, str]]:
     """Yield the titles of blocks and the level of packaging of each: lines whose filled cells are all equal."""
     for index in range(min(grid.cells.height, _LINES)):
         filled = [cell for cell in grid.row(index) if cell is not None]

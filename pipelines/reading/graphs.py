@@ -13,7 +13,7 @@ import polars as pl
 
 from pipelines.reading.cells import TypedSheet
 from pipelines.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column
-from pipelines.reading.json_text import joined, members
+from pipelines.reading.json_text import join_json, json_members
 from pipelines.reading.part_types import part_types
 from pipelines.reading.typed import faults_where
 from pipelines.writing.substances import COLUMN_UNITS, COLUMNS, PARTS
@@ -42,17 +42,19 @@ class Graphs:
     typed: TypedSheet | None = None
 
 
-NONE = Graphs(pl.DataFrame(schema={"sku_code": pl.String, "components": pl.String, "line": pl.Int64}), frozenset(), 0)
+NO_GRAPHS = Graphs(
+    pl.DataFrame(schema={"sku_code": pl.String, "components": pl.String, "line": pl.Int64}), frozenset(), 0
+)
 
 
 def read_graphs(typed: TypedSheet) -> Graphs:
     """Return the graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
     groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
-    objects = {group: _objects(typed, group) for group in groups}
+    objects = {group: _component_objects(typed, group) for group in groups}
     for group, found in objects.items():
-        typed = _complete(typed, group, found.is_not_null())
+        typed = _with_missing_values(typed, group, found.is_not_null())
     code, lines = typed.values["sku_code"], typed.sheet.table["line"]
-    table = pl.DataFrame({"sku_code": code, "line": lines, "text": joined(list(objects.values()), "", "")})
+    table = pl.DataFrame({"sku_code": code, "line": lines, "text": join_json(list(objects.values()), "", "")})
     faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
     faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
     named = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
@@ -67,7 +69,7 @@ def read_graphs(typed: TypedSheet) -> Graphs:
     return Graphs(texts, frozenset(faulty), code.null_count(), typed)
 
 
-def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:
+def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:
     """Add the faults of components without a family or a library component, and of values without their status."""
     columns = {column.field.name: column for column in typed.sheet.columns if column.group == group}
     names = {field: column.name for field, column in columns.items()}
@@ -93,7 +95,7 @@ def _complete(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSh
     return typed
 
 
-def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
+def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     """Return each line's component as a JSON object of the values it gives.
 
     Null where a group's columns give none, or a weight of 0: a packaging can have fewer parts than there are groups.
@@ -106,27 +108,29 @@ def _objects(typed: TypedSheet, group: str | None) -> pl.Series:
         if column.field in PART_HELPERS or name in COLUMNS or name == "component_type":
             continue
         if column.field.kind == "codes":
-            parts.append(_arrays(name, values[name]))
+            parts.append(_array_members(name, values[name]))
         else:
             parts.append(_member(name, values[name]))
-    if (substances := _substances(values, {c.field.name: typed.given[c.name] for c in columns})) is not None:
+    if (substances := _substance_members(values, {c.field.name: typed.given[c.name] for c in columns})) is not None:
         parts.append(substances)
     if group is None:
-        return joined([_member("component_type", values["component_type"]), *parts], "{", "}").fill_null("{}")
+        return join_json([_member("component_type", values["component_type"]), *parts], "{", "}").fill_null("{}")
     fixed = dict(columns[0].fixed)
     constants = [
         pl.repeat(value, len(parts[0]), dtype=pl.String, eager=True).alias(name) for name, value in fixed.items()
     ]
     if "component_type" not in fixed:
-        constants = [_types(values, len(parts[0]))]
+        constants = [_component_types(values, len(parts[0]))]
     weighs = values["weight_g"] != 0 if "weight_g" in values else pl.Series([True])
     # A material's column is only its weight; in a numbered group the weight may be left out.
     there = weighs.fill_null(value=False) if fixed else _any_given(typed, columns) & weighs.fill_null(value=True)
-    return joined([*(_member(constant.name, constant) for constant in constants), *parts], "{", "}").set(~there, None)
+    return join_json([*(_member(constant.name, constant) for constant in constants), *parts], "{", "}").set(
+        ~there, None
+    )
 
 
 def _member(name: str, values: pl.Series) -> pl.Series:
-    return members(name, values, values.is_not_null())
+    return json_members(name, values, values.is_not_null())
 
 
 def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
@@ -136,21 +140,21 @@ def _any_given(typed: TypedSheet, columns: list[Column]) -> pl.Series:
     return reduce(or_, (typed.given[column.name] for column in telling))
 
 
-def _types(values: dict[str, pl.Series], height: int) -> pl.Series:
+def _component_types(values: dict[str, pl.Series], height: int) -> pl.Series:
     """Return the component_type of a numbered group: its own column's, else the one of its shape, else `body`."""
     nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
     of_shape = part_types(values.get("shape", nothing))
     return values.get("component_type", nothing).fill_null(of_shape).alias("component_type")
 
 
-def _arrays(name: str, literals: pl.Series) -> pl.Series:
+def _array_members(name: str, literals: pl.Series) -> pl.Series:
     """Return array literals (`{a,b}`) as members with a JSON array."""
     distinct = literals.drop_nulls().unique(maintain_order=True)
     texts = [f'"{name}":' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
     return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
-def _substances(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl.Series | None:
+def _substance_members(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl.Series | None:
     """Return the substance columns of each line as one member, null where none is given."""
     entries = []
     for name in SUBSTANCES:
@@ -163,10 +167,10 @@ def _substances(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl
             keys["unit"] = own.set(unsaid, COLUMN_UNITS[name])
         found = [_member(part, keys[part]) for part in PARTS if part in keys]
         if found:
-            entry = joined(found, "{", "}")
+            entry = join_json(found, "{", "}")
             entries.append(
                 pl.DataFrame({"entry": entry}).select(pl.concat_str(pl.lit(f'"{name}":'), "entry")).to_series()
             )
     if not entries:
         return None
-    return joined(entries, '"substances":{', "}")
+    return join_json(entries, '"substances":{', "}")

@@ -15,18 +15,18 @@ from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.units import Unit, taken_out, without_unit
+from pipelines.reading.units import Unit, extract_unit, without_unit
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
 _WEIGHT = "weight_g"
-_OF_PART = {
+_COMPONENT_FIELDS = {
     "material": "material_family",
     "material_subtype": "polymer_or_grade",
     "weight_grams": _WEIGHT,
     "recycled_content_percent": "recycled_content_percent",
 }
-_OF_UNITS = ("unit", "unit_name")
+_UNIT_ROLES = ("unit", "unit_name")
 _PER = {"per", "par", "je", "pro", "por"}
 """`Glass weight per unit` is a weight, `Glass weight unit` is the unit of one."""
 _MOST_WORDS = 12
@@ -38,17 +38,17 @@ _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
 def group_column(folded: str, header: str) -> Column | None:
     """Return the column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
     tokens = folded.split()
-    return None if len(tokens) > _MOST_WORDS else _numbered(tokens, header) or _of_material(tokens, header)
+    return None if len(tokens) > _MOST_WORDS else _numbered_column(tokens, header) or _material_column(tokens, header)
 
 
 def is_bare_material(column: Column) -> bool:
     """Return whether the header is a material's name alone, which need not mean a weight: `Glas`, `Carton`."""
-    return bool(column.fixed) and _material(fold(column.header)) is not None
+    return bool(column.fixed) and _material_of_word(fold(column.header)) is not None
 
 
-def _numbered(words_found: list[str], header: str) -> Column | None:
+def _numbered_column(words_found: list[str], header: str) -> Column | None:
     """Return the column of a header with one number that names a component's field without it and the group's word."""
-    tokens = [part for token in words_found for part in _apart(token)]
+    tokens = [part for token in words_found for part in _split_word_and_number(token)]
     numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
     if len(numbers) != 1:
         return None
@@ -63,7 +63,7 @@ def _numbered(words_found: list[str], header: str) -> Column | None:
     return Column(own, field, "component", 0, header, factor, exact=header.strip() == own, group=numbers[0])
 
 
-def _apart(token: str) -> tuple[str, ...]:
+def _split_word_and_number(token: str) -> tuple[str, ...]:
     """Split `emballage1` into two tokens."""
     found = _JOINED.fullmatch(token)
     return found.groups() if found is not None and code_of(found[1], "group") is not None else (token,)
@@ -88,9 +88,9 @@ def _part_field(bare: str) -> tuple[str, Unit | None] | None:
     if (split := without_unit(bare, units)) is not None:
         return known[split[0]], split[1]
     composed = composed_field(bare)
-    if composed is not None and composed[0] in _OF_PART:
-        return _OF_PART[composed[0]], composed[1]
-    within = taken_out(bare.split(), "g")  # a title with its unit is before the part: `Weight (kg) packaging 1`
+    if composed is not None and composed[0] in _COMPONENT_FIELDS:
+        return _COMPONENT_FIELDS[composed[0]], composed[1]
+    within = extract_unit(bare.split(), "g")  # a title with its unit is before the part: `Weight (kg) packaging 1`
     name = None if within is None else known.get(" ".join(within[0]))
     return (name, within[1]) if within is not None and name in ("weight_g", "measured_weight_g") else None
 
@@ -101,41 +101,41 @@ def _part_headers() -> dict[str, str]:
 
     Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.
     """
-    of_sku = {header: _OF_PART[name] for header, name in headers("sku").items() if name in _OF_PART}
+    of_sku = {header: _COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in _COMPONENT_FIELDS}
     of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
     return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
 
 
-def _measured_alone(column: Column) -> Column:
+def _as_weight(column: Column) -> Column:
     """Make a measured weight the weight, for a group without a specified one."""
     if column.field.name != "measured_weight_g":
         return column
     return replace(column, name=f"component_{column.group}_{_WEIGHT}", field=fields_of("component")[_WEIGHT])
 
 
-def _of_material(tokens: list[str], header: str) -> Column | None:
+def _material_column(tokens: list[str], header: str) -> Column | None:
     """Return the column of a material's name beside only words for weights or a part, and a unit of mass anywhere.
 
     With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
     """
     if "%" in header:
         return None
-    within = taken_out(tokens, "g")
+    within = extract_unit(tokens, "g")
     tokens, unit = (tokens, None) if within is None else within
     for size in range(len(tokens), 0, -1):
         for start in range(len(tokens) - size + 1):
-            material = _material(" ".join(tokens[start : start + size]))
+            material = _material_of_word(" ".join(tokens[start : start + size]))
             beside = [*tokens[:start], *tokens[start + size :]]
             parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
             of_weight = [token for token in beside if code_of(token, "weight_column") is not None]
-            units = [token for token in beside if code_of(token, "header_word") in _OF_UNITS]
+            units = [token for token in beside if code_of(token, "header_word") in _UNIT_ROLES]
             if material is not None and len(parts) <= 1 and len(parts) + len(of_weight) + len(units) == len(beside):
                 name = "weight_unit" if units and not _PER & set(beside) else _WEIGHT
-                return _of_group(material, parts[0] if parts else "body", name, header, unit)
+                return _column_of_material(material, parts[0] if parts else "body", name, header, unit)
     return None
 
 
-def _of_group(material: str, part: str, name: str, header: str, unit: Unit | None) -> Column:
+def _column_of_material(material: str, part: str, name: str, header: str, unit: Unit | None) -> Column:
     """Return the column of a material, given as `family` or `family grade`, in a part of the packaging."""
     family, _, grade = material.partition(" ")
     key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
@@ -145,8 +145,8 @@ def _of_group(material: str, part: str, name: str, header: str, unit: Unit | Non
     return Column(f"{key}_{name}", field, "component", 0, header, factor, group=key, fixed=tuple(fixed.items()))
 
 
-def _material(folded: str) -> str | None:
-    return _grades().get(folded) or words("material_family").get(folded) or _family_and_kind(folded)
+def _material_of_word(folded: str) -> str | None:
+    return _grades_by_word().get(folded) or words("material_family").get(folded) or _family_and_kind(folded)
 
 
 def _family_and_kind(folded: str) -> str | None:
@@ -158,17 +158,17 @@ def _family_and_kind(folded: str) -> str | None:
 
 
 @cache
-def _grades() -> dict[str, str]:
+def _grades_by_word() -> dict[str, str]:
     """Return words for a grade of a material, and the grades as column names spell them: `metal tinplate`."""
     known = words("material_column")
     return {**known, **{fold(code): code for code in known.values()}}
 
 
-def _weighed(columns: list[Column]) -> set[str | None]:
+def _groups_with_weight(columns: list[Column]) -> set[str | None]:
     return {column.group for column in columns if column.field.name in WEIGHTS}
 
 
-def whole_groups(columns: list[Column]) -> list[Column]:
+def usable_groups(columns: list[Column]) -> list[Column]:
     """Return the group columns that can make components: numbered groups that name a material, else materials.
 
     A number behind a header may mean anything, and a material's name alone too: a group without a material makes
@@ -178,9 +178,9 @@ def whole_groups(columns: list[Column]) -> list[Column]:
     named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
     if whole := [column for column in numbered if column.group in named]:
         # A weight of a part without a material is kept as a fault of its lines, so that no total lacks a part.
-        whole = [column for column in numbered if column.group in named | _weighed(numbered)]
+        whole = [column for column in numbered if column.group in named | _groups_with_weight(numbered)]
         weighed = {column.group for column in whole if column.field.name == _WEIGHT}
-        return [column if column.group in weighed else _measured_alone(column) for column in whole]
+        return [column if column.group in weighed else _as_weight(column) for column in whole]
     materials = [column for column in columns if column.fixed]
     weights = [column for column in materials if column.field.name == _WEIGHT]
     return materials if len(weights) > 1 else [column for column in materials if not is_bare_material(column)]

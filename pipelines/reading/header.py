@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pipelines.reading import missing_column
-from pipelines.reading.chosen import check_parts, chosen_columns
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import names_packaging, says_packaging
+from pipelines.reading.composed import mentions_packaging, names_packaging
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.forms import form_refusal
 from pipelines.reading.grid import Grid, letter
-from pipelines.reading.groups import whole_groups
-from pipelines.reading.header_row import NEEDED, header_index, without_header
-from pipelines.reading.labels import labels
-from pipelines.reading.mapping import MappedSheet, same_field
+from pipelines.reading.groups import usable_groups
+from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_header
+from pipelines.reading.labels import header_labels
+from pipelines.reading.mapped_columns import check_component_type, mapped_columns
+from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.refusal import ReadingRefused
-from pipelines.reading.siblings import beside, unknown_weights
-from pipelines.reading.spares import OF_PACKAGING, with_code_of_barcode, with_spares
+from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_code_of_barcode, with_substitutes
 from pipelines.reading.unit_columns import is_shared, paired_units, with_stated_unit, with_units_beside
+from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -36,8 +36,8 @@ class Header:
     """The header of a table: its line, its last line where it has two, the columns read and the columns ignored.
 
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
-    `of_packaging` is true where a line above it says that the table is of packaging; `beside` are the positions of
-    ignored columns that may be weights of one more material.
+    `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
+    positions of ignored columns that may be weights of one more material.
     """
 
     line: int
@@ -46,10 +46,10 @@ class Header:
     ignored: tuple[tuple[int, str], ...]
     off: tuple[tuple[str, int | None, str | None], ...] = ()
     of_packaging: bool = False
-    beside: tuple[int, ...] = ()
+    possible_materials: tuple[int, ...] = ()
 
 
-def find_header(grid: Grid, table: Table, mapped: MappedSheet, *, sheet: str | None = None) -> Header:
+def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | None = None) -> Header:
     """Return the header of a table; `mapped` is the part of the caller's mapping for its `sheet`.
 
     Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
@@ -61,8 +61,8 @@ def find_header(grid: Grid, table: Table, mapped: MappedSheet, *, sheet: str | N
     if row is None:
         line, at, (cells, last_line) = 0, -1, without_header(grid)
     else:
-        line, at, (cells, last_line) = int(grid.lines[row]), row, labels(grid, row, NEEDED[table])
-    chosen = chosen_columns(cells, mapped, table)
+        line, at, (cells, last_line) = int(grid.lines[row]), row, header_labels(grid, row, REQUIRED_FIELDS[table])
+    chosen = mapped_columns(cells, mapped, table)
     taken = {column.position for column in chosen}
     found = [
         column
@@ -73,22 +73,25 @@ def find_header(grid: Grid, table: Table, mapped: MappedSheet, *, sheet: str | N
     named = {(column.table, column.name) for column in chosen}
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *mapped.constants))
-    columns = [*chosen, *_one_each([column for column in found if (column.table, column.name) not in named], chosen)]
+    columns = [
+        *chosen,
+        *_one_per_field([column for column in found if (column.table, column.name) not in named], chosen),
+    ]
     if table == "sku":
-        columns = with_spares(columns, cells, mapped=mapped.columns)
+        columns = with_substitutes(columns, cells, mapped=mapped.columns)
     columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, at)
     if table == "sku":
         columns += unknown_weights(columns, cells, grid, at)
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
-        check_parts(columns, mapped)
+        check_component_type(columns, mapped)
     given = {column.name for column in (*columns, *mapped.constants)}
-    missing = [name for name in NEEDED[table] if name not in given]
+    missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
     if missing:
-        where = missing_column.Place(table, sheet, line, cells, [column.position for column in columns])
+        where = missing_column.SearchedHeader(table, sheet, line, cells, [column.position for column in columns])
         barcode = next((column.position for column in columns if column.name == "gtin"), None)
         raise missing_column.refusal(missing, where, barcode)
-    columns = _told_apart(columns) if table == "sku" else columns
+    columns = _with_component_prefix(columns) if table == "sku" else columns
     used = {column.position for column in columns}
     ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
@@ -99,12 +102,12 @@ def find_header(grid: Grid, table: Table, mapped: MappedSheet, *, sheet: str | N
         tuple(columns),
         ignored,
         _switched_off(mapped, recognised),
-        any(map(says_packaging, above)),
-        beside(columns, cells, grid, at),
+        any(map(mentions_packaging, above)),
+        find_possible_materials(columns, cells, grid, at),
     )
 
 
-def _switched_off(mapped: MappedSheet, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
+def _switched_off(mapped: SheetMapping, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
     """Return the fields that the mapping switches off, each with the column that it would have been read from."""
     off: list[tuple[str, int | None, str | None]] = []
     for column in mapped.off:
@@ -113,7 +116,7 @@ def _switched_off(mapped: MappedSheet, recognised: list[Column]) -> tuple[tuple[
     return tuple(off)
 
 
-def _told_apart(columns: list[Column]) -> list[Column]:
+def _with_component_prefix(columns: list[Column]) -> list[Column]:
     """Put `component_` before the names of components' columns that a column of the SKU has too."""
     own = {column.name for column in columns if column.table == "sku"}
     twice = [column for column in columns if column.table == "component" and column.name in own]
@@ -128,23 +131,23 @@ def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[
     own = [column for column in found if column.table == "sku"]
     if any(column.name == "component_type" for column in (*found, *chosen)):
         return own + [column for column in found if column.table == "component" and column.group is None]
-    return own + [column for column in whole_groups([*chosen, *found]) if column not in chosen]
+    return own + [column for column in usable_groups([*chosen, *found]) if column not in chosen]
 
 
-def _one_each(columns: list[Column], chosen: list[Column]) -> list[Column]:
+def _one_per_field(columns: list[Column], chosen: list[Column]) -> list[Column]:
     """Keep one column a field: its own name wins over synonyms, a header that names the packaging over others.
 
     Each weight may have its own column of units beside it. Other duplicates are refused.
     """
     units = [column for column in columns if is_shared(column)]
     if len(units) > 1:
-        others = _one_each([column for column in columns if column not in units], chosen)
+        others = _one_per_field([column for column in columns if column not in units], chosen)
         own = paired_units(units, [*chosen, *others])
-        return [*others, *(own if own != units else _single(units))]
-    return _single(columns)
+        return [*others, *(own if own != units else _choose_one_per_field(units))]
+    return _choose_one_per_field(columns)
 
 
-def _single(columns: list[Column]) -> list[Column]:
+def _choose_one_per_field(columns: list[Column]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)
@@ -153,7 +156,7 @@ def _single(columns: list[Column]) -> list[Column]:
     for (_, name), candidates in by_name.items():
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
-        if len(best) > 1 and name in OF_PACKAGING:
+        if len(best) > 1 and name in SHARED_WITH_PRODUCT:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:

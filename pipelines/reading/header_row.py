@@ -8,13 +8,13 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.chosen import mapped_headers
 from pipelines.reading.columns import column_for, recognise
-from pipelines.reading.composed import spare
+from pipelines.reading.composed import substitute_column
 from pipelines.reading.fields import LONGEST_HEADER, Table
 from pipelines.reading.grid import Grid, position
 from pipelines.reading.labels import Cells
-from pipelines.reading.mapping import MappedSheet
+from pipelines.reading.mapped_columns import mapped_headers
+from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.refusal import refuse
 from pipelines.reading.values import read_values
 from schemas.messages import Message
@@ -22,7 +22,7 @@ from schemas.normalise import shown
 from schemas.words import fold
 
 ROWS_SEARCHED: Final = 40
-NEEDED: Final[Mapping[Table, tuple[str, ...]]] = {
+REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
     "sku": ("sku_code", "name"),
     "component": ("sku_code", "component_type"),
 }
@@ -31,11 +31,15 @@ _MOST_CELLS_SEARCHED: Final = 8_192
 """Most cells that are searched for the header, in whole rows: each cell costs several look-ups."""
 
 
-def field_names(cells: Iterable[str], table: Table = "sku") -> set[str]:
+def recognised_fields(cells: Iterable[str], table: Table = "sku") -> set[str]:
     """Return the fields that the cells name, by which a row looks like a header."""
     short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
     names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
-    return names if table != "sku" else names | {column.name for cell in short if (column := spare(cell)) is not None}
+    return (
+        names
+        if table != "sku"
+        else names | {column.name for cell in short if (column := substitute_column(cell)) is not None}
+    )
 
 
 def without_header(grid: Grid) -> tuple[Cells, int]:
@@ -43,7 +47,7 @@ def without_header(grid: Grid) -> tuple[Cells, int]:
     return [None] * len(grid.row(0)), 0
 
 
-def header_index(grid: Grid, table: Table, mapped: MappedSheet) -> int | None:
+def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
     """Return the row of the header; None where the mapping says by `header_row` 0 that there is none.
 
     Raises `ReadingRefused` with `no_table` or `invalid_mapping`.
@@ -63,9 +67,9 @@ def header_index(grid: Grid, table: Table, mapped: MappedSheet) -> int | None:
 
     def merit(index: int) -> tuple[bool, int, int]:
         cells = [cell for cell in grid.row(index) if cell is not None]
-        names = field_names(cells, table)
+        names = recognised_fields(cells, table)
         words = len({cell for cell in cells if any(map(str.isalpha, cell))})
-        whole = (names | constant).issuperset(NEEDED[table])
+        whole = (names | constant).issuperset(REQUIRED_FIELDS[table])
         return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
 
     best = max(range(_rows_searched(grid)), key=merit)
@@ -73,7 +77,7 @@ def header_index(grid: Grid, table: Table, mapped: MappedSheet) -> int | None:
     known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(known) > 1:
         return best
-    return _above_letters(grid, table, mapped, best)
+    return _row_of_lettered_columns(grid, table, mapped, best)
 
 
 def _rows_searched(grid: Grid) -> int:
@@ -83,7 +87,7 @@ def _rows_searched(grid: Grid) -> int:
     return max(1, int((filled <= _MOST_CELLS_SEARCHED).sum()))
 
 
-def _above_letters(grid: Grid, table: Table, mapped: MappedSheet, best: int) -> int:
+def _row_of_lettered_columns(grid: Grid, table: Table, mapped: SheetMapping, best: int) -> int:
     """Return the header row of columns that the mapping names only by letters: the first row that fills all of them.
 
     Nothing in the file says that this row is a header. A row of values is refused, so that no data is lost.

@@ -8,7 +8,7 @@ import json
 import polars as pl
 
 
-def members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
+def json_members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
     """Return `"key":value` for each row where the value is given (a given null is `null`), else null."""
     text = _encoded(values).fill_null("null")
     pairs = (
@@ -17,7 +17,7 @@ def members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
     return pairs.set(~given, None)
 
 
-def joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
+def join_json(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
     """Return the parts of each row between brackets; null where a row has no part."""
     frame = pl.DataFrame({str(at): part for at, part in enumerate(parts)})
     some = pl.any_horizontal(pl.all().is_not_null())

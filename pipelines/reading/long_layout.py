@@ -13,21 +13,21 @@ from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.reading.grid import TEXT, LineFault
 from pipelines.reading.part_types import part_types
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_shared, speaks_of
+from pipelines.reading.unit_columns import is_shared, weights_of_shared_unit
 from pipelines.reading.values import as_codes
 from schemas.messages import Message
 from schemas.words import code_of
 
-_MOVED: Final = {
+_COMPONENT_FIELDS: Final = {
     "material": "material_family",
     "material_subtype": "polymer_or_grade",
     "weight_grams": "weight_g",
     "recycled_content_percent": "recycled_content_percent",
 }
 """SKU column -> component column, where the lines of a SKU are its components."""
-_TELLING: Final = ("material", "packaging_format", "weight_grams")
+_DISTINGUISHING: Final = ("material", "packaging_format", "weight_grams")
 _TYPE: Final = "component_type"
-_PER_PART: Final = ("unit_count", "weight_share_percent")
+_COMPONENT_HELPERS: Final = ("unit_count", "weight_share_percent")
 """Columns that describe parts: where no line is a part they mean something else."""
 
 
@@ -39,41 +39,43 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     """
     table = sheet.table.with_columns(as_codes(pl.col("sku_code"))).with_row_index("at")
     parts = [column for column in sheet.columns if column.table == "component"]
-    table = _carried_down(table, _TYPE if parts else "material", keys=["sku_code", "name"])
+    table = _fill_codes(table, _TYPE if parts else "material", keys=["sku_code", "name"])
     helpers = [column for column in sheet.columns if column.field in WEIGHT_HELPERS]
     if parts:
-        of_parts = _of_parts(sheet.columns, parts)
+        of_parts = _as_component_columns(sheet.columns, parts)
         parts = [*parts, *of_parts.values()]
         given = table.with_columns(pl.col(old).alias(column.name) for old, column in of_parts.items())
         telling = [column for column in parts if column.constant is None] or parts
         given = given.filter(pl.any_horizontal(pl.col([column.name for column in telling]).is_not_null()))
-        helpers = _of_weighed_parts(helpers, sheet.columns, parts)
+        helpers = _helpers_of_components(helpers, sheet.columns, parts)
         own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in of_parts]
-        if (unit := _of_own_weight(sheet.columns, own)) is not None:
+        if (unit := _unit_of_sku_weight(sheet.columns, own)) is not None:
             own = [*(column for column in own if column != unit), unit]
             table = table.with_columns(pl.when(pl.col("weight_grams").is_not_null()).then(pl.col(unit.name)))
         everywhere = pl.repeat(value=True, n=table.height, eager=True)
         parts = [*parts, *(replace(column, table="component") for column in helpers)]
         return _split(sheet, table.with_columns(grouped=everywhere), own, parts, given)
-    repeated = _repeated(table, sheet.columns)
+    repeated = _component_lines(table, sheet.columns)
     if repeated is None:
-        return sheet.without(_PER_PART), None
-    parts = _moved(sheet.columns)
-    given = table.filter(repeated).with_columns(pl.col(old).alias(new) for old, new in _MOVED.items() if old in table)
+        return sheet.without(_COMPONENT_HELPERS), None
+    parts = _component_columns(sheet.columns)
+    given = table.filter(repeated).with_columns(
+        pl.col(old).alias(new) for old, new in _COMPONENT_FIELDS.items() if old in table
+    )
     kinds = part_types(given["packaging_format"] if "packaging_format" in given.columns else given["material"])
     given = given.with_columns(kinds.alias(_TYPE))
-    moved = (*_MOVED, *(column.name for column in helpers), *_differing(table, repeated))
+    moved = (*_COMPONENT_FIELDS, *(column.name for column in helpers), *_formats_of_components(table, repeated))
     cleared = [pl.when(~repeated).then(pl.col(name)) for name in dict.fromkeys(moved) if name in table]
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
 
 
-def _of_weighed_parts(helpers: list[Column], columns: tuple[Column, ...], parts: list[Column]) -> list[Column]:
+def _helpers_of_components(helpers: list[Column], columns: tuple[Column, ...], parts: list[Column]) -> list[Column]:
     """Return the helper columns of the parts' weights; the parts' own column of units wins over a shared one.
 
     Empty where the parts have no weights.
     """
     names = {column.field.name for column in parts}
-    spoken = {column.field.name for column in speaks_of([*columns, *parts])}
+    spoken = {column.field.name for column in weights_of_shared_unit([*columns, *parts])}
     return [
         column
         for column in helpers
@@ -81,20 +83,20 @@ def _of_weighed_parts(helpers: list[Column], columns: tuple[Column, ...], parts:
     ]
 
 
-def _of_own_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | None:
+def _unit_of_sku_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | None:
     """Return the column of units of the SKU's own weight; None where the SKU has no such weight."""
     unit = next((column for column in columns if column.table == "sku" and is_shared(column)), None)
     kept = any(column.name == "weight_grams" for column in own)
-    spoken = any(column.name == "weight_grams" for column in speaks_of(columns))
+    spoken = any(column.name == "weight_grams" for column in weights_of_shared_unit(columns))
     return unit if kept and spoken else None
 
 
-def with_codes_below(parts: Sheet) -> Sheet:
+def with_codes_filled(parts: Sheet) -> Sheet:
     """Fill the code of the line above into lines of a components sheet that have a component and no code."""
-    return replace(parts, table=_carried_down(parts.table, _TYPE, keys=["sku_code"]))
+    return replace(parts, table=_fill_codes(parts.table, _TYPE, keys=["sku_code"]))
 
 
-def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.DataFrame:
+def _fill_codes(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.DataFrame:
     """Fill in the code of the line above where a line has a component and none of the keys."""
     if telling not in table.columns or not table["sku_code"].null_count():
         return table
@@ -106,7 +108,7 @@ def _carried_down(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.D
 def without_parts(sheet: Sheet) -> Sheet:
     """Return the table of SKUs alone; its component columns are listed as ignored."""
     names = [column.name for column in sheet.columns if column.table == "component"]
-    return sheet.without((*names, *_PER_PART))
+    return sheet.without((*names, *_COMPONENT_HELPERS))
 
 
 def lines_are_parts(sheet: Sheet) -> bool:
@@ -114,7 +116,7 @@ def lines_are_parts(sheet: Sheet) -> bool:
     if any(column.table == "component" for column in sheet.columns):
         return True
     table = sheet.table.with_columns(pl.col("sku_code").str.strip_chars())
-    return _repeated(_carried_down(table, "material", keys=["sku_code", "name"]), sheet.columns) is not None
+    return _component_lines(_fill_codes(table, "material", keys=["sku_code", "name"]), sheet.columns) is not None
 
 
 def _split(
@@ -126,7 +128,7 @@ def _split(
     """
     key = next(column for column in own if column.name == "sku_code")
     names = [column.name for column in own if column is not key]
-    table = _touching_food(table)
+    table = _with_food_contact_of_sku(table)
     first = table.with_columns(
         pl.when("grouped").then(pl.col(name).drop_nulls().first().over("sku_code")).otherwise(pl.col(name)).alias(name)
         for name in names
@@ -136,19 +138,22 @@ def _split(
         sheet,
         columns=tuple(own),
         table=skus.select("sku_code", *names, "line"),
-        kinds=_kinds(sheet, own, skus["at"]),
+        kinds=_cell_kinds(sheet, own, skus["at"]),
         marks={name: mark for name, mark in sheet.marks.items() if name in {"sku_code", *names}},
     )
     key = replace(key, table="component")
     marks = {
-        column.name: sheet.marks[old] for column in parts for old in (_origin(column, sheet),) if old in sheet.marks
+        column.name: sheet.marks[old]
+        for column in parts
+        for old in (_name_in_sheet(column, sheet),)
+        if old in sheet.marks
     }
     graph = replace(
         sheet,
         columns=(key, *parts),
         ignored=(),
         table=given.select("sku_code", *(c.name for c in parts), "line"),
-        kinds=_kinds(sheet, [key, *parts], given["at"]),
+        kinds=_cell_kinds(sheet, [key, *parts], given["at"]),
         marks=marks,
         skipped=(),
         faults=_conflicts(table, first, names),
@@ -156,7 +161,7 @@ def _split(
     return main, graph
 
 
-def _touching_food(table: pl.DataFrame) -> pl.DataFrame:
+def _with_food_contact_of_sku(table: pl.DataFrame) -> pl.DataFrame:
     """Clear the `no` of parts beside a part that touches food: a SKU touches food where one of its parts does."""
     if "food_contact" not in table.columns:
         return table
@@ -167,16 +172,16 @@ def _touching_food(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("said")
 
 
-def _origin(column: Column, sheet: Sheet) -> str:
+def _name_in_sheet(column: Column, sheet: Sheet) -> str:
     """Return the name of a column in the sheet."""
     return next(own.name for own in sheet.columns if own.position == column.position)
 
 
-def _kinds(sheet: Sheet, columns: list[Column], at: pl.Series) -> pl.DataFrame | None:
+def _cell_kinds(sheet: Sheet, columns: list[Column], at: pl.Series) -> pl.DataFrame | None:
     """Return the cell kinds of some columns and rows; a derived column is text."""
     if sheet.kinds is None:
         return None
-    kinds = {column.name: sheet.kinds[_origin(column, sheet)].gather(at) for column in columns}
+    kinds = {column.name: sheet.kinds[_name_in_sheet(column, sheet)].gather(at) for column in columns}
     if _TYPE in kinds and _TYPE not in sheet.kinds.columns:
         kinds[_TYPE] = pl.repeat(TEXT, len(at), dtype=pl.UInt8, eager=True)
     return pl.DataFrame(kinds)
@@ -198,10 +203,10 @@ def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tu
     return tuple(faults)
 
 
-def _repeated(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
+def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
     """Return the lines of SKUs whose lines are their components; None where there is no such SKU."""
     names = {column.name for column in columns}
-    telling = [name for name in _TELLING if name in names]
+    telling = [name for name in _DISTINGUISHING if name in names]
     if "material" not in names:
         return None
     code = pl.col("sku_code")
@@ -211,7 +216,7 @@ def _repeated(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | N
     return lines if lines.any() else None
 
 
-def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Column]:
+def _as_component_columns(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Column]:
     """Return the SKU's columns that describe the parts, by name, where no column gives the material of a part.
 
     A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
@@ -222,12 +227,12 @@ def _of_parts(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Col
     fields = fields_of("component")
     return {
         old: replace(named[old], name=new, field=fields[new], table="component", exact=False)
-        for old, new in _MOVED.items()
+        for old, new in _COMPONENT_FIELDS.items()
         if old in named and new not in of_parts
     }
 
 
-def _differing(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
+def _formats_of_components(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
     """Return `packaging_format` where it names each part, and not the packaging that they make together."""
     if "packaging_format" not in table.columns:
         return []
@@ -235,14 +240,14 @@ def _differing(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
     return ["packaging_format"] if (formats > 1).any() else []
 
 
-def _moved(columns: tuple[Column, ...]) -> list[Column]:
+def _component_columns(columns: tuple[Column, ...]) -> list[Column]:
     """Return the component columns that the SKU columns make."""
     fields = fields_of("component")
     named = {column.name: column for column in columns}
     format_or_material = named.get("packaging_format", named["material"])
     kept = [
         replace(named[old], name=new, field=fields[new], table="component", exact=False)
-        for old, new in _MOVED.items()
+        for old, new in _COMPONENT_FIELDS.items()
         if old in named
     ]
     kept += [replace(column, table="component") for column in columns if column.field in WEIGHT_HELPERS]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from pipelines.reading.fields import Column, Table
-from pipelines.reading.named_fields import Rewriting, constant, named_field, rewriting
+from pipelines.reading.named_fields import Rewriting, check_rewriting, constant_column, named_field
 from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -22,7 +22,7 @@ _COLUMNS: Final = Message("columns must be an object of field: header, column le
 
 
 @dataclass(frozen=True, slots=True)
-class MappedSheet:
+class SheetMapping:
     """The part of a mapping for one sheet; everything is optional.
 
     `columns` are the headers or letters of each field, of which the first that the file has counts; `off` are fields
@@ -43,12 +43,12 @@ class MappedSheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped(MappedSheet):
+class CheckedMapping(SheetMapping):
     """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file."""
 
     decimal: Literal[",", "."] | None = None
     layout: str | None = None
-    components: MappedSheet | None = None
+    components: SheetMapping | None = None
 
 
 def same_field(column: Column, other: Column) -> bool:
@@ -56,86 +56,94 @@ def same_field(column: Column, other: Column) -> bool:
     return (column.table, column.name) == (other.table, other.name)
 
 
-def check_mapping(mapping: Mapping[str, object] | None) -> Mapped:
+def check_mapping(mapping: Mapping[str, object] | None) -> CheckedMapping:
     """Return the mapping as the reader uses it. Raises `ReadingRefused` with `invalid_mapping`."""
     if mapping is None:
-        return Mapped()
-    _known(mapping, _KEYS)
+        return CheckedMapping()
+    _check_keys(mapping, _KEYS)
     decimal = mapping.get("decimal")
     if decimal not in (None, ",", "."):
-        raise _wrong(Message('decimal must be "," or "."'))
+        raise _invalid_mapping(Message('decimal must be "," or "."'))
     layout = mapping.get("layout")
     if layout is not None and layout not in LAYOUTS:
-        raise _wrong(Message("layout must be one of: {layouts}", layouts=", ".join(LAYOUTS)))
+        raise _invalid_mapping(Message("layout must be one of: {layouts}", layouts=", ".join(LAYOUTS)))
     parts = mapping.get("components")
     if parts is not None and not isinstance(parts, Mapping):
-        raise _wrong(Message("components must be an object with columns, constants, values, sheet or header_row"))
+        raise _invalid_mapping(
+            Message("components must be an object with columns, constants, values, sheet or header_row")
+        )
     if parts is not None:
-        _known(parts, _OF_SHEET)
-    components = None if parts is None else MappedSheet(**_sheet(parts, "component"))
-    return Mapped(**_sheet(mapping, "sku"), decimal=decimal, layout=layout, components=components)
+        _check_keys(parts, _OF_SHEET)
+    components = None if parts is None else SheetMapping(**_check_sheet(parts, "component"))
+    return CheckedMapping(**_check_sheet(mapping, "sku"), decimal=decimal, layout=layout, components=components)
 
 
-def _known(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
+def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
     if unknown := sorted(set(mapping) - set(keys)):
-        raise _wrong(Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys)))
+        raise _invalid_mapping(
+            Message("{key} is none of its keys: {keys}", key=shown(unknown[0]), keys=", ".join(keys))
+        )
 
 
-def _sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return the members of `MappedSheet` for one sheet."""
+def _check_sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """Return the members of `SheetMapping` for one sheet."""
     sheet, row = mapping.get("sheet"), mapping.get("header_row")
     if sheet is not None and not isinstance(sheet, str):
-        raise _wrong(Message("sheet must be the name of a sheet"))
+        raise _invalid_mapping(Message("sheet must be the name of a sheet"))
     if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
-        raise _wrong(Message("header_row must be a line number, counted from 1, or 0 where there is no header"))
-    columns, off = _columns(_object(mapping, "columns", _COLUMNS), table)
-    given = _object(mapping, "constants", Message("constants must be an object of field: value"))
-    constants = tuple(constant(name, value, table, at) for at, (name, value) in enumerate(given.items()))
-    _each_once(constants)
+        raise _invalid_mapping(
+            Message("header_row must be a line number, counted from 1, or 0 where there is no header")
+        )
+    columns, off = _check_columns(_object_at(mapping, "columns", _COLUMNS), table)
+    given = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
+    constants = tuple(constant_column(name, value, table, at) for at, (name, value) in enumerate(given.items()))
+    _check_unique(constants)
     of_columns = [named_field(name, table) for name in columns]
     if both := next((one for one in constants if any(same_field(one, other) for other in of_columns)), None):
-        raise _wrong(Message("{name} has a column and a constant; say one of them", name=both.name))
-    sent_values = _object(mapping, "values", Message("values must be an object of field: {{text in the file: value}}"))
-    values = tuple(rewriting(name, texts, table) for name, texts in sent_values.items())
+        raise _invalid_mapping(Message("{name} has a column and a constant; say one of them", name=both.name))
+    sent_values = _object_at(
+        mapping, "values", Message("values must be an object of field: {{text in the file: value}}")
+    )
+    values = tuple(check_rewriting(name, texts, table) for name, texts in sent_values.items())
     return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
 
 
-def _columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
+def _check_columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:
     """Return the headers of each field that is mapped, and the fields that are switched off."""
     columns: dict[str, tuple[str, ...]] = {}
     off: list[Column] = []
     fields = {name: named_field(name, table) for name in given}
-    _each_once(fields.values())
+    _check_unique(fields.values())
     for name, to in given.items():
         headers = to if isinstance(to, list) else [to]
         if to is None:
             off.append(fields[name])
         elif not headers or not all(isinstance(header, str) and header.strip() for header in headers):
-            raise _wrong(_COLUMNS)
+            raise _invalid_mapping(_COLUMNS)
         else:
             columns[name] = tuple(map(str, headers))
     if needed := next((column.name for column in off if column.field.name == "sku_code"), None):
-        raise _wrong(Message("{name} cannot be switched off; each line needs it", name=needed))
+        raise _invalid_mapping(Message("{name} cannot be switched off; each line needs it", name=needed))
     return columns, tuple(off)
 
 
-def _each_once(columns: Iterable[Column]) -> None:
+def _check_unique(columns: Iterable[Column]) -> None:
     """Refuse two spellings of one field: they would leave it open which one is meant."""
     seen: set[tuple[str, str]] = set()
     for column in columns:
         if (column.table, column.name) in seen:
-            raise _wrong(Message("{name} is named twice; name it once", name=column.name))
+            raise _invalid_mapping(Message("{name} is named twice; name it once", name=column.name))
         seen.add((column.table, column.name))
 
 
-def _object(mapping: Mapping[str, object], key: str, must: Message) -> Mapping[str, object]:
+def _object_at(mapping: Mapping[str, object], key: str, must: Message) -> Mapping[str, object]:
     given = mapping.get(key)
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise _wrong(must)
+        raise _invalid_mapping(must)
     return given
 
 
-def _wrong(what: Message) -> ReadingRefused:
+def _invalid_mapping(what: Message) -> ReadingRefused:
     return refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=what), "mapping")

@@ -21,16 +21,16 @@ from schemas.words import code_of, fold, words
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
 _SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
-_PARTS: Final = re.compile(r"[/,;+&](?!\d)")
+_SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)")
 """Separators of materials that each have a share: `carton 80 % / PE 20 %`."""
-_BETWEEN: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
+_SEPARATOR: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
 
 
 def with_details(sheet: Sheet) -> Sheet:
     """Put each family and each detail in a column of its own; a detail that a line gives itself is kept."""
     for column in sheet.columns:
         if column.field.name in _DETAIL:
-            sheet = _split(sheet, column)
+            sheet = _split_column(sheet, column)
     return sheet
 
 
@@ -44,7 +44,7 @@ def with_families(sheet: Sheet) -> Sheet:
         return sheet
     cells = sheet.table[own.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
-    families = [_family_of(text) for text in distinct]
+    families = [_family_of_detail(text) for text in distinct]
     if not any(families):
         return sheet
     family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String).alias("material")
@@ -53,7 +53,7 @@ def with_families(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=(*sheet.columns, column), table=sheet.table.with_columns(family), kinds=kinds)
 
 
-def _family_of(text: str) -> str | None:
+def _family_of_detail(text: str) -> str | None:
     """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
     return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
 
@@ -69,34 +69,39 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     if code_of(text, vocabulary) is not None:
         return None
     if len(_SHARE.findall(text)) > 1:
-        family = _same([_family(part) or code_of(_SHARE.sub("", part), vocabulary) for part in _PARTS.split(text)])
+        family = _only_family(
+            [
+                _family_by_ruleset(part) or code_of(_SHARE.sub("", part), vocabulary)
+                for part in _SHARE_SEPARATOR.split(text)
+            ]
+        )
         return None if family is None else (family, text)
     if " " in (grade := words("material_column").get(fold(text), "")):
         named, detail = grade.split(" ", 1)
         return (named, detail) if named in VOCABULARIES[vocabulary] else None
-    first, *rest = map(str.strip, _BETWEEN.split(text))
+    first, *rest = map(str.strip, _SEPARATOR.split(text))
     families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
     if len(set(families)) > 1:
         return None
     if rest and families and code_of(first, vocabulary) is not None:
         whole = text[len(first) :].lstrip(" /-–—")
-        return families[0], next((named for named in (whole, *rest) if _family(named) is not None), whole)
+        return families[0], next((named for named in (whole, *rest) if _family_by_ruleset(named) is not None), whole)
     if families:
         return None
     virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
     for detail in (text, virgin):
-        if (family := _family(detail)) in VOCABULARIES[vocabulary]:
+        if (family := _family_by_ruleset(detail)) in VOCABULARIES[vocabulary]:
             return str(family), detail
-    family = _same([_family(part) for part in (first, *rest)])
+    family = _only_family([_family_by_ruleset(part) for part in (first, *rest)])
     return (family, text) if family in VOCABULARIES[vocabulary] else None
 
 
-def _same(families: list[str | None]) -> str | None:
+def _only_family(families: list[str | None]) -> str | None:
     """Return the family that all parts of a text mean: `PS - Polystyrène` names one material twice."""
     return families[0] if len(set(families)) == 1 else None
 
 
-def _family(text: str) -> str | None:
+def _family_by_ruleset(text: str) -> str | None:
     """Return the family of the material that a text means by the rule-set's words; None where that is not a single one.
 
     A bare number means none: `1` may be the resin code of PET, and as well a number of the sender's own list.
@@ -108,7 +113,7 @@ def _family(text: str) -> str | None:
     return rules.materials[code].family if code is not None and rules.materials[code].specified else None
 
 
-def _split(sheet: Sheet, column: Column) -> Sheet:
+def _split_column(sheet: Sheet, column: Column) -> Sheet:
     cells = sheet.table[column.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
     found = [family_and_detail(text, str(column.field.vocabulary)) for text in distinct]

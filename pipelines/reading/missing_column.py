@@ -16,7 +16,7 @@ _LONGEST_QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchedHeader:
     """The header that was searched for the column: its line, its labels, and the positions that are read already."""
 
     table: Table
@@ -34,7 +34,7 @@ class Place:
         return Message(" of the sheet {title}", title=shown(self.sheet))
 
 
-def refusal(names: Sequence[str], place: Place, barcode: int | None) -> ReadingRefused:
+def refusal(names: Sequence[str], place: SearchedHeader, barcode: int | None) -> ReadingRefused:
     """Return why a table without columns of these fields is not read. `barcode` is the position of a GTIN column."""
     free = [at for at, cell in enumerate(place.cells) if cell is not None and at not in place.used]
     likely: dict[str, int] = {}
@@ -44,7 +44,7 @@ def refusal(names: Sequence[str], place: Place, barcode: int | None) -> ReadingR
     return ReadingRefused([_issue(name, place, likely.get(name)) for name in names])
 
 
-def _issue(name: str, place: Place, likely: int | None) -> Issue:
+def _issue(name: str, place: SearchedHeader, likely: int | None) -> Issue:
     if not place.line:
         message = Message(
             "A table without headers needs {name} by its letter: add it to the columns of the mapping.", name=name

@@ -72,22 +72,22 @@ def named_field(name: str, table: Table) -> Column:
     return column
 
 
-def constant(name: str, value: object, table: Table, at: int) -> Column:
+def constant_column(name: str, value: object, table: Table, at: int) -> Column:
     """Return a column with the same cell in every line; its position is behind the table, as the `at`-th of those."""
     column = named_field(name, table)
     if column.field == SKU_CODE:
         raise refuse(
             "invalid_mapping", Message("The mapping is wrong: sku_code cannot be a constant."), "mapping.constants"
         )
-    text = _text_of(value)
+    text = _cell_text(value)
     if text is None:
         message = Message("A constant is a text, a number, true or false, or an array of texts.")
         raise refuse("invalid_mapping", message, f"mapping.constants.{name}")
-    _check(column, text, f"mapping.constants.{name}")
+    _check_value(column, text, f"mapping.constants.{name}")
     return replace(column, position=MOST_COLUMNS + at, header="", exact=False, mapped=True, constant=text)
 
 
-def rewriting(name: str, texts: object, table: Table) -> Rewriting:
+def check_rewriting(name: str, texts: object, table: Table) -> Rewriting:
     """Check the values that a mapping gives for the texts of a field's cells."""
     column, place = named_field(name, table), f"mapping.values.{name}"
     if not isinstance(texts, Mapping):
@@ -99,7 +99,7 @@ def rewriting(name: str, texts: object, table: Table) -> Rewriting:
         if not text.strip():
             message = Message("An empty cell has no text that could mean something; give a constant, or leave it out.")
             raise refuse("invalid_mapping", message, place)
-        cell = _text_of(value)
+        cell = _cell_text(value)
         if value is not None and cell is None:
             message = Message(
                 "A value is a text, a number, true or false, an array of texts, or null for an empty cell."
@@ -111,11 +111,11 @@ def rewriting(name: str, texts: object, table: Table) -> Rewriting:
             )
             raise refuse("invalid_mapping", message, place)
         if cell is not None:
-            _check(column, cell, place)
+            _check_value(column, cell, place)
     return Rewriting(column, cells, texts)
 
 
-def _check(column: Column, text: str, place: str) -> None:
+def _check_value(column: Column, text: str, place: str) -> None:
     """Refuse a value that the field cannot contain."""
     if text in _CLEARS and column.field.nullable:
         return
@@ -127,7 +127,7 @@ def _check(column: Column, text: str, place: str) -> None:
         raise refuse("invalid_mapping", from_json(faults["message"][0]), place)
 
 
-def _text_of(value: object) -> str | None:
+def _cell_text(value: object) -> str | None:
     """Return a value of the mapping as cell text; None for a value that no cell can contain."""
     match value:
         case bool() | int() | float():
@@ -143,12 +143,12 @@ def _nearest(name: str, table: Table) -> list[str]:
     """Return names of fields that may be meant: the one with this name as a usual header, and similar ones."""
     own = recognise(name, 0, table)
     meant = [] if own is None or own.group is not None else [own.name]
-    alike = get_close_matches(fold(name).replace(" ", "_"), _names(table), n=_NEAREST, cutoff=0.0)
+    alike = get_close_matches(fold(name).replace(" ", "_"), _all_field_names(table), n=_NEAREST, cutoff=0.0)
     return list(dict.fromkeys([*meant, *alike]))[:_NEAREST]
 
 
 @cache
-def _names(table: Table) -> list[str]:
+def _all_field_names(table: Table) -> list[str]:
     """Return every field's own name; beside the SKU's fields those of components have a prefix."""
     own = list(fields_of(table))
     more = [f"component_{name}" for name in fields_of("component")] if table == "sku" else []

@@ -9,7 +9,7 @@ from decimal import Decimal
 import polars as pl
 
 from pipelines.reading.fields import Column
-from pipelines.reading.typed import Typed, each_distinct, faults_where, no_faults
+from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.units import unit_of
 from schemas.fields import Field
 from schemas.messages import Message
@@ -33,21 +33,23 @@ _GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{
 _LARGEST_INTEGER = 2**53
 
 
-def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
+def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
     """Read a column of numbers in the field's unit, within its limits; Int64 for an integer field."""
     field = column.field
     if number_cells is None:
-        plain = _plain(cells, mark)
+        plain = _parse_plain(cells, mark)
     else:
-        plain = _plain(cells.set(number_cells, None), mark).fill_null(_stored(cells.set(~number_cells, None), field))
+        plain = _parse_plain(cells.set(number_cells, None), mark).fill_null(
+            _parse_stored(cells.set(~number_cells, None), field)
+        )
     if column.factor != 1:
         plain = (plain * float(column.factor)).round(9)
     odd = cells.set(plain.is_not_null(), None)
     faults = no_faults()
     if odd.null_count() < len(odd):
-        rest = each_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
+        rest = read_distinct(odd, lambda cell: read_number(cell, column, mark), pl.Float64)
         plain, faults = plain.fill_null(rest.values), rest.faults
-    return _fitting(plain, faults, field)
+    return _within_limits(plain, faults, field)
 
 
 def read_number(cell: str, column: Column, mark: str | None) -> float:
@@ -69,9 +71,9 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     if found["unit"]:
         unit = unit_of(found["unit"], column.field.unit)
         if unit is None:
-            raise _unconvertible(cell, column.field.unit)
+            raise _unknown_unit(cell, column.field.unit)
         factor = unit.factor
-    return float(_decimal(found["number"], cell, mark) * factor)
+    return float(_parse_decimal(found["number"], cell, mark) * factor)
 
 
 def _is_range(text: str) -> bool:
@@ -88,7 +90,7 @@ def _is_range(text: str) -> bool:
     return between["dots"] is not None or _TO.search(text, first.end(), between.end() + 1) is not None
 
 
-def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
+def _parse_decimal(number: str, cell: str, mark: str | None) -> Decimal:
     """Resolve the marks of a number: the last of two kinds is the decimal mark, a repeated one is grouping."""
     sign, digits = ("-", number[1:]) if number[0] == "-" else ("", number.removeprefix("+"))
     digits, _, power = digits.replace("E", "e").partition("e")
@@ -98,9 +100,9 @@ def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
         whole, fraction = digits, ""
     elif len(kinds) == 2 or digits.count(digits[last]) == 1:
         whole, fraction = digits[:last], digits[last + 1 :]
-        if len(kinds) == 1 and could_be_both(digits) and mark != digits[last]:
+        if len(kinds) == 1 and is_thousand_or_fraction(digits) and mark != digits[last]:
             if mark is None:
-                raise _ambiguous(cell)
+                raise _ambiguous_number(cell)
             whole, fraction = digits, ""
     else:
         whole, fraction = digits, ""
@@ -114,13 +116,13 @@ def _decimal(number: str, cell: str, mark: str | None) -> Decimal:
     return Decimal(f"{sign}{plain}.{fraction or 0}e{power or 0}")
 
 
-def could_be_both(digits: str) -> bool:
+def is_thousand_or_fraction(digits: str) -> bool:
     """Return whether a number with one mark may be a thousand or a fraction: one to three digits, not 0, then three."""
     found = _ONE_MARK.fullmatch(digits)
     return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
 
 
-def _unconvertible(cell: str, unit: str | None) -> Unfit:
+def _unknown_unit(cell: str, unit: str | None) -> Unfit:
     if unit is None:
         return Unfit(
             "unknown_unit",
@@ -132,7 +134,7 @@ def _unconvertible(cell: str, unit: str | None) -> Unfit:
     )
 
 
-def _ambiguous(cell: str) -> Unfit:
+def _ambiguous_number(cell: str) -> Unfit:
     fraction = re.sub(r"[.,]", ".", cell.strip())
     whole = re.sub(r"[.,]", "", cell.strip())
     return Unfit(
@@ -147,7 +149,7 @@ def _ambiguous(cell: str) -> Unfit:
     )
 
 
-def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
+def _parse_plain(cells: pl.Series, mark: str | None) -> pl.Series:
     """Return plain numbers as Float64, all else as null. Digits of other scripts are not plain."""
     cells = cells.str.strip_chars()
     integer = cells.str.contains(r"^[+-]?[0-9]{1,15}$")
@@ -169,13 +171,13 @@ def _plain(cells: pl.Series, mark: str | None) -> pl.Series:
     return read
 
 
-def _stored(cells: pl.Series, field: Field) -> pl.Series:
+def _parse_stored(cells: pl.Series, field: Field) -> pl.Series:
     """Return the numbers of cells that a workbook stores as numbers; a percentage only where the field is one."""
     cells = cells.str.strip_suffix("%") if field.unit == "percent" else cells
     return cells.cast(pl.Float64, strict=False)
 
 
-def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
+def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> TypedColumn:
     """Return the numbers within the field's limits, and the faults of the others."""
     bad = []
     if field.kind == "integer":
@@ -190,10 +192,13 @@ def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
     if high is not None:
         outside = outside | (values > high)
     outside = (outside | values.is_infinite()).fill_null(value=False)
-    allowed = Message("{name} is at least {low}.", name=field.name, low=f"{low:g}{_in(field)}")
+    allowed = Message("{name} is at least {low}.", name=field.name, low=f"{low:g}{_unit_suffix(field)}")
     if high is not None:
         allowed = Message(
-            "{name} is between {low} and {high}.", name=field.name, low=f"{low:g}", high=f"{high:g}{_in(field)}"
+            "{name} is between {low} and {high}.",
+            name=field.name,
+            low=f"{low:g}",
+            high=f"{high:g}{_unit_suffix(field)}",
         )
     bad.append((outside, "out_of_range", allowed))
     for where, code, message in bad:
@@ -202,8 +207,8 @@ def _fitting(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typed:
             values = values.set(where, None)
     if field.kind == "integer":
         values = values.cast(pl.Int64)
-    return Typed(values, faults)
+    return TypedColumn(values, faults)
 
 
-def _in(field: Field) -> str:
+def _unit_suffix(field: Field) -> str:
     return f" {field.unit}" if field.unit and field.unit != "percent" else ""

@@ -50,7 +50,7 @@ class DocumentTypeError(NoXmlError):
 
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     """Open the archive. Raises one of `ZIP_ERRORS` where it is none, or has more parts than a document has."""
-    parts, directory_bytes = _contents(file)
+    parts, directory_bytes = _directory_size(file)
     if parts > _MOST_PARTS or directory_bytes > _MOST_DIRECTORY_BYTES:
         raise zipfile.BadZipFile("its table of contents is larger than that of any document")
     archive = zipfile.ZipFile(file)
@@ -59,7 +59,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     return archive
 
 
-def _contents(file: BinaryIO) -> tuple[int, int]:
+def _directory_size(file: BinaryIO) -> tuple[int, int]:
     """Return parts and bytes of the table of contents, from the record that zipfile uses: the 64-bit one if any."""
     length = file.seek(0, 2)
     file.seek(max(0, length - _END_BYTES - _MOST_COMMENT_BYTES - _LOCATOR_BYTES - _END_64_BYTES))
@@ -75,7 +75,7 @@ def _contents(file: BinaryIO) -> tuple[int, int]:
     return int(parts), int(directory_bytes)
 
 
-def parse(
+def parse_xml(
     pieces: Iterable[bytes],
     start: Callable[[str, dict[str, str]], None],
     end: Callable[[str], None] | None = None,
@@ -107,11 +107,11 @@ def parse(
         if end is not None:
             end(name)
 
-    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = _refuse_document_type
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = enter, leave, text
     try:
         for piece in pieces:
-            for part in [piece] if deepest else _small(piece):
+            for part in [piece] if deepest else _split_small(piece):
                 parser.Parse(part, False)
                 given += len(part)
                 waiting = given - max(parser.CurrentByteIndex, 0)  # -1 means that nothing was found yet
@@ -126,14 +126,14 @@ def parse(
         raise NoXmlError(str(error)) from None
 
 
-def _small(piece: bytes) -> Iterator[bytes]:
+def _split_small(piece: bytes) -> Iterator[bytes]:
     return (piece[at : at + _PROLOG_PIECE] for at in range(0, len(piece), _PROLOG_PIECE))
 
 
-def _refuse(*_: object) -> NoReturn:
+def _refuse_document_type(*_: object) -> NoReturn:
     raise DocumentTypeError("it declares a document type")
 
 
-def local(name: str) -> str:
+def local_name(name: str) -> str:
     """Return a name without its prefix: transitional and strict workbooks differ only there."""
     return name.rpartition(":")[2]

@@ -30,7 +30,7 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     nothing = pl.repeat(value=False, n=body.cells.height, eager=True)
     over = surplus.select(pl.any_horizontal(pl.all())).to_series() if surplus.width else nothing
     widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
-    kept = ~over & ((widths >= wanted) | _whole(body.cells, widths, widths < wanted, header.columns))
+    kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
     faults = [_fault(body.row(at), int(body.lines[at]), int(widths[at]), width, header) for at in (~kept).arg_true()]
     return replace(
         body,
@@ -40,7 +40,9 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     )
 
 
-def _whole(cells: pl.DataFrame, widths: pl.Series, short: pl.Series, columns: Sequence[Column]) -> pl.Series:
+def _fitting_short_lines(
+    cells: pl.DataFrame, widths: pl.Series, short: pl.Series, columns: Sequence[Column]
+) -> pl.Series:
     """Return the short lines that have their keys, and under each header a cell that fits it.
 
     A bare number does not fit a column of texts that have letters in all other lines.

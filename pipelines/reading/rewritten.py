@@ -6,11 +6,11 @@ import polars as pl
 
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import TEXT
-from pipelines.reading.mapping import MappedSheet
+from pipelines.reading.mapping import SheetMapping
 
 
 def rewritten(
-    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: MappedSheet
+    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text."""
     for column in columns:

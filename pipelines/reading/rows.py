@@ -58,16 +58,16 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
 
     `default_year` is the year of volumes that name none; `served_markets` are the codes that volumes may have.
     """
-    main, volumes = _with_volumes(_without_repeats(type_sheet(upload.main)), default_year, served_markets)
-    found = graphs.NONE if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
+    main, volumes = _with_volumes(_with_repeat_faults(type_sheet(upload.main)), default_year, served_markets)
+    found = graphs.NO_GRAPHS if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     unread = _unread_codes(upload)
-    bad = _rows_at(main.faults["at"], len(code)) | code.is_in(list(found.faulty | unread)).fill_null(value=False)
-    values, given = (frame.filter(~bad) for frame in _frames(main, volumes))
+    bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(found.faulty | unread)).fill_null(value=False)
+    values, given = (frame.filter(~bad) for frame in _main_frames(main, volumes))
     if upload.parts is not None:
         values, given = _with_graphs(values, given, code, found, upload.parts.name)
     values = values.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).select(*_PLACE, pl.exclude(_PLACE))
-    reports = [_report(typed) for typed in (main, found.typed) if typed is not None]
+    reports = [_error_rows(typed) for typed in (main, found.typed) if typed is not None]
     known = set(code.drop_nulls())
     without_row = sum(fault.sku_code not in unread & known for fault in main.sheet.faults)
     rejected = int(bad.sum()) + without_row + len(found.faulty - known) + found.nameless
@@ -81,7 +81,7 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     """Return the rows with a fault and a code that give no name, except repeated lines: there an earlier one counts."""
     repeats = main.faults.filter(pl.col("code") == "duplicate_sku_code")["at"]
     height = main.sheet.table.height
-    faulty = _rows_at(main.faults["at"], height) & ~_rows_at(repeats, height)
+    faulty = _is_at(main.faults["at"], height) & ~_is_at(repeats, height)
     column = next(column for column in main.sheet.columns if column.name == "name")
     place = None if column.constant is not None else letter(column.position)
     rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
@@ -96,7 +96,7 @@ def _unread_codes(upload: Upload) -> set[str]:
     return {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None}
 
 
-def _frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the values of the main sheet with their place, and which of them were given."""
     names = [column.name for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
     values = pl.DataFrame([main.values[name].alias(name) for name in names])
@@ -107,12 +107,12 @@ def _frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, 
     return values.with_columns(**place), given
 
 
-def _rows_at(at: pl.Series, height: int) -> pl.Series:
+def _is_at(at: pl.Series, height: int) -> pl.Series:
     """Return a boolean for each of `height` rows: whether it is among the positions."""
     return pl.repeat(value=False, n=height, eager=True).scatter(at.unique(), values=True)
 
 
-def _without_repeats(main: TypedSheet) -> TypedSheet:
+def _with_repeat_faults(main: TypedSheet) -> TypedSheet:
     """Add the faults of lines that repeat an earlier line's sku_code."""
     table = pl.DataFrame({"code": main.values["sku_code"], "line": main.sheet.table["line"]}).with_row_index("at")
     repeats = table.filter(pl.col("code").is_not_null() & ~pl.col("code").is_first_distinct())
@@ -161,15 +161,15 @@ def _with_graphs(
     return values, given
 
 
-def _report(typed: TypedSheet) -> pl.DataFrame:
+def _error_rows(typed: TypedSheet) -> pl.DataFrame:
     """Return the report rows of a sheet, by line and then by column."""
     sheet = typed.sheet
-    rows = [*_cell_reports(typed), *_line_reports(sheet)]
+    rows = [*_cell_error_rows(typed), *_line_error_rows(sheet)]
     rows.sort(key=lambda row: (row[1], row[-1]))
     return pl.DataFrame([row[:-1] for row in rows], schema=ERRORS, orient="row")
 
 
-def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
+def _cell_error_rows(typed: TypedSheet) -> list[tuple[object, ...]]:
     sheet, table = typed.sheet, typed.sheet.table
     columns = {column.name: column for column in sheet.columns}
     lines, codes = table["line"], typed.values["sku_code"]
@@ -179,21 +179,23 @@ def _cell_reports(typed: TypedSheet) -> list[tuple[object, ...]]:
         column = columns.get(name)
         place = letter(column.position) if column and column.constant is None else None
         cell = table[name][at] if column else None
-        shown_code = codes[at] if codes[at] is not None else _shown(table["sku_code"][at])
+        shown_code = codes[at] if codes[at] is not None else _quotable(table["sku_code"][at])
         order = column.position if column else len(columns)
         template = text if message.parameters else None
-        reports.append((sheet.name, lines[at], shown_code, name, place, _shown(cell), code, message, template, order))
+        reports.append(
+            (sheet.name, lines[at], shown_code, name, place, _quotable(cell), code, message, template, order)
+        )
     return reports
 
 
-def _line_reports(sheet: Sheet) -> list[tuple[object, ...]]:
+def _line_error_rows(sheet: Sheet) -> list[tuple[object, ...]]:
     reports: list[tuple[object, ...]] = []
     for fault in sheet.faults:
         report = (fault.code, fault.message, stored_template(fault.message))
-        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _shown(fault.value), *report, -1))
+        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _quotable(fault.value), *report, -1))
     return reports
 
 
-def _shown(cell: str | None) -> str | None:
+def _quotable(cell: str | None) -> str | None:
     """Return a cell as the report quotes it."""
     return cell if cell is None or len(cell) <= _LONGEST_VALUE else cell[:_LONGEST_VALUE] + "…"

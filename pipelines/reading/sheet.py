@@ -10,19 +10,19 @@ from operator import or_
 
 import polars as pl
 
-from pipelines.reading.composed import says_packaging
+from pipelines.reading.composed import mentions_packaging
 from pipelines.reading.decimal_mark import decimal_marks
 from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grid import MOST_COLUMNS, TEXT, Grid, LineFault
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
-from pipelines.reading.mapping import Mapped, MappedSheet, same_field
-from pipelines.reading.meant import unmeant
+from pipelines.reading.mapping import CheckedMapping, SheetMapping, same_field
+from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.rewritten import rewritten
 from pipelines.reading.samples import Samples, samples_of
-from pipelines.reading.skipped import not_data, skipped_lines
+from pipelines.reading.skipped import find_skipped, skipped_lines
 from schemas.messages import Message
 from schemas.texts import INVISIBLE
 
@@ -38,8 +38,8 @@ class Sheet:
 
     `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
     are no data line, with the reason. `off` are the fields that the mapping, `mapped`, has switched off. `of_packaging`
-    is true where a title or the sheet's name names packaging, `beside` are positions of ignored columns that may be
-    weights of one more material. `samples` are texts of the columns by position, for people.
+    is true where a title or the sheet's name names packaging, `possible_materials` are positions of
+    ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
     """
 
     name: str | None
@@ -52,9 +52,9 @@ class Sheet:
     kinds: pl.DataFrame | None = None
     skipped: tuple[tuple[int, str], ...] = ()
     off: tuple[tuple[str, int | None, str | None], ...] = ()
-    mapped: MappedSheet = field(default_factory=MappedSheet)
+    mapped: SheetMapping = field(default_factory=SheetMapping)
     of_packaging: bool = False
-    beside: tuple[int, ...] = ()
+    possible_materials: tuple[int, ...] = ()
     samples: Samples = field(default_factory=dict)
 
     @property
@@ -76,13 +76,19 @@ class Sheet:
 
 
 def read_sheet(
-    grid: Grid, name: str | None, table: Table, mapped: Mapped, *, delimiter: str | None, header: Header | None = None
+    grid: Grid,
+    name: str | None,
+    table: Table,
+    mapped: CheckedMapping,
+    *,
+    delimiter: str | None,
+    header: Header | None = None,
 ) -> Sheet:
     """Read the recognised columns of a grid; `header` is given where it was found already.
 
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
-    mapping = mapped if table == "sku" else mapped.components or MappedSheet()
+    mapping = mapped if table == "sku" else mapped.components or SheetMapping()
     header = header or find_header(grid, table, mapping)
     if len(header.columns) > _MOST_READ_COLUMNS:
         message = Message(
@@ -93,9 +99,9 @@ def read_sheet(
         )
         raise refuse("unreadable_file", message)
     body = without_ragged(grid.below(header.last_line), grid, header)
-    cells = _visible(_named(body.cells, header.columns), header.columns)
-    reasons = not_data(
-        cells, header.columns, _label(body, header), titled=any(position == 0 for position, _ in header.ignored)
+    cells = _without_invisible(_select_columns(body.cells, header.columns), header.columns)
+    reasons = find_skipped(
+        cells, header.columns, _label_cells(body, header), titled=any(position == 0 for position, _ in header.ignored)
     )
     is_data = ~reduce(or_, reasons.values())
     most = MOST_ROWS if table == "sku" else _MOST_PARTS
@@ -105,11 +111,11 @@ def read_sheet(
             Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most),
         )
     cells = cells.with_columns(line=body.lines).filter(is_data)
-    kinds = None if body.kinds is None else _named(body.kinds, header.columns).filter(is_data)
+    kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
     cells, kinds = rewritten(cells, kinds, header.columns, mapping)
     marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
     skipped = skipped_lines(body.lines, reasons)
-    of_packaging = header.of_packaging or (name is not None and says_packaging(name))
+    of_packaging = header.of_packaging or (name is not None and mentions_packaging(name))
     sheet = Sheet(
         name,
         header.line,
@@ -123,10 +129,10 @@ def read_sheet(
         header.off,
         mapping,
         of_packaging,
-        header.beside,
+        header.possible_materials,
         samples_of(body.cells),
     )
-    sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
+    sheet = sheet.without(misleading_columns([column for column in header.columns if not column.mapped], cells, table))
     return _with_constants(sheet, mapping.constants)
 
 
@@ -182,13 +188,13 @@ def with_levels(sheet: Sheet) -> Sheet:
         if own is None or own.exact or own.mapped or not is_of_field(sheet.table[name]):
             continue
         if "packaging_level" not in names:
-            return _renamed(sheet, own, "packaging_level")
+            return _read_as(sheet, own, "packaging_level")
         if name == "use_contexts":
             return sheet.without([name])
     return sheet
 
 
-def _renamed(sheet: Sheet, own: Column, name: str) -> Sheet:
+def _read_as(sheet: Sheet, own: Column, name: str) -> Sheet:
     """Read a column as another field."""
     other = replace(own, name=name, field=fields_of("sku")[name], exact=False)
     columns = tuple(other if column is own else column for column in sheet.columns)
@@ -196,14 +202,14 @@ def _renamed(sheet: Sheet, own: Column, name: str) -> Sheet:
     return replace(sheet, columns=columns, table=sheet.table.rename({own.name: name}), kinds=kinds)
 
 
-def _label(body: Grid, header: Header) -> pl.Series | None:
+def _label_cells(body: Grid, header: Header) -> pl.Series | None:
     """Return the cells of the first column where no field is read from it."""
     if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
         return None
     return body.cells["c0"]
 
 
-def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
+def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     """Remove invisible characters within codes and numbers, and at the ends of other texts."""
     anywhere = f"[{INVISIBLE}]"
     found = cells.select(pl.all().str.contains(anywhere).any()).row(0) if cells.height else ()
@@ -216,5 +222,5 @@ def _visible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     return cells
 
 
-def _named(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
+def _select_columns(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:
     return cells.select(pl.col(f"c{column.position}").alias(column.name) for column in columns)

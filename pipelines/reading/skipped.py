@@ -14,7 +14,7 @@ import polars as pl
 
 from pipelines.reading.columns import recognise
 from pipelines.reading.fields import Column
-from pipelines.reading.sums import sums
+from pipelines.reading.sums import find_sums
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.words import code_of, fold, words
@@ -49,7 +49,7 @@ HELP = Message("help for the columns, below the header")
 REPEATED = Message("the header once more")
 
 
-def not_data(
+def find_skipped(
     cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool
 ) -> dict[str, pl.Series]:
     """Return for each reason a boolean for each row of `cells`, which has a column under each column's name.
@@ -62,16 +62,16 @@ def not_data(
     nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
     label = nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
-    is_total = _says(code, _total())
-    totals = _totals(is_total, code, name, label)
+    is_total = _matches(code, _total_pattern())
+    totals = _total_lines(is_total, code, name, label)
     alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
-        EXAMPLE: _examples(code, name, label),
-        TOTAL: totals | sums(cells, columns, is_total & ~totals, totals),
-        REPEATED: _repeats(cells, columns),
-        HELP: _help(cells, columns, nothing if titled else label),
-        NOTE: _notes(*alone, others) | _says(code.set(name.is_not_null(), None), _TITLE),
+        EXAMPLE: _example_lines(code, name, label),
+        TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals),
+        REPEATED: _repeated_headers(cells, columns),
+        HELP: _help_lines(cells, columns, nothing if titled else label),
+        NOTE: _note_lines(*alone, others) | _matches(code.set(name.is_not_null(), None), _TITLE),
     }
 
 
@@ -91,31 +91,33 @@ def skipped_lines(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tupl
     return tuple(ordered)
 
 
-def _examples(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+def _example_lines(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     """Find lines with an example's word in the code, the name or the label, and the lines of its parts below it."""
-    is_example = reduce(or_, (_says(texts, _example()) for texts in (code, name, label)))
-    is_example |= _says(code, _short_example()) | _says(label, _short_example())
+    is_example = reduce(or_, (_matches(texts, _example_pattern()) for texts in (code, name, label)))
+    is_example |= _matches(code, _short_example_pattern()) | _matches(label, _short_example_pattern())
     if not is_example.any():
         return is_example
     parts = code.is_null() & name.is_null() & ~is_example
     return is_example.set(parts, None).forward_fill().fill_null(value=False)
 
 
-def _totals(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+def _total_lines(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     """Find lines with a total's word in place of the code, or as the name or label of a line without code."""
-    of_name, of_label = (_says(texts, _total()) for texts in (name, label))
+    of_name, of_label = (_matches(texts, _total_pattern()) for texts in (name, label))
     nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
     return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
 
 
-def _notes(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
+def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
     """Find lines with only a remark as code or name: a note's word, a colon, a sentence; or notes' words and answers.
 
     Lines below a signature's titles count as well, where only such lines follow: only in a table that gives `others`
     than codes and names, since in another table such a line may as well be a row.
     """
-    signs = _says(code, _note_alone())
-    notes = (_says(code, _note()) & name.is_null()) | (_says(name, _note()) & code.is_null()) | signs
+    signs = _matches(code, _signature_pattern())
+    notes = (
+        (_matches(code, _note_pattern()) & name.is_null()) | (_matches(name, _note_pattern()) & code.is_null()) | signs
+    )
     rows = others.arg_true()
     if not len(rows):
         return notes
@@ -123,7 +125,7 @@ def _notes(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
     return notes | (pl.int_range(len(notes), eager=True) >= first)
 
 
-def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
     """Find lines whose key cells repeat the headers; the table must have at least two key columns."""
     nothing = pl.repeat(value=False, n=cells.height, eager=True)
     own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
@@ -132,49 +134,49 @@ def _repeats(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
     return reduce(lambda all_of, column: all_of & (cells[column.name] == column.header), own, ~nothing).fill_null(False)
 
 
-def _help(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
+def _help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
     """Find the lines directly below the header, up to the first data line, that describe the columns."""
     top = list(cells.head(_HELP_ROWS).select(column.name for column in columns).iter_rows())
     found = []
     for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
-        helps = _is_help(filled) or (first is not None and _helps(first))
-        if not helps and not any(_example_word(cell) for cell in (*row[:2], first) if cell is not None):
+        helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
+        if not helps and not any(_is_example(cell) for cell in (*row[:2], first) if cell is not None):
             break
         found.append(helps)
     return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
 
 
-def _is_help(filled: list[tuple[Column, str]]) -> bool:
+def _is_help_line(filled: list[tuple[Column, str]]) -> bool:
     texts = [cell for _, cell in filled]
     if not texts:
         return False
-    if all(map(_helps, texts)) and (len(texts) > 2 or any(len(_word(text)) > 1 for text in texts)):
+    if all(map(_is_help_text, texts)) and (len(texts) > 2 or any(len(_without_digits(text)) > 1 for text in texts)):
         return True  # the condition excludes two single letters, which may be a code and a name
-    if len(filled) > 1 and all(_names(column, cell) for column, cell in filled):
+    if len(filled) > 1 and all(_is_own_header(column, cell) for column, cell in filled):
         return True
     typed = [(column, cell) for column, cell in filled if column.field.kind in _TYPED]
-    if not typed or any(_is_meant(column, cell) for column, cell in typed):
+    if not typed or any(_is_value(column, cell) for column, cell in typed):
         return False
     shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
-    mostly_help = sum(map(_helps, texts)) * 2 >= len(texts)
+    mostly_help = sum(map(_is_help_text, texts)) * 2 >= len(texts)
     return mostly_help or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
 
 
-def _names(column: Column, cell: str) -> bool:
+def _is_own_header(column: Column, cell: str) -> bool:
     """Return whether a cell is a header of its own column, in any language."""
     named = recognise(cell, 0, column.table)
     return fold(cell) == fold(column.header) or (named is not None and named.name == column.name)
 
 
-def _is_meant(column: Column, cell: str) -> bool:
+def _is_value(column: Column, cell: str) -> bool:
     """Return whether a cell is a value of its column, or was meant to be one."""
     faults = read_values(pl.Series([cell]), column, None, None).faults
     return not faults.height or faults["code"][0] in _READABLE
 
 
-def _helps(cell: str) -> bool:
+def _is_help_text(cell: str) -> bool:
     """Return whether a cell is a word of help, alone, beside digits (`Text (255)`), or followed by an explanation.
 
     A word for no answer is no help: `k.A.` is no `K` for optional.
@@ -184,45 +186,47 @@ def _helps(cell: str) -> bool:
     if _FORMAT.fullmatch(cell.strip()):
         return True
     start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
-    return code_of(_word(cell), "line") == "help" or (start != fold(cell) and code_of(start, "line") == "help")
+    return code_of(_without_digits(cell), "line") == "help" or (
+        start != fold(cell) and code_of(start, "line") == "help"
+    )
 
 
-def _word(cell: str) -> str:
+def _without_digits(cell: str) -> str:
     """Return a cell folded, without digits."""
     return "".join(c for c in fold(cell) if not c.isdigit()).strip()
 
 
-def _example_word(cell: str) -> bool:
-    return bool(_says(pl.Series([cell]), _example())[0])
+def _is_example(cell: str) -> bool:
+    return bool(_matches(pl.Series([cell]), _example_pattern())[0])
 
 
-def _says(texts: pl.Series, pattern: str) -> pl.Series:
+def _matches(texts: pl.Series, pattern: str) -> pl.Series:
     return texts.str.contains(pattern).fill_null(value=False)
 
 
 @cache
-def _example() -> str:
+def _example_pattern() -> str:
     """Match `EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
-    word = _one_of("example")
+    word = _any_word_of("example")
     return rf"(?i)^[\W_]*(?:{word})[\W_\d]*$|^\W*(?:{word})\s*:|[(\[](?:{word})[)\]]\W*$"
 
 
 @cache
-def _short_example() -> str:
+def _short_example_pattern() -> str:
     """Match `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
-    return rf"(?i)^\W*(?:{_one_of('short_example')})\s*(?::|\.(?:\s|$|:))"
+    return rf"(?i)^\W*(?:{_any_word_of('short_example')})\s*(?::|\.(?:\s|$|:))"
 
 
 @cache
-def _total() -> str:
+def _total_pattern() -> str:
     """Match `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
-    word = _one_of("total")
+    word = _any_word_of("total")
     return rf"(?i)^[\W_]*(?:{word})(?:[\W_\d]*$|\s*[:=(])"
 
 
 @cache
-def _note() -> str:
-    word = _one_of("note")
+def _note_pattern() -> str:
+    word = _any_word_of("note")
     return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
 
 
@@ -231,25 +235,25 @@ _TITLE = r"\p{L}\s*:\s*$"
 
 
 @cache
-def _note_alone() -> str:
+def _signature_pattern() -> str:
     """Match `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code."""
-    return rf"(?i)^[\W_]*{_several_notes()}(?:[\W_]*$|\s*:\s)"
+    return rf"(?i)^[\W_]*{_notes_pattern()}(?:[\W_]*$|\s*:\s)"
 
 
-def _several_notes() -> str:
+def _notes_pattern() -> str:
     """Match a note's word, or several with a comma, a stroke or a word for `and` between them."""
-    word = rf"(?:{_one_of('note')})"
+    word = rf"(?:{_any_word_of('note')})"
     return rf"{word}(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?{word}){{0,3}}"
 
 
-def _one_of(code: str) -> str:
-    return "|".join(sorted(map(_pattern, _words_of(code)), key=len, reverse=True))
+def _any_word_of(code: str) -> str:
+    return "|".join(sorted(map(_with_accents, _words_of(code)), key=len, reverse=True))
 
 
 def _words_of(code: str) -> Iterator[str]:
     return (word for word, of in words("line").items() if of == code)
 
 
-def _pattern(word: str) -> str:
+def _with_accents(word: str) -> str:
     """Return a folded word as a pattern that also matches it with accents."""
     return "".join(_ACCENTED.get(character, character) for character in word)

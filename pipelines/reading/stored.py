@@ -20,19 +20,19 @@ Content = tuple[ImportSource, Sheet, Sheet | None, int]
 
 def pack(source: ImportSource, main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """Return the bytes of an upload."""
-    about, tables = part(source, main, parts, rows)
+    about, tables = split(source, main, parts, rows)
     frames = [_parquet(frame) for frame in tables]
     about["sizes"] = [len(frame) for frame in frames]
     return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
 
 
-def part(
+def split(
     source: ImportSource, main: Sheet, parts: Sheet | None, rows: int
 ) -> tuple[dict[str, object], list[pl.DataFrame]]:
     """Split an upload into a part that JSON can contain and its tables."""
     sheets = [main] if parts is None else [main, parts]
     tables = [frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
-    return {"source": source, "rows": rows, "sheets": [_about(sheet) for sheet in sheets]}, tables
+    return {"source": source, "rows": rows, "sheets": [_describe_sheet(sheet) for sheet in sheets]}, tables
 
 
 def unpack(data: bytes) -> Content:
@@ -43,12 +43,12 @@ def unpack(data: bytes) -> Content:
 
 
 def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
-    """Return the upload that `part` has split."""
+    """Return the upload that `split` has split."""
     sheets = [_sheet(of_sheet, tables) for of_sheet in about["sheets"]]
     return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
 
 
-def _about(sheet: Sheet) -> dict[str, object]:
+def _describe_sheet(sheet: Sheet) -> dict[str, object]:
     columns = [{**asdict(column), "factor": str(column.factor), "field": column.field.name} for column in sheet.columns]
     return {
         "name": sheet.name,

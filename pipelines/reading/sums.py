@@ -16,7 +16,7 @@ _FEWEST: Final = 2
 _NEAR: Final = 1e-6
 
 
-def sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series) -> pl.Series:
+def find_sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series) -> pl.Series:
     """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
 
     `totals` are lines that are known to be totals. A line without a figure is no total.
@@ -30,11 +30,11 @@ def sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, tota
     fits = given & likely
     for column in numbers:
         texts = cells[column.name]
-        fits &= texts.is_null() | (_sums_up(texts, column, ".", left_out) | _sums_up(texts, column, ",", left_out))
+        fits &= texts.is_null() | (_is_sum(texts, column, ".", left_out) | _is_sum(texts, column, ",", left_out))
     return fits
 
 
-def _sums_up(texts: pl.Series, column: Column, mark: str, left_out: pl.Series) -> pl.Series:
+def _is_sum(texts: pl.Series, column: Column, mark: str, left_out: pl.Series) -> pl.Series:
     """Return the lines whose figure is the sum of those above it that are not left out, with this decimal mark."""
     figures = read_numbers(texts, column, mark, None).values.cast(pl.Float64)
     counted = figures.set(left_out, None)

@@ -18,7 +18,7 @@ FAULTS = pl.Schema({"at": pl.UInt32, "code": pl.String, "message": pl.String})
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedColumn:
     """A typed column and its faults: `at` is the row's position, one row a fault. A faulty cell is null."""
 
     values: pl.Series
@@ -36,7 +36,7 @@ def faults_where(where: pl.Series, code: str, message: Message) -> pl.DataFrame:
     return pl.DataFrame({"at": at}).with_columns(code=pl.lit(code), message=pl.lit(to_json(message)))
 
 
-def each_distinct(cells: pl.Series, read: Callable[[str], object], dtype: PolarsDataType) -> Typed:
+def read_distinct(cells: pl.Series, read: Callable[[str], object], dtype: PolarsDataType) -> TypedColumn:
     """Apply `read` once to each distinct cell; its `Unfit` becomes the fault of every row with that cell."""
     distinct = cells.drop_nulls().unique(maintain_order=True)
     values: list[object] = []
@@ -56,6 +56,6 @@ def each_distinct(cells: pl.Series, read: Callable[[str], object], dtype: Polars
     )
     joined = pl.DataFrame({"cell": cells}).join(table, on="cell", how="left", maintain_order="left")
     if not any(codes):
-        return Typed(joined["value"], no_faults())
+        return TypedColumn(joined["value"], no_faults())
     found = joined.with_row_index("at").filter(pl.col("code").is_not_null())
-    return Typed(joined["value"], found.select("at", "code", "message"))
+    return TypedColumn(joined["value"], found.select("at", "code", "message"))

@@ -43,7 +43,7 @@ def paired_units(found: Sequence[Column], weights: Sequence[Column]) -> list[Col
     weights = [column for column in weights if column.field.name in WEIGHTS]
     for step in (1, -1):
         beside = {weight.position + step: weight for weight in weights}
-        own = [_unit_of(beside[column.position], column) for column in found if column.position in beside]
+        own = [_as_unit_of(beside[column.position], column) for column in found if column.position in beside]
         if weights and len(own) == len(weights):
             return own
     return list(found)
@@ -59,11 +59,11 @@ def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: 
     taken = {column.position for column in columns}
     owned = {column.group for column in columns if column.field.name == _UNIT}
     beside = [
-        _unit_of(weight, Column(_UNIT, weight.field, weight.table, at, cells[at] or ""))
+        _as_unit_of(weight, Column(_UNIT, weight.field, weight.table, at, cells[at] or ""))
         for weight in columns
         if weight.field.name in WEIGHTS and weight.group not in owned
         for at in (weight.position + 1,)
-        if at < len(cells) and at not in taken and _holds_units(grid, row, at)
+        if at < len(cells) and at not in taken and _contains_units(grid, row, at)
     ]
     if len(beside) == 1:  # a single column applies to all weights
         table = "sku" if beside[0].group is not None else beside[0].table
@@ -76,7 +76,7 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
 
     A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
-    units = {unit for text in above if _speaks_of_weights(text) and (unit := unit_within(text, "g")) is not None}
+    units = {unit for text in above if _mentions_weights(text) and (unit := unit_within(text, "g")) is not None}
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
@@ -84,25 +84,25 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
 
 
-def _speaks_of_weights(text: str) -> bool:
+def _mentions_weights(text: str) -> bool:
     tokens = fold(text).split()
     begin = tuple(word for word, role in words("header_word").items() if role == "weight" and len(word) > _STEM)
     return not any(map(str.isdigit, text)) and any(token.startswith(begin) for token in tokens[:_MOST_WORDS])
 
 
-def for_each_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
+def shared_unit_per_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
     """Return a column of units for each group whose weight has none of its own, with the shared column's name."""
     shared = next((column for column in columns if is_shared(column)), None)
     if shared is None:
         return []
     owned = {column.group for column in columns if column.field.name == _UNIT}
     weights = [c for c in columns if c.field.name in WEIGHTS and c.group is not None and c.group not in owned]
-    chosen = [column for column in speaks_of(columns) if column in weights]
+    chosen = [column for column in weights_of_shared_unit(columns) if column in weights]
     once = {column.group: column for column in chosen}
-    return [(shared.name, _unit_of(weight, shared)) for weight in once.values()]
+    return [(shared.name, _as_unit_of(weight, shared)) for weight in once.values()]
 
 
-def speaks_of(columns: Sequence[Column]) -> list[Column]:
+def weights_of_shared_unit(columns: Sequence[Column]) -> list[Column]:
     """Return the weights of a shared column of units: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
     shared = next((column for column in columns if is_shared(column)), None)
@@ -110,14 +110,14 @@ def speaks_of(columns: Sequence[Column]) -> list[Column]:
     return silent or weights
 
 
-def _unit_of(weight: Column, column: Column) -> Column:
+def _as_unit_of(weight: Column, column: Column) -> Column:
     """Return a column as the unit of a weight."""
     name = f"{weight.name.removesuffix(weight.field.name)}{_UNIT}"
     field = fields_of(weight.table)[_UNIT]
     return replace(column, name=name, field=field, table=weight.table, group=weight.group, fixed=weight.fixed)
 
 
-def _holds_units(grid: Grid, row: int, at: int) -> bool:
+def _contains_units(grid: Grid, row: int, at: int) -> bool:
     name = f"c{at}"
     if name not in grid.cells.columns:
         return False

@@ -54,7 +54,7 @@ def unit_within(words: str, field_unit: str | None) -> Unit | None:
     return found.pop() if len(found) == 1 else None
 
 
-def taken_out(tokens: list[str], field_unit: str | None) -> tuple[list[str], Unit] | None:
+def extract_unit(tokens: list[str], field_unit: str | None) -> tuple[list[str], Unit] | None:
     """Return folded words without the only unit among them, and the unit; None where there is not exactly one."""
     found = _units_among(tokens, field_unit)
     if len(found) != 1:

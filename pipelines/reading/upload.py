@@ -9,22 +9,22 @@ from datetime import date
 
 import polars as pl
 
-from pipelines.reading import asked, siblings, stored
-from pipelines.reading.chosen import mapped_headers
-from pipelines.reading.container import sniff
-from pipelines.reading.delimited import read_delimited, sniff_delimiter
+from pipelines.reading import asked, stored, unknown_materials
+from pipelines.reading.container import detect_format
+from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
 from pipelines.reading.fields import WEIGHTS
-from pipelines.reading.header_row import field_names
-from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_below, without_parts
-from pipelines.reading.mapping import Mapped, check_mapping
+from pipelines.reading.header_row import recognised_fields
+from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
+from pipelines.reading.mapped_columns import mapped_headers
+from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
-from pipelines.reading.sheets_read import read_sheets
 from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
+from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
 from schemas.report import AskedColumn, FileFormat, ImportSource, SourceSheet
 from schemas.words import fold
@@ -58,7 +58,7 @@ class Upload:
 
     def parted(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
         """Split the upload into a part that JSON can contain and its tables by name."""
-        about, tables = stored.part(self.source, self.main, self.parts, self.rows)
+        about, tables = stored.split(self.source, self.main, self.parts, self.rows)
         return about, {f"table_{number}": table for number, table in enumerate(tables)}
 
     @classmethod
@@ -87,13 +87,13 @@ def read_upload(
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """
     mapped = check_mapping(mapping)
-    of_format = _from_text if sniff(data, filename) == "csv" else _from_workbook
+    of_format = _from_text if detect_format(data, filename) == "csv" else _from_workbook
     upload = of_format(data, mapped, today)
     upload.source["mapping_name"] = mapping_name
     return upload
 
 
-def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
+def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     if mapped.components is not None:
         message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
         raise refuse("invalid_mapping", message, "mapping")
@@ -101,17 +101,17 @@ def _from_text(data: bytes, mapped: Mapped, today: date) -> Upload:
     of_mapping = mapped_headers(mapped)
 
     def recognised(cells: list[str]) -> int:
-        return len(field_names(cells)) + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
+        return len(recognised_fields(cells)) + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
 
-    delimiter = sniff_delimiter(text.text, recognised)
+    delimiter = detect_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)
     sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
     return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, mapped, today)
 
 
-def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
-    read = read_sheets(Workbook(data), mapped)
-    parts = None if read.parts is None else with_codes_below(read.parts)
+def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
+    read = read_tables(Workbook(data), mapped)
+    parts = None if read.parts is None else with_codes_filled(read.parts)
     upload = _upload(read.main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
     if (of_parts := upload.source["components"]) is not None and read.parts is not None:
@@ -119,13 +119,13 @@ def _from_workbook(data: bytes, mapped: Mapped, today: date) -> Upload:
     return upload
 
 
-def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped, today: date) -> Upload:
+def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: CheckedMapping, today: date) -> Upload:
     """Return the upload of the tables found. Raises `no_rows` where there is no data line."""
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
     main, questions = _without_doubtful(with_levels(main), parts, mapped)
-    main, parts, layout = _laid_out(with_families(main), parts, mapped.layout)
+    main, parts, layout = _split_layout(with_families(main), parts, mapped.layout)
     main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
     dated = any(column.market and column.year is None for column in main.columns)
     source: ImportSource = {
@@ -134,7 +134,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped,
         "header_row": main.header_row,
         "columns": published_columns(main.columns),
         "ignored": published_ignored(main.ignored),
-        "components": None if parts is None else _components(parts),
+        "components": None if parts is None else _published_components(parts),
         "layout": layout,
         "decimal_marks": main.marks,
         "mapping_name": None,
@@ -149,21 +149,21 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped,
     return Upload(source, main, parts, lines)
 
 
-def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple[Sheet, list[AskedColumn]]:
+def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: CheckedMapping) -> tuple[Sheet, list[AskedColumn]]:
     """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     settled = {column.name for column in main.columns if column.mapped}
-    columns = asked.doubtful(main, of_parts=of_parts, mapped=settled)
+    columns = asked.doubtful_columns(main, of_parts=of_parts, mapped=settled)
     kept = replace(main, columns=tuple(column for column in main.columns if column not in columns))
     if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     headers = dict(main.ignored)
-    more = [siblings.published_question(at, headers[at]) for at in main.beside if at in headers]
-    kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.beside))
+    more = [unknown_materials.published_question(at, headers[at]) for at in main.possible_materials if at in headers]
+    kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.possible_materials))
     return kept, [*(asked.published_question(column) for column in columns), *more]
 
 
-def _laid_out(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
+def _split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
     """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     found = layout_of(main.columns)
     if layout in ("wide", "materials") and layout != found:
@@ -197,7 +197,7 @@ def _laid_out(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[She
     return main, parts, "rows" if parts is None else "long"
 
 
-def _components(parts: Sheet) -> SourceSheet:
+def _published_components(parts: Sheet) -> SourceSheet:
     return {
         "sheet": parts.name,
         "header_row": parts.header_row,

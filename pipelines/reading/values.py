@@ -17,8 +17,8 @@ from stdnum import ean
 
 from pipelines.reading.fields import Column
 from pipelines.reading.numbers import read_number, read_numbers
-from pipelines.reading.part_types import type_of_part
-from pipelines.reading.typed import Typed, each_distinct, faults_where, no_faults
+from pipelines.reading.part_types import part_type_or_body
+from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from schemas import normalise
 from schemas.fields import Field
 from schemas.formulas import COMPUTED
@@ -30,32 +30,32 @@ from schemas.words import code_of
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
 _MATERIALS = ("material", "material_family")
 _SEVERAL = re.compile(r"[/+&]|%.*%")
-_LOST = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
+_EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
-MARKED = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
+APOSTROPHE_BEFORE = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
 """A text with a leading `'` that is removed. A writer of cells puts one before each text that matches with one."""
 EMPTY_LIST = "[]"
 _LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:", re.IGNORECASE)
 
 
-def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> Typed:
+def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
     """Read a column of cells as the field's type; a null cell gives null. `mark` is the column's decimal mark."""
     field = column.field
     match field.kind:
         case "number" | "integer":
             return read_numbers(cells, column, mark, number_cells)
         case "ppm":
-            return each_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
+            return read_distinct(cells, lambda cell: _ppm(cell, column, mark), pl.String)
         case "truth":
-            return each_distinct(cells, _truth, pl.Boolean)
+            return read_distinct(cells, _truth, pl.Boolean)
         case "code":
-            return each_distinct(cells, lambda cell: _code(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _code(cell, field), pl.String)
         case "codes":
-            return each_distinct(cells, lambda cell: _codes(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _codes(cell, field), pl.String)
         case "markets":
-            return each_distinct(cells, _markets, pl.String)
+            return read_distinct(cells, _markets, pl.String)
         case "uuid":
-            return each_distinct(cells, lambda cell: _uuid(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _uuid(cell, field), pl.String)
         case "gtin":
             return _gtins(cells)
         case _:
@@ -80,7 +80,7 @@ def unescaped(cells: pl.Series) -> pl.Series:
     if cells.str.starts_with('="').any():
         cells = cells.str.replace(r'^="([^"]*)"$', "$1")
     if cells.str.starts_with("'").any():
-        cells = cells.str.replace(MARKED, "$1")
+        cells = cells.str.replace(APOSTROPHE_BEFORE, "$1")
     return cells
 
 
@@ -99,7 +99,7 @@ def as_codes(cells: pl.Expr) -> pl.Expr:
     return cells.str.head(_LONGEST_CODE).str.replace_all(f"[{INVISIBLE}]", "").str.normalize("NFC").str.strip_chars()
 
 
-def _texts(cells: pl.Series, field: Field) -> Typed:
+def _texts(cells: pl.Series, field: Field) -> TypedColumn:
     """Read text unchanged; only cells that the field cannot contain, or may have to trim, are examined one by one."""
     if field.min_length is not None:
         cells = cells.str.strip_chars()
@@ -108,9 +108,9 @@ def _texts(cells: pl.Series, field: Field) -> Typed:
     if field.name == "sku_code":
         unusual |= cells.str.contains(_ROUNDED)
     if not unusual.any():
-        return Typed(cells, no_faults())
-    odd = each_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
-    return Typed(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
+        return TypedColumn(cells, no_faults())
+    odd = read_distinct(cells.set(~unusual.fill_null(value=False), None), lambda cell: _text(cell, field), pl.String)
+    return TypedColumn(cells.set(unusual.fill_null(value=False), None).fill_null(odd.values), odd.faults)
 
 
 def _text(cell: str, field: Field) -> str:
@@ -119,7 +119,7 @@ def _text(cell: str, field: Field) -> str:
     return normalise.text(cell, min_length=field.min_length, max_length=field.max_length, is_code=field.is_code)
 
 
-def _gtins(cells: pl.Series) -> Typed:
+def _gtins(cells: pl.Series) -> TypedColumn:
     """Accept GTINs with a correct check digit as a column; only the others are examined one by one for the reason."""
     cells = cells.str.strip_chars()
     shaped = cells.str.contains(r"^(?:[0-9]{8}|[0-9]{12,14})$").fill_null(value=False)
@@ -127,13 +127,13 @@ def _gtins(cells: pl.Series) -> Typed:
     total = sum(((number // 10**place) % 10) * (3 if place % 2 else 1) for place in range(14))
     right = (shaped & (total % 10 == 0)).fill_null(value=False)
     if right.sum() + cells.null_count() == len(cells):
-        return Typed(cells, no_faults())
-    odd = each_distinct(cells.set(right, None), _gtin, pl.String)
-    return Typed(cells.set(~right, None).fill_null(odd.values), odd.faults)
+        return TypedColumn(cells, no_faults())
+    odd = read_distinct(cells.set(right, None), _gtin, pl.String)
+    return TypedColumn(cells.set(~right, None).fill_null(odd.values), odd.faults)
 
 
 def _gtin(cell: str) -> str:
-    if re.match(_LOST, cell):
+    if re.match(_EXPONENT, cell):
         raise _digits_lost(cell)
     digits = re.sub(r"[\s-]|[.,]0+$", "", cell)
     if len(digits) == 11 and ean.is_valid(f"0{digits}"):
@@ -159,7 +159,7 @@ def _digits_lost(cell: str) -> Unfit:
 
 
 def _truth(cell: str) -> bool:
-    code = _said(cell, "truth")
+    code = _code_of_words(cell, "truth")
     if code is None:
         raise Unfit(
             "invalid_type",
@@ -170,9 +170,9 @@ def _truth(cell: str) -> bool:
 
 def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
-    code = _said(without_language(cell), vocabulary)
+    code = _code_of_words(without_language(cell), vocabulary)
     if code is None and vocabulary == "component_type":
-        code = type_of_part(cell)
+        code = part_type_or_body(cell)
     if code is None and vocabulary in _MATERIALS and _SEVERAL.search(cell):
         several = Message(
             "{value} names several materials; write the one that weighs most, or composite where they cannot be "
@@ -183,7 +183,7 @@ def _code(cell: str, field: Field) -> str:
     return normalise.code(code or cell.strip(), vocabulary)
 
 
-def _said(cell: str, vocabulary: str) -> str | None:
+def _code_of_words(cell: str, vocabulary: str) -> str | None:
     """Return the code of a word, or of a word in several languages: `Oui / Ja`."""
     if (code := code_of(cell, vocabulary)) is not None or "/" not in cell:
         return code

@@ -9,7 +9,7 @@ from itertools import combinations
 import polars as pl
 
 from pipelines.reading.fields import Column
-from pipelines.reading.json_text import joined, members
+from pipelines.reading.json_text import join_json, json_members
 from pipelines.reading.typed import faults_where
 from pipelines.writing import volumes
 from schemas.messages import Message
@@ -34,40 +34,42 @@ def volume_texts(
     markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
     counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
     ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
-    dated = [_dated(column, values[column.name], given[column.name], years) for column in ordered]
+    dated = [_volume_members(column, values[column.name], given[column.name], years) for column in ordered]
     nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
-    texts = joined(dated, "{", "}") if dated else nothing
-    faults = [_unserved(column, given) for column in columns if markets[column.name] is None]
-    pairs = [pair for pair in combinations(ordered, 2) if _may_meet(*pair)]
+    texts = join_json(dated, "{", "}") if dated else nothing
+    faults = [_unserved_market(column, given) for column in columns if markets[column.name] is None]
+    pairs = [pair for pair in combinations(ordered, 2) if _may_overlap(*pair)]
     if not pairs:
         return texts, faults
-    return _in_order(texts), faults + list(_meetings(pairs, given, years))
+    return _with_sorted_keys(texts), faults + list(_overlap_faults(pairs, given, years))
 
 
-def _unserved(column: Column, given: dict[str, pl.Series]) -> Faults:
+def _unserved_market(column: Column, given: dict[str, pl.Series]) -> Faults:
     sentence = Message(
         "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=column.market
     )
     return column.name, faults_where(given[column.name], "unknown_market", sentence)
 
 
-def _dated(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
+def _volume_members(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
     """Return the members of one column, each under its market, its year or that of its row, and its half."""
     if column.year:
-        return members(f"{column.market}/{column.year}/{column.half}", values, given)
+        return json_members(f"{column.market}/{column.year}/{column.half}", values, given)
     row = pl.DataFrame({"year": years, "units": values})
     units = pl.col("units").cast(pl.String).fill_null("null")
     text = row.select(pl.format(f'"{column.market}/{{}}/{column.half}":{{}}', "year", units)).to_series()
     return text.set(~given, None)
 
 
-def _may_meet(first: Column, later: Column) -> bool:
+def _may_overlap(first: Column, later: Column) -> bool:
     """Return whether both can be of the same market, year and half."""
     same = (first.market, first.half) == (later.market, later.half)
     return same and (first.year is None or later.year is None or first.year == later.year)
 
 
-def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], years: pl.Series) -> Iterator[Faults]:
+def _overlap_faults(
+    pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], years: pl.Series
+) -> Iterator[Faults]:
     """Yield the faults of rows where two columns give the same units."""
     for first, later in pairs:
         met = given[first.name] & given[later.name]
@@ -83,7 +85,7 @@ def _meetings(pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], y
         )
 
 
-def _in_order(texts: pl.Series) -> pl.Series:
+def _with_sorted_keys(texts: pl.Series) -> pl.Series:
     """Return objects with their keys sorted."""
     sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
     ordered = [None if text is None else sort(json.loads(text)) for text in texts]

@@ -15,13 +15,13 @@ from pipelines.reading.unit_columns import unit_of_header
 from pipelines.reading.units import unit_of
 from schemas.messages import Message
 
-_WHOLE = ("weight_g", "weight_grams")
+_COMPLETED = ("weight_g", "weight_grams")
 _OWN_UNIT = re.compile(r"(?:[.,\s'’]*+\d++)++\s*+(?:[eE][+-]?\d++\s*+)?+(?P<unit>[^\d\s.,'’].*)", re.DOTALL)
 
 Faults = list[tuple[str, pl.DataFrame]]
 
 
-def whole_weights(
+def complete_weights(
     columns: tuple[Column, ...], table: pl.DataFrame, values: dict[str, pl.Series]
 ) -> tuple[dict[str, pl.Series], Faults]:
     """Return the weights of each group in grams of the whole part, and the faults by column.
@@ -30,7 +30,7 @@ def whole_weights(
     """
     whole: dict[str, pl.Series] = {}
     faults: Faults = []
-    for weight in (column for column in columns if column.field.name in _WHOLE):
+    for weight in (column for column in columns if column.field.name in _COMPLETED):
         beside = {c.field.name: c for c in columns if c.group == weight.group}
         unit, measured = beside.get("weight_unit"), beside.get("measured_weight_g")
         grams, faults_of_unit = _with_unit(weight, unit, table, values)
@@ -57,7 +57,7 @@ def _with_unit(
     return grams, [(weight.name, found)]
 
 
-def names_mass(cells: pl.Series) -> bool:
+def contains_mass_units(cells: pl.Series) -> bool:
     """Return whether a column of units contains units of mass; `pieces` beside a weight means something else."""
     return any(unit_of(cell, "g") is not None for cell in cells.drop_nulls().unique())
 
@@ -69,7 +69,7 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
     factors = {cell: known.factor for cell in distinct if (known := unit_of(cell, "g")) is not None}
     of_cells = [float(factors[cell]) if cell in factors else None for cell in distinct]
     factor = units.replace_strict(distinct, of_cells, default=None, return_dtype=pl.Float64)
-    has_unit = _has_unit(cells, weight, unit)
+    has_unit = _own_factors(cells, weight, unit)
     without = ((grams != 0) & factor.is_null() & has_unit.is_null()).fill_null(value=False)
     message = Message(
         "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
@@ -80,7 +80,7 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
     return grams * factor.set(has_unit.is_not_null(), 1.0).fill_null(1.0), faults
 
 
-def _has_unit(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
+def _own_factors(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
     """Return the factor of each cell's own unit, or the header's; null where neither names one."""
     has_unit = weight.factor != 1 or unit_of_header(weight, unit) is not None
     of_header = float(weight.factor) if has_unit else None

@@ -11,7 +11,7 @@ import polars as pl
 
 from pipelines.reading.fields import Column
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import for_each_group, is_shared, speaks_of
+from pipelines.reading.unit_columns import is_shared, shared_unit_per_group, weights_of_shared_unit
 
 
 def layout_of(columns: tuple[Column, ...]) -> Literal["wide", "materials"] | None:
@@ -30,12 +30,12 @@ def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
     parts = (replace(key, table="component"), *(column for column in sheet.columns if column.group is not None))
     codes = sheet.table["sku_code"].str.strip_chars()
     first = codes.is_not_null() & codes.is_first_distinct()
-    return _of(sheet, own), replace(_of(sheet, parts, first), ignored=(), faults=(), skipped=())
+    return _select(sheet, own), replace(_select(sheet, parts, first), ignored=(), faults=(), skipped=())
 
 
 def _with_units(sheet: Sheet) -> Sheet:
     """Copy the sheet's column of units for each group that has none; the SKU's own weight keeps it too."""
-    copies = for_each_group(sheet.columns)
+    copies = shared_unit_per_group(sheet.columns)
     if not copies:
         return sheet
     table = sheet.table.with_columns(pl.col(shared).alias(column.name) for shared, column in copies)
@@ -43,12 +43,12 @@ def _with_units(sheet: Sheet) -> Sheet:
     if kinds is not None:
         kinds = kinds.with_columns(pl.col(shared).alias(column.name) for shared, column in copies)
     columns = (*sheet.columns, *(column for _, column in copies))
-    whole = any(column.name == "weight_grams" for column in speaks_of(sheet.columns))
+    whole = any(column.name == "weight_grams" for column in weights_of_shared_unit(sheet.columns))
     kept = tuple(column for column in columns if whole or not is_shared(column))
     return replace(sheet, columns=kept, table=table, kinds=kinds)
 
 
-def _of(sheet: Sheet, columns: tuple[Column, ...], rows: pl.Series | None = None) -> Sheet:
+def _select(sheet: Sheet, columns: tuple[Column, ...], rows: pl.Series | None = None) -> Sheet:
     """Return the sheet with some of its columns and rows."""
     names = [column.name for column in columns]
     table = sheet.table.select(*names, "line")

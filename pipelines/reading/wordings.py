@@ -39,7 +39,7 @@ def term_and_note(header: str) -> tuple[str, str] | None:
     return header[: found.start()], found[1]
 
 
-def languages(header: str) -> list[str]:
+def language_sides(header: str) -> list[str]:
     """Return the sides of a header that is written in two or three languages; empty where it has one side."""
     sides = [side for part in _BETWEEN_LANGUAGES.split(header) if (side := part.strip())]
     return sides if 1 < len(sides) <= 3 else []

@@ -1,12 +1,12 @@
 """Reads untrusted bytes in separate processes, which are killed at a limit and replaced (decision 0028).
 
     pool.py       `Readers`, used by the API and the worker: chooses the next file and the process that reads it
-    turns.py      queues files: one file of a company at a time, companies in rotation
-    orders.py     defines the requests to a reader, and reads its answers
+    file_queue.py queues files: one file of a company at a time, companies in rotation
+    requests.py   defines the requests to a reader, and reads its answers
     process.py    controls one reader process from its parent: starts, calls, watches and kills it
     limits.py     defines the limits of one reading, and the refusal of a file that exceeds them
     child.py      runs in the process itself (`python -m pipelines.sandbox.child`), with confine.py and tasks.py
-    channel.py    sends messages and open files between the two; parcel.py writes the bytes of an answer
+    channel.py    sends messages and open files between the two; answer_file.py writes the bytes of an answer
 
 What belongs here: where and how long a file is read. What does not: how it is read (`pipelines.reading`,
 `pipelines.reading.media`), and a person's own file that `pcds` reads on that person's machine. This module imports

@@ -38,21 +38,21 @@ def main() -> None:
         try:
             channel.send(parent, {"ready": True})
             while True:
-                order, (source, answer) = channel.receive_with_files(parent, 2)
+                request, (source, answer) = channel.receive_with_files(parent, 2)
                 with source, answer:
-                    outcome = _run_order(order, source, answer, start["cpu_seconds"])
+                    outcome = _run_request(request, source, answer, start["cpu_seconds"])
                 channel.send(parent, outcome)
                 gc.collect()
         except (EOFError, OSError):  # the parent is gone
             return
 
 
-def _run_order(order: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
-    """Run an order and return the message about it; where that is `done`, the answer's file contains the result."""
+def _run_request(request: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
+    """Run a request and return the message about it; where that is `done`, the answer's file contains the result."""
     try:
         source.seek(0)
         with processor_seconds(cpu_seconds):
-            TASKS[order["task"]](source, answer, **order["arguments"])
+            TASKS[request["task"]](source, answer, **request["arguments"])
     except ReadingRefused as refused:
         return {
             "refused": [asdict(each) | {"message": to_json(each.message)} for each in refused.issues[:_MOST_ISSUES]]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:  # a reader process loads this module too, and needs only the 
 Reason = Literal["processor", "time", "memory", "crash"]
 """The limit that a reading used up: CPU seconds, wall time, memory; or its process ended by itself twice."""
 
-What = Literal["table", "document"]
+FileKind = Literal["table", "document"]
 
-_REMEDIES: Final[dict[What, Message]] = {
+_REMEDIES: Final[dict[FileKind, Message]] = {
     "table": Message("Save the table anew, values alone, as CSV or .xlsx, or send it in parts."),
     "document": Message("Save the document anew, as PDF if you can, and send that."),
 }
@@ -42,9 +42,9 @@ class Limits:
 class ReadingStopped(ReadingRefused):
     """Reading the file used up a limit; it is refused as `unreadable_file`."""
 
-    def __init__(self, reason: Reason, limits: Limits, what: What) -> None:
-        """Make the refusal; `what`, the expected kind of file, decides the advice to its sender."""
-        super().__init__([Issue("unreadable_file", _sentence(reason, limits, _REMEDIES[what]))])
+    def __init__(self, reason: Reason, limits: Limits, file_kind: FileKind) -> None:
+        """Make the refusal; `file_kind`, the expected kind, decides the advice to its sender."""
+        super().__init__([Issue("unreadable_file", _sentence(reason, limits, _REMEDIES[file_kind]))])
         self.reason = reason
 
 

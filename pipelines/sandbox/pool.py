@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import structlog
 
+from pipelines.sandbox.file_queue import FileQueue, QueueFull
 from pipelines.sandbox.limits import Limits, ReadingStopped
-from pipelines.sandbox.orders import Order
 from pipelines.sandbox.process import Reader, ReaderDied, ReaderFault
-from pipelines.sandbox.turns import Crowded, Turns
+from pipelines.sandbox.requests import ReadRequest
 
 if TYPE_CHECKING:  # a reader process loads this module too, and needs only the type
     from warehouse.settings import Settings
 
-__all__ = ["Crowded", "Readers"]
+__all__ = ["QueueFull", "Readers"]
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Job:
-    order: Order[object]
+    request: ReadRequest[object]
     future: Future[Any] = field(default_factory=Future)
 
 
@@ -49,7 +49,7 @@ class Readers:
     def __init__(self, limits: Limits | None = None, most: int = 2) -> None:
         self._limits, self._most = limits or Limits(), most
         self._changed = threading.Condition()
-        self._turns: Turns[_Job] = Turns()
+        self._queue: FileQueue[_Job] = FileQueue()
         self._readers: dict[threading.Thread, Reader] = {}
         self._warm = self._closed = False
         self._used_at = 0.0
@@ -70,7 +70,7 @@ class Readers:
         with self._changed:
             self._warm = True
             if not self._readers:
-                self._hire()
+                self._add_reader()
 
     @property
     def ready(self) -> bool:
@@ -83,38 +83,38 @@ class Readers:
         with self._changed:
             self._used_at = time.monotonic()
             if not self._readers and not self._closed:
-                self._hire()
+                self._add_reader()
 
-    def submit(self, company: Hashable, door: str, order: Order[T]) -> "Future[T]":
-        """Queue a file for reading. Raises `Crowded`.
+    def submit(self, company: Hashable, sender: str, request: ReadRequest[T]) -> "Future[T]":
+        """Queue a file for reading. Raises `QueueFull`.
 
         The future has the answer, or raises what `Reader.run` raises except `ReaderDied`: a file of which a reader
         dies twice raises `ReadingStopped`.
         """
-        job = _Job(order)
+        job = _Job(request)
         with self._changed:
             if self._closed:
                 raise ReaderFault("the readers have been closed")
-            self._turns.add(company, door, job)
-            if len(self._readers) < min(self._most, self._turns.under_way + self._turns.ready):
-                self._hire()
+            self._queue.add(company, sender, job)
+            if len(self._readers) < min(self._most, self._queue.under_way + self._queue.ready):
+                self._add_reader()
             self._changed.notify()
         return job.future
 
-    def read(self, company: Hashable, door: str, order: Order[T]) -> T:
+    def read(self, company: Hashable, sender: str, request: ReadRequest[T]) -> T:
         """Queue a file and wait for its answer in this thread."""
-        return self.submit(company, door, order).result()
+        return self.submit(company, sender, request).result()
 
     def waiting(self) -> int:
         """Return how many files wait for their turn."""
         with self._changed:
-            return self._turns.waiting
+            return self._queue.waiting
 
     def close(self) -> None:
         """End every reader; queued files are cancelled, files being read raise `ReaderFault`."""
         with self._changed:
             self._closed = True
-            for job in self._turns.drained():
+            for job in self._queue.drain():
                 job.future.cancel()
             readers = dict(self._readers)
             for reader in readers.values():
@@ -123,7 +123,7 @@ class Readers:
         for thread in readers:
             thread.join(_END_SECONDS)
 
-    def _hire(self) -> None:
+    def _add_reader(self) -> None:
         reader = Reader(self._limits)
         thread = threading.Thread(target=self._serve, args=[reader], name="reader", daemon=True)
         self._readers[thread] = reader
@@ -133,7 +133,7 @@ class Readers:
         """Run one reader's thread: it starts the process, and the process ends with it."""
         try:
             self._prepare(reader)
-            while self._stays(reader):
+            while self._serve_until_idle(reader):
                 if reader.private_mib() > _WARM_MIB:
                     reader.end()
                     self._prepare(reader)
@@ -142,21 +142,21 @@ class Readers:
             with self._changed:
                 self._readers.pop(threading.current_thread(), None)
 
-    def _stays(self, reader: Reader) -> bool:
+    def _serve_until_idle(self, reader: Reader) -> bool:
         """Read files until none has come for a while; return whether this reader is then still needed."""
         while (taken := self._next()) is not None:
             company, job = taken
             try:
-                self._do(reader, job)
+                self._run_job(reader, job)
             finally:
                 with self._changed:
                     self._used_at = time.monotonic()
-                    self._turns.done(company)
+                    self._queue.done(company)
                     self._changed.notify()
             self._prepare(reader)
         with self._changed:
             stays = self._warm or time.monotonic() < self._used_at + _LINGERS_SECONDS
-            wanted = not self._closed and (self._turns.ready > 0 or (stays and len(self._readers) == 1))
+            wanted = not self._closed and (self._queue.ready > 0 or (stays and len(self._readers) == 1))
             if not wanted:
                 del self._readers[threading.current_thread()]
             return wanted
@@ -164,8 +164,8 @@ class Readers:
     def _next(self) -> tuple[Hashable, _Job] | None:
         """Return the next job; None where none comes for a while."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._turns.ready > 0, _IDLE_SECONDS)
-            return None if self._closed else self._turns.take()
+            self._changed.wait_for(lambda: self._closed or self._queue.ready > 0, _IDLE_SECONDS)
+            return None if self._closed else self._queue.take()
 
     def _prepare(self, reader: Reader) -> None:
         """Start the process for the next file; where that fails, the next file tries again."""
@@ -176,25 +176,25 @@ class Readers:
             if not self._closed:
                 log.warning("reader.not_started", error=str(error))
 
-    def _do(self, reader: Reader, job: _Job) -> None:
+    def _run_job(self, reader: Reader, job: _Job) -> None:
         """Put the job's answer, or the reason why there is none, into its future."""
         if not job.future.set_running_or_notify_cancel():
             return
         try:
-            job.future.set_result(self._answer(reader, job.order))
+            job.future.set_result(self._answer(reader, job.request))
         except BaseException as reason:  # the caller that waits for the future raises it
             job.future.set_exception(reason)
 
-    def _answer(self, reader: Reader, order: Order[T]) -> T:
+    def _answer(self, reader: Reader, request: ReadRequest[T]) -> T:
         for _ in range(2):
             try:
                 reader.start()
-                return reader.run(order)
+                return reader.run(request)
             except ReaderDied as died:
                 if self._closed:
                     raise ReaderFault("the readers have been closed") from None
-                log.warning("reader.died", reason=str(died), task=order.task)
+                log.warning("reader.died", reason=str(died), task=request.task)
             except ReadingStopped as stopped:
-                log.warning("reader.stopped", reason=stopped.reason, task=order.task)
+                log.warning("reader.stopped", reason=stopped.reason, task=request.task)
                 raise
-        raise ReadingStopped("crash", self._limits, order.what)
+        raise ReadingStopped("crash", self._limits, request.file_kind)

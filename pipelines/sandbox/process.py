@@ -1,4 +1,4 @@
-"""Controls one reader process from its parent: starts it, sends it orders, watches it while it reads, and kills it.
+"""Controls one reader process from its parent: starts it, sends it requests, watches it while it reads, and kills it.
 
 A `Reader` belongs to one thread, which must live as long as the process: the kernel ends the process with it.
 """
@@ -20,7 +20,7 @@ import psutil
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.sandbox import channel
 from pipelines.sandbox.limits import Limits, ReadingStopped, Reason
-from pipelines.sandbox.orders import Order, Source
+from pipelines.sandbox.requests import ReadRequest, Source
 from schemas.issues import Issue
 from schemas.messages import from_json
 from schemas.normalise import Unfit
@@ -90,27 +90,27 @@ class Reader:
             self.end()
             raise ReaderFault("a process that reads files did not start") from None
 
-    def run(self, order: Order[T]) -> T:
-        """Return the answer to an order.
+    def run(self, request: ReadRequest[T]) -> T:
+        """Return the answer to a request.
 
         Raises `ReadingRefused` and `Unfit` as the task does, `ReadingStopped` where it used up a limit, `ReaderDied`,
         and `ReaderFault`. After `ReadingStopped` and `ReaderDied` the process is gone.
         """
-        with _opened(order.source) as source, _scratch() as answer:
-            outcome = self._asked(order, source, answer)
+        with _open_source(request.source) as source, _scratch() as answer:
+            outcome = self._call(request, source, answer)
             match outcome:
                 case {"refused": issues}:
                     raise ReadingRefused([Issue(**each | {"message": from_json(each["message"])}) for each in issues])
                 case {"unfit": [code, message]}:
                     raise Unfit(code, from_json(message))
                 case {"stopped": "memory"}:
-                    self._stop("memory", order)
+                    self._stop("memory", request)
                 case {"fault": kind, "at": place}:
-                    raise ReaderFault(f"{kind} in a reader, task {order.task}, at {place}")
+                    raise ReaderFault(f"{kind} in a reader, task {request.task}, at {place}")
                 case {"done": True}:
                     if os.fstat(answer.fileno()).st_size > self._limits.memory_mib * _MIB:
-                        self._stop("memory", order)
-                    return order.taken(answer)
+                        self._stop("memory", request)
+                    return request.read_answer(answer)
         raise ReaderFault("a reader said something that no reader says")
 
     def end(self) -> None:
@@ -138,39 +138,39 @@ class Reader:
             return 0.0
         return float(memory.rss - getattr(memory, "shared", 0)) / _MIB
 
-    def _asked(self, order: Order[object], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
-        """Send an order and wait for the process's answer within the limits."""
+    def _call(self, request: ReadRequest[object], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
+        """Send a request and wait for the process's answer within the limits."""
         assert self._channel is not None, "a reader is started before it is asked"
         deadline, waiting = time.monotonic() + self._limits.wall_seconds, poll()
         waiting.register(self._channel, POLLIN)
         self._channel.settimeout(self._limits.wall_seconds)
         try:
-            channel.send(self._channel, {"task": order.task, "arguments": order.arguments}, [source, answer])
+            channel.send(self._channel, {"task": request.task, "arguments": request.arguments}, [source, answer])
             while not waiting.poll(_LOOK_MILLISECONDS):
                 if time.monotonic() > deadline:
-                    self._stop("time", order)
+                    self._stop("time", request)
                 if self.private_mib() > self._limits.memory_mib:
-                    self._stop("memory", order)
+                    self._stop("memory", request)
             return channel.receive(self._channel)
         except TimeoutError:
-            self._stop("time", order)
+            self._stop("time", request)
         except (OSError, EOFError):
-            self._ended(order)
+            self._raise_for_exit_status(request)
 
-    def _ended(self, order: Order[object]) -> NoReturn:
+    def _raise_for_exit_status(self, request: ReadRequest[object]) -> NoReturn:
         """Raise the exception for the exit status of the process."""
         assert self._process is not None
         status = self._process.wait()
         self.end()
         if status == -signal.SIGPROF:
-            raise ReadingStopped("processor", self._limits, order.what)
+            raise ReadingStopped("processor", self._limits, request.file_kind)
         if status == -signal.SIGABRT:  # Rust aborts where it cannot allocate memory
-            raise ReadingStopped("memory", self._limits, order.what)
+            raise ReadingStopped("memory", self._limits, request.file_kind)
         raise ReaderDied(f"a reader ended with status {status}")
 
-    def _stop(self, reason: Reason, order: Order[object]) -> NoReturn:
+    def _stop(self, reason: Reason, request: ReadRequest[object]) -> NoReturn:
         self.end()
-        raise ReadingStopped(reason, self._limits, order.what)
+        raise ReadingStopped(reason, self._limits, request.file_kind)
 
 
 def _environment() -> dict[str, str]:
@@ -183,7 +183,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _opened(source: Source) -> BinaryIO:
+def _open_source(source: Source) -> BinaryIO:
     if not isinstance(source, bytes):
         return source()
     file = _scratch()

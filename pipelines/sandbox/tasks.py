@@ -1,6 +1,6 @@
 """Runs the tasks of a reader process: each reads an open file and writes its answer into another.
 
-`orders` is the parent's side, which sends a task and reads the answer.
+`requests` is the parent's side, which sends a task and reads the answer.
 """
 
 import io
@@ -9,9 +9,9 @@ from datetime import date
 from typing import BinaryIO, Final
 
 from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.media.judge import judge
+from pipelines.reading.media.detect import detect_media_type
 from pipelines.reading.packed import PackedUpload
-from pipelines.sandbox import parcel
+from pipelines.sandbox import answer_file
 from schemas.messages import templates
 from schemas.technical_files import MEDIA_TYPES
 
@@ -32,13 +32,13 @@ def table(
     upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
     packed = PackedUpload.of(upload)
     about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes, "templates": templates(packed.source)}
-    parcel.write(answer, about, [packed.table])
+    answer_file.write(answer, about, [packed.table])
 
 
 def rows(source: BinaryIO, answer: BinaryIO, *, default_year: int, served_markets: list[str]) -> None:
     """Write the typed rows of a table that was packed."""
     blobs, rejected = _typed(Upload.from_bytes(source.read()), default_year, served_markets)
-    parcel.write(answer, {"rejected": rejected}, blobs)
+    answer_file.write(answer, {"rejected": rejected}, blobs)
 
 
 def table_and_rows(
@@ -47,13 +47,13 @@ def table_and_rows(
     """Write a file's tables and typed rows; raises as `read_upload`."""
     upload = read_upload(source.read(), filename, today=date.fromisoformat(today))
     blobs, rejected = _typed(upload, default_year, served_markets)
-    parcel.write(answer, {"rejected": rejected}, [upload.to_bytes(), *blobs])
+    answer_file.write(answer, {"rejected": rejected}, [upload.to_bytes(), *blobs])
 
 
 def kind(source: BinaryIO, answer: BinaryIO, *, declared: str | None) -> None:
-    """Write the media type of a document; raises as `judge`."""
-    found = judge(source, next((each for each in MEDIA_TYPES if each.media_type == declared), None))
-    parcel.write(answer, {"media_type": found.media_type}, [])
+    """Write the media type of a document; raises as `detect_media_type`."""
+    found = detect_media_type(source, next((each for each in MEDIA_TYPES if each.media_type == declared), None))
+    answer_file.write(answer, {"media_type": found.media_type}, [])
 
 
 TASKS: Final[Mapping[str, Callable[..., None]]] = {task.__name__: task for task in (table, rows, table_and_rows, kind)}
@@ -63,11 +63,11 @@ def warm_up() -> None:
     """Read a small table, so that first-time work is done before a caller waits."""
     answer = io.BytesIO()
     table(io.BytesIO(_SAMPLE), answer, filename="a.csv", mapping=None, mapping_name=None, today="2026-01-01")
-    _, [packed] = parcel.read(answer)
+    _, [packed] = answer_file.read(answer)
     rows(io.BytesIO(packed), io.BytesIO(), default_year=2026, served_markets=["FR"])
 
 
 def _typed(upload: Upload, default_year: int, served_markets: list[str]) -> tuple[list[bytes], int]:
     typed = type_rows(upload, default_year=default_year, served_markets=frozenset(served_markets))
     frames = (typed.values, typed.given, typed.errors, typed.unnamed)
-    return [parcel.pack_table(frame) for frame in frames], typed.rejected
+    return [answer_file.pack_table(frame) for frame in frames], typed.rejected

@@ -6,12 +6,12 @@ import zipfile
 
 import pytest
 
-from pipelines.reading.office import DocumentTypeError, NoXmlError, open_zip, parse
+from pipelines.reading.office import DocumentTypeError, NoXmlError, open_zip, parse_xml
 
 
 def names(*pieces: bytes) -> list[str]:
     found: list[str] = []
-    parse(pieces, lambda name, _: found.append(name))
+    parse_xml(pieces, lambda name, _: found.append(name))
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
-from pipelines.reading.media import judge
+from pipelines.reading.media import detect_media_type
 from schemas.labels import LANGUAGES
 from schemas.messages import translate
 from schemas.normalise import Unfit
@@ -32,7 +32,7 @@ def read(name: str, data: bytes) -> str:
     that its cells are typed too.
     """
     with suppress(Unfit):
-        judge(io.BytesIO(data), None)
+        detect_media_type(io.BytesIO(data), None)
     try:
         _read(name, data, None)
     except ReadingRefused as refused:

@@ -18,7 +18,7 @@ from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, Servi
 from pipelines.imports import settle, work
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
-from pipelines.sandbox import orders
+from pipelines.sandbox import requests
 from pipelines.sandbox.limits import ReadingStopped
 from pipelines.sandbox.pool import Readers
 from pipelines.shown import columns, preview
@@ -238,7 +238,7 @@ def type_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, served_
     sent = taken.work
     table = partial(services.objects.file, sent.table_key)
     source = table if taken.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
-    order = orders.order_typing(source, default_year=sent.default_year, served_markets=served_markets)
+    order = requests.typing_request(source, default_year=sent.default_year, served_markets=served_markets)
     try:
         return services.readers.read(sent.id, "import", order)
     except ReadingStopped as stopped:

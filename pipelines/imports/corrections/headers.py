@@ -14,7 +14,7 @@ from pipelines.reading.columns import recognise
 from pipelines.reading.fields import Column
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.grid import position
-from pipelines.reading.meant import unmeant
+from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.unit_columns import is_shared
 from schemas.report import SourceColumn
 
@@ -25,7 +25,7 @@ def unambiguous_header(
     """Return the header over the rejected `rows`; `read` are the columns that the service has read, as published."""
     columns = [column for place in read if (column := _column(header, place, kind)) is not None]
     texts = {column.name: [_text(row, column.position) for row in rows] for column in columns}
-    doubted = set(unmeant(columns, pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), kind))
+    doubted = set(misleading_columns(columns, pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), kind))
     own = {column.position: _own_name(column, kind) for column in columns if column.name in doubted}
     return [own.get(at, cell) for at, cell in enumerate(header)]
 

@@ -12,7 +12,7 @@ import orjson
 
 from pipelines.reading.cells import CLEARED
 from pipelines.reading.fields import Table, volume_field
-from pipelines.reading.values import EMPTY_LIST, MARKED
+from pipelines.reading.values import APOSTROPHE_BEFORE, EMPTY_LIST
 from pipelines.writing.patch import array_values
 from pipelines.writing.substances import COLUMN_UNITS, LEGACY, PARTS
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
@@ -26,7 +26,7 @@ Cells = dict[str, Cell]
 
 _LONGEST: Final = 32_767
 """The most characters of a workbook's cell."""
-_WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{MARKED}")
+_WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{APOSTROPHE_BEFORE}")
 """Texts that a spreadsheet takes for a formula, or that the reader takes for something else."""
 _CLEARED: Final = CLEARED[0]
 _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {

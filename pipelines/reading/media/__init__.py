@@ -3,6 +3,6 @@
 Recording an upload (`services.technical_files`) and receiving it (`api.uploads`) do not belong here.
 """
 
-from pipelines.reading.media.judge import judge
+from pipelines.reading.media.detect import detect_media_type
 
-__all__ = ["judge"]
+__all__ = ["detect_media_type"]

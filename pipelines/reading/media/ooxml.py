@@ -2,7 +2,7 @@
 
 from typing import BinaryIO, Final
 
-from pipelines.reading.office import ZIP_ERRORS, local, open_zip, parse
+from pipelines.reading.office import ZIP_ERRORS, local_name, open_zip, parse_xml
 
 _CONTENTS: Final = "[Content_Types].xml"
 _MOST_CONTENTS_BYTES: Final = 2**20
@@ -14,7 +14,7 @@ def main_types(file: BinaryIO) -> set[str]:
     types: set[str] = set()
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        if local(name) == "Override":
+        if local_name(name) == "Override":
             types.add(attributes.get("ContentType", ""))
 
     try:
@@ -22,7 +22,7 @@ def main_types(file: BinaryIO) -> set[str]:
             content = part.read(_MOST_CONTENTS_BYTES + 1)
         if len(content) > _MOST_CONTENTS_BYTES:
             return set()
-        parse([content], start)
+        parse_xml([content], start)
     except ZIP_ERRORS:  # includes NoXmlError, which is a ValueError
         return set()
     return types

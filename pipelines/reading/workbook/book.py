@@ -3,7 +3,7 @@
 import posixpath
 from dataclasses import dataclass
 
-from pipelines.reading.office import local
+from pipelines.reading.office import local_name
 from pipelines.reading.workbook.package import Package, unreadable
 from schemas.messages import Message
 
@@ -42,10 +42,10 @@ def read_book(package: Package) -> Book:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal since_1904
-        if local(name) == "workbookPr":
+        if local_name(name) == "workbookPr":
             since_1904 = attributes.get("date1904", "0") in _TRUE
-        elif local(name) == "sheet":
-            key = next((value for attribute, value in attributes.items() if local(attribute) == "id"), "")
+        elif local_name(name) == "sheet":
+            key = next((value for attribute, value in attributes.items() if local_name(attribute) == "id"), "")
             kind, target = relations.get(key, ("", ""))
             if kind == "worksheet":
                 called = attributes.get("name", "")[:_LONGEST_NAME]

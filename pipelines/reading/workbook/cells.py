@@ -59,7 +59,7 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
     """
     frames: list[pl.DataFrame] = []
     hidden = hidden or Hidden()
-    for frame in _regular(hidden.passing(package.pieces(path)), ahead=0 if rows is not None else _AHEAD):
+    for frame in _read_by_pattern(hidden.passing(package.pieces(path)), ahead=0 if rows is not None else _AHEAD):
         if frame is None:
             parsed = parsed_cells(package.pieces(path), rows, CELLS, _MOST_PARSED, hidden)
             _check_size([parsed], _MOST_PARSED)
@@ -71,12 +71,12 @@ def read_cells(package: Package, path: str, *, rows: int | None = None, hidden: 
     return pl.concat(frames) if frames else pl.DataFrame(schema=CELLS)
 
 
-def _regular(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | None]:
+def _read_by_pattern(pieces: Iterator[bytes], *, ahead: int) -> Iterator[pl.DataFrame | None]:
     """Yield cells piece by piece; None for a piece that has another form. `ahead` pieces are in work beside each."""
     waiting: deque[Future[pl.DataFrame | None]] = deque()
     with ThreadPoolExecutor(ahead + 1, "cells") as readers:
         for piece in _whole_rows(pieces):
-            waiting.append(readers.submit(_by_pattern, piece))
+            waiting.append(readers.submit(_match_cells, piece))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
@@ -99,7 +99,7 @@ def _whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes | None]:
         yield None
 
 
-def _by_pattern(piece: bytes | None) -> pl.DataFrame | None:
+def _match_cells(piece: bytes | None) -> pl.DataFrame | None:
     """Return the cells of whole rows, or None where one of them does not have the usual form."""
     if piece is None or has_declarations(piece):
         return None

@@ -7,7 +7,7 @@ and `cells.py` read the parts; `pipelines.reading.office` opens untrusted zips a
 import io
 from collections.abc import Callable, Iterator
 
-from pipelines.reading.office import ZIP_ERRORS, DocumentTypeError, NoXmlError, open_zip, parse
+from pipelines.reading.office import ZIP_ERRORS, DocumentTypeError, NoXmlError, open_zip, parse_xml
 from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
 
@@ -62,9 +62,9 @@ class Package:
     ) -> None:
         """Pass the elements of a part that is a list to the handlers. Raises `ReadingRefused` for one too large."""
         try:
-            parse(self._bounded(path), start, end)
+            parse_xml(self._bounded(path), start, end)
         except NoXmlError as error:
-            raise no_xml(Message("its part {path} is no XML", path=path), error) from None
+            raise invalid_xml(Message("its part {path} is no XML", path=path), error) from None
 
     def _bounded(self, path: str) -> Iterator[bytes]:
         size = 0
@@ -83,7 +83,7 @@ def unreadable(why: Message) -> ReadingRefused:
     )
 
 
-def no_xml(part: Message, why: NoXmlError) -> ReadingRefused:
+def invalid_xml(part: Message, why: NoXmlError) -> ReadingRefused:
     """Return the refusal of a workbook in which a part is no XML, as `part` says, or no XML that is read here."""
     if isinstance(why, DocumentTypeError):
         return unreadable(Message("one of its parts declares a document type, which no workbook needs"))

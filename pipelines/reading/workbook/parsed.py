@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from pipelines.reading.grid import position
-from pipelines.reading.office import NoXmlError, local, parse
+from pipelines.reading.office import NoXmlError, local_name, parse_xml
 from pipelines.reading.workbook.hidden import Hidden
 from pipelines.reading.workbook.markup import undo_escapes
-from pipelines.reading.workbook.package import no_xml
+from pipelines.reading.workbook.package import invalid_xml
 from schemas.messages import Message
 
 _ROW_DIGITS, _COLUMN_LETTERS, _STYLE_DIGITS = 7, 3, 6
@@ -35,7 +35,7 @@ class _Cells:
         self._path: list[str] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        tag = local(name)
+        tag = local_name(name)
         self._path.append(tag)
         if tag == "row":
             self._in_rows += 1
@@ -106,7 +106,7 @@ def parsed_cells(
         return (rows is not None and cells.rows >= rows) or len(cells.found) > most
 
     try:
-        parse(pieces, cells.start, cells.end, cells.characters, until=enough)
+        parse_xml(pieces, cells.start, cells.end, cells.characters, until=enough)
     except NoXmlError as error:
-        raise no_xml(Message("one of its sheets is no XML"), error) from None
+        raise invalid_xml(Message("one of its sheets is no XML"), error) from None
     return pl.DataFrame(cells.found, schema=schema, orient="row")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pipelines.reading.office import NoXmlError, local, parse
+from pipelines.reading.office import NoXmlError, local_name, parse_xml
 from pipelines.reading.workbook.markup import is_plain, undo_escapes, unescape
-from pipelines.reading.workbook.package import Package, no_xml, unreadable
+from pipelines.reading.workbook.package import Package, invalid_xml, unreadable
 from schemas.messages import Message
 
 _MOST_BYTES = 64 * 1024 * 1024
@@ -21,20 +21,20 @@ def read_strings(package: Package, path: str | None) -> pl.Series:
     """Return the texts by number; empty where the workbook has none."""
     if path is None:
         return pl.Series(dtype=pl.String)
-    data = _bounded(package.pieces(path))
+    data = _read_bounded(package.pieces(path))
     if not is_plain(data):
-        return _parsed(data)
+        return _parse_strings(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return _parsed(data)
+        return _parse_strings(data)
     items = pl.Series([text]).str.split("<si>").explode()[1:]
     if len(items) != text.count("<si") or not items.str.contains(_PLAIN).all():
-        return _parsed(data)
+        return _parse_strings(data)
     return unescape(items.str.extract(_PLAIN).fill_null(""))
 
 
-def _bounded(pieces: Iterator[bytes]) -> bytes:
+def _read_bounded(pieces: Iterator[bytes]) -> bytes:
     """Read the part as a whole, which needs several times its size in memory: a part that is too large is refused."""
     read: list[bytes] = []
     for piece in pieces:
@@ -47,7 +47,7 @@ def _bounded(pieces: Iterator[bytes]) -> bytes:
     return data
 
 
-def _parsed(data: bytes) -> pl.Series:
+def _parse_strings(data: bytes) -> pl.Series:
     """Read the texts with the XML parser: all runs of an item, without its phonetic hints."""
     texts: list[str] = []
     runs: list[str] = []
@@ -56,7 +56,7 @@ def _parsed(data: bytes) -> pl.Series:
 
     def start(name: str, _: dict[str, str]) -> None:
         nonlocal hints
-        path.append(local(name))
+        path.append(local_name(name))
         if path[-1] == "si":
             runs.clear()
         hints += path[-1] == "rPh"
@@ -73,7 +73,7 @@ def _parsed(data: bytes) -> pl.Series:
             texts.append(undo_escapes("".join(runs)))
 
     try:
-        parse([data], start, end, characters)
+        parse_xml([data], start, end, characters)
     except NoXmlError as error:
-        raise no_xml(Message("its table of texts is no XML"), error) from None
+        raise invalid_xml(Message("its table of texts is no XML"), error) from None
     return pl.Series(texts, dtype=pl.String)

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-from pipelines.reading.office import local
+from pipelines.reading.office import local_name
 from pipelines.reading.units import unit_of
 from pipelines.reading.workbook.package import Package
 
@@ -55,7 +55,7 @@ def read_formats(package: Package, path: str | None) -> list[Format]:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal in_cell_styles
-        match local(name):
+        match local_name(name):
             case "numFmt":
                 own[_number(attributes.get("numFmtId"))] = attributes.get("formatCode", "")
             case "cellXfs":
@@ -65,7 +65,7 @@ def read_formats(package: Package, path: str | None) -> list[Format]:
 
     def end(name: str) -> None:
         nonlocal in_cell_styles
-        if local(name) == "cellXfs":
+        if local_name(name) == "cellXfs":
             in_cell_styles = False
 
     package.elements(path, start, end)
@@ -83,13 +83,13 @@ def shown(raw: str, style: Format, *, since_1904: bool) -> str:
     if number is None:
         return raw
     if style.kind == "date":
-        return _day(number, since_1904=since_1904) or _plain(number)
+        return _day(number, since_1904=since_1904) or _plain_text(number)
     if style.kind == "percent":
-        return f"{_plain(number * 100)}%"
+        return f"{_plain_text(number * 100)}%"
     if style.kind == "padded" and abs(number) < 10**_MOST_DIGITS:
         width = style.before + (style.after + 1 if style.after else 0) + (number < 0)
         return f"{number:0{width}.{style.after}f}"
-    return _plain(number)
+    return _plain_text(number)
 
 
 def _decimal(raw: str) -> Decimal | None:
@@ -106,11 +106,11 @@ def with_unit(raw: str, unit: str) -> str:
     number = _decimal(raw)
     if number is None:
         return raw
-    plain = _plain(number)
+    plain = _plain_text(number)
     return f"{plain}{'0' if _THREE_DECIMALS.search(plain) else ''} {unit}"
 
 
-def _plain(number: Decimal) -> str:
+def _plain_text(number: Decimal) -> str:
     if number == number.to_integral_value():
         return f"{int(number)}" if abs(number) < 10**_MOST_DIGITS else f"{number:.14E}"
     return f"{float(number):.{_MOST_DIGITS}g}"
@@ -128,18 +128,18 @@ def _day(serial: Decimal, *, since_1904: bool) -> str | None:
 
 def _format(number: int, own: dict[int, str]) -> Format:
     written = own.get(number, "")
-    unit = _unit(written) if number in own else None
-    return replace(_shape(number, own), unit=unit)
+    unit = _unit_in_code(written) if number in own else None
+    return replace(_format_of_code(number, own), unit=unit)
 
 
-def _unit(code: str) -> str | None:
+def _unit_in_code(code: str) -> str | None:
     """Return the unit of mass in the quoted or escaped text of a format, where it writes one and no other word."""
     first = code.split(";", maxsplit=1)[0][:_LONGEST_FORMAT]
     words = "".join(quoted or escaped for quoted, escaped in _WRITTEN.findall(first)).strip()
     return words if unit_of(words, "g") is not None else None
 
 
-def _shape(number: int, own: dict[int, str]) -> Format:
+def _format_of_code(number: int, own: dict[int, str]) -> Format:
     if number in _DATE_IDS and number not in own:
         return Format("date")
     written = own.get(number, _BUILT_IN.get(number, ""))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
-from pipelines.reading.media import judge
+from pipelines.reading.media import detect_media_type
 from schemas.normalise import Unfit
 from tests.pipelines.reading.writing import TODAY
 
@@ -62,7 +62,7 @@ def outcome(data: bytes) -> str:
 def judged(data: bytes) -> str:
     """The media type of a technical file, or the code of its refusal."""
     try:
-        return judge(io.BytesIO(data), None).media_type
+        return detect_media_type(io.BytesIO(data), None).media_type
     except Unfit as unfit:
         return unfit.code
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading.media import judge, ole
+from pipelines.reading.media import detect_media_type, ole
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES
 from tests.drawing import examples
@@ -23,7 +23,7 @@ TAKEN = {kind.media_type for kind in MEDIA_TYPES}
 
 def judged(data: bytes) -> str | None:
     try:
-        return judge(io.BytesIO(data), None).media_type
+        return detect_media_type(io.BytesIO(data), None).media_type
     except Unfit:
         return None
 
@@ -50,7 +50,7 @@ def test_the_object_store_is_read_like_memory(sample: bytes, tmp_path: Path) -> 
         objects.put(key, data)
         with objects.open(key) as file:
             try:
-                found = judge(file, None).media_type
+                found = detect_media_type(file, None).media_type
             except Unfit:
                 found = None
         assert found == judged(data)

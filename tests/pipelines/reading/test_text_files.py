@@ -169,7 +169,7 @@ def test_fifty_thousand_lines_are_taken() -> None:
 @given(st.lists(st.text(st.sampled_from('ab",\n\ré'), max_size=30), max_size=6), st.sampled_from([",", ";"]))
 def test_both_roads_give_the_same_grid(lines: list[str], delimiter: str) -> None:
     text = "\n".join(lines)
-    regular, careful = delimited._regular(text, delimiter), delimited._careful(text, delimiter)
+    regular, careful = delimited._read_with_polars(text, delimiter), delimited._read_with_csv(text, delimiter)
     if regular is not None:
         assert not careful.faults
         assert careful.cells.rows() == regular.cells.rows()

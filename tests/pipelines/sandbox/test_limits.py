@@ -17,9 +17,9 @@ import pytest
 from pipelines.reading import ReadingRefused, read_upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox.limits import Limits, ReadingStopped
-from pipelines.sandbox.orders import Order, order_judging, order_reading, order_typing
 from pipelines.sandbox.pool import Readers
 from pipelines.sandbox.process import Reader, ReaderFault
+from pipelines.sandbox.requests import ReadRequest, detection_request, reading_request, typing_request
 from schemas.labels import LANGUAGES
 from schemas.messages import ORIGINAL, translate
 from schemas.normalise import Unfit
@@ -32,8 +32,8 @@ PLENTY = 600.0
 ROOT = Path(__file__).parents[3]
 
 
-def table(data: bytes) -> Order[PackedUpload]:
-    return order_reading(data, "file.csv", mapping=None, mapping_name=None, today=TODAY)
+def table(data: bytes) -> ReadRequest[PackedUpload]:
+    return reading_request(data, "file.csv", mapping=None, mapping_name=None, today=TODAY)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def kill_while_it_reads(others: set[psutil.Process]) -> psutil.Process:
         ({"cpu_seconds": 0.15}, lambda: table(large_table()), "processor"),
         ({"wall_seconds": 0.1}, lambda: table(large_table()), "time"),
         ({"memory_mib": 80}, lambda: table(large_table()), "memory"),
-        ({"cpu_seconds": 0.02}, lambda: order_judging(large_document(), None), "processor"),
+        ({"cpu_seconds": 0.02}, lambda: detection_request(large_document(), None), "processor"),
     ],
 )
 def test_a_reading_is_stopped_and_the_next_one_is_done_by_another_process(limited, limit, order, reason):
@@ -97,7 +97,7 @@ def test_a_reading_is_stopped_and_the_next_one_is_done_by_another_process(limite
     assert "anew" in issue.message
     assert all(translate(issue.message, lang) != issue.message for lang in LANGUAGES if lang != ORIGINAL)
     if order().task == "kind":
-        assert readers.read("a", "company", order_judging(b"%PDF-1.7\n", None)).extension == ".pdf"
+        assert readers.read("a", "company", detection_request(b"%PDF-1.7\n", None)).extension == ".pdf"
     elif reason != "time":  # on a busy machine even the small one may take longer than that
         assert readers.read("a", "company", table(SMALL)).rows == 1
 
@@ -129,7 +129,7 @@ def test_an_answer_larger_than_the_memory_is_not_taken(limited, monkeypatch):
 
 def test_a_table_whose_typing_is_stopped(limited):
     packed = PackedUpload.of(read_upload(large_volumes(), "file.csv", today=TODAY)).table
-    order = order_typing(packed, default_year=2026, served_markets=frozenset())
+    order = typing_request(packed, default_year=2026, served_markets=frozenset())
     with pytest.raises(ReadingStopped):
         limited(cpu_seconds=0.15).read("a", "company", order)
     assert limited().read("a", "company", order).rejected == 4_000  # no market is served here
@@ -140,12 +140,14 @@ def test_refusals_and_verdicts_are_the_readers_own(readers: Readers):
         readers.read("a", "company", table(b"Cle;Libelle\n1;2\n"))
     assert {issue.code for issue in refused.value.issues} == {"missing_column"}
     with pytest.raises(Unfit) as unfit:
-        readers.read("a", "company", order_judging(b"MZ", None))
+        readers.read("a", "company", detection_request(b"MZ", None))
     assert unfit.value.code == "unsupported_media_type"
 
 
 def test_a_fault_of_ours_names_its_place_and_nothing_of_the_file(readers: Readers):
-    order = Order("table", {"filename": "f", "mapping": None, "mapping_name": None, "today": "secret"}, SMALL, bytes)
+    order = ReadRequest(
+        "table", {"filename": "f", "mapping": None, "mapping_name": None, "today": "secret"}, SMALL, bytes
+    )
     with pytest.raises(ReaderFault) as fault:
         readers.read("a", "company", order)
     assert "ValueError" in str(fault.value)
@@ -211,13 +213,13 @@ PARENT = """
 import sys, time
 from datetime import date
 from pipelines.sandbox.limits import Limits
-from pipelines.sandbox.orders import order_reading
+from pipelines.sandbox.requests import reading_request
 from pipelines.sandbox.pool import Readers
 readers = Readers(Limits(cpu_seconds=600, wall_seconds=600, memory_mib=4096))
 readers.keep_warm()
 data = open(sys.argv[1], "rb").read()
 if data:
-    order = order_reading(data, "f.csv", mapping=None, mapping_name=None, today=date(2026, 11, 21))
+    order = reading_request(data, "f.csv", mapping=None, mapping_name=None, today=date(2026, 11, 21))
     readers.submit("a", "company", order)
 time.sleep(600)
 """

@@ -1,6 +1,6 @@
 """Cases 15 to 25: where the table stands, and which of its lines are data."""
 
-from pipelines.reading import sheets_read, skipped
+from pipelines.reading import skipped, workbook_tables
 from tests.pipelines.reading.cases.casebook import HEAD, READ, A, B, Case, book, filtered, rows_of
 from tests.pipelines.reading.writing import workbook
 
@@ -114,8 +114,8 @@ CASES = [
         source={
             "sheet": "Liste",
             "unread_sheets": [
-                {"sheet": "Cover", "reason": sheets_read.HEADLESS},
-                {"sheet": "Februar", "reason": sheets_read.NOT_NEEDED},
+                {"sheet": "Cover", "reason": workbook_tables.HEADLESS},
+                {"sheet": "Februar", "reason": workbook_tables.NOT_NEEDED},
             ],
         },
     ),
@@ -123,7 +123,7 @@ CASES = [
         20,
         workbook({"Liste": [HEAD, A, B], "Codes": [HEAD, ["X", "x", 1]]}, hidden=["Codes"]),
         READ,
-        source={"hidden": None, "unread_sheets": [{"sheet": "Codes", "reason": sheets_read.HIDDEN}]},
+        source={"hidden": None, "unread_sheets": [{"sheet": "Codes", "reason": workbook_tables.HIDDEN}]},
     ),
     Case(20, filtered(HEAD, A, B), READ, source={"hidden": {"rows": 1, "lines": [3], "columns": ["C"]}}),
     *(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pipelines.reading.columns import column_for
 from pipelines.reading.fields import Column, Table
 from pipelines.reading.grid import letter, position
-from pipelines.reading.mapping import MappedSheet
+from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.refusal import refuse
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -18,7 +18,7 @@ Cells = Sequence[str | None]
 _LONGEST_SEEN = 500
 
 
-def chosen_columns(cells: Cells, mapped: MappedSheet, table: Table) -> list[Column]:
+def mapped_columns(cells: Cells, mapped: SheetMapping, table: Table) -> list[Column]:
     """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
 
     Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
@@ -43,12 +43,12 @@ def chosen_columns(cells: Cells, mapped: MappedSheet, table: Table) -> list[Colu
     return columns
 
 
-def mapped_headers(mapped: MappedSheet) -> set[str]:
+def mapped_headers(mapped: SheetMapping) -> set[str]:
     """Return the headers that the mapping names, folded: lines that contain them look like a header."""
     return {fold(header) for headers in mapped.columns.values() for header in headers}
 
 
-def check_parts(columns: Sequence[Column], mapped: MappedSheet) -> None:
+def check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
     """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
     given = [*columns, *mapped.constants]
     parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from pipelines.reading import TypedRows, Upload
 from pipelines.reading.packed import PackedUpload
-from pipelines.sandbox import parcel
-from pipelines.sandbox.limits import What
+from pipelines.sandbox import answer_file
+from pipelines.sandbox.limits import FileKind
 from schemas.messages import stored_message
 from schemas.technical_files import MEDIA_TYPES, MediaType
 
@@ -23,41 +23,41 @@ Source = bytes | Callable[[], BinaryIO]
 
 
 @dataclass(frozen=True, slots=True)
-class Order(Generic[T_co]):
-    """One reading, whose answer is a `T_co`. A refusal names `what`, the expected kind of file."""
+class ReadRequest(Generic[T_co]):
+    """One reading, whose answer is a `T_co`. A refusal names `file_kind`, the expected kind of file."""
 
     task: str
     arguments: dict[str, Any]
     source: Source
-    taken: Callable[[BinaryIO], T_co]
-    what: What = "table"
+    read_answer: Callable[[BinaryIO], T_co]
+    file_kind: FileKind = "table"
 
 
-def order_reading(
+def reading_request(
     data: bytes, filename: str, *, mapping: dict[str, object] | None, mapping_name: str | None, today: date
-) -> Order[PackedUpload]:
-    """Order `pipelines.reading.read_upload`, with its result packed for the worker."""
+) -> ReadRequest[PackedUpload]:
+    """Request `pipelines.reading.read_upload`, with its result packed for the worker."""
     parameters = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
-    return Order("table", parameters, data, _packed_upload)
+    return ReadRequest("table", parameters, data, _packed_upload)
 
 
-def order_typing(packed: Source, *, default_year: int, served_markets: Set[str]) -> Order[TypedRows]:
-    """Order `pipelines.reading.type_rows` of a table that `order_reading` has packed."""
-    return Order("rows", _of_markets(default_year, served_markets), packed, _typed_rows)
+def typing_request(packed: Source, *, default_year: int, served_markets: Set[str]) -> ReadRequest[TypedRows]:
+    """Request `pipelines.reading.type_rows` of a table that `reading_request` has packed."""
+    return ReadRequest("rows", _of_markets(default_year, served_markets), packed, _typed_rows)
 
 
-def order_preview(
+def preview_request(
     data: bytes, filename: str, *, default_year: int, served_markets: Set[str], today: date
-) -> Order[tuple[Upload, TypedRows]]:
-    """Order both together, for a file that is not stored."""
+) -> ReadRequest[tuple[Upload, TypedRows]]:
+    """Request both together, for a file that is not stored."""
     parameters = _of_markets(default_year, served_markets) | {"filename": filename, "today": today.isoformat()}
-    return Order("table_and_rows", parameters, data, _upload_and_rows)
+    return ReadRequest("table_and_rows", parameters, data, _upload_and_rows)
 
 
-def order_judging(source: Source, declared: MediaType | None) -> Order[MediaType]:
-    """Order `pipelines.reading.media.judge` of a document."""
+def detection_request(source: Source, declared: MediaType | None) -> ReadRequest[MediaType]:
+    """Request `pipelines.reading.media.detect` of a document."""
     parameters = {"declared": None if declared is None else declared.media_type}
-    return Order("kind", parameters, source, _media_type, what="document")
+    return ReadRequest("kind", parameters, source, _media_type, file_kind="document")
 
 
 def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object]:
@@ -65,7 +65,7 @@ def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object
 
 
 def _packed_upload(file: BinaryIO) -> PackedUpload:
-    about, [table] = parcel.read(file)
+    about, [table] = answer_file.read(file)
     source, templates = about["source"], about["templates"]
     for each, name in (
         *((each, "message") for each in source["asked"]),
@@ -76,20 +76,20 @@ def _packed_upload(file: BinaryIO) -> PackedUpload:
 
 
 def _typed_rows(file: BinaryIO) -> TypedRows:
-    about, frames = parcel.read(file)
+    about, frames = answer_file.read(file)
     return _of_frames(frames, about["rejected"])
 
 
 def _upload_and_rows(file: BinaryIO) -> tuple[Upload, TypedRows]:
-    about, [upload, *frames] = parcel.read(file)
+    about, [upload, *frames] = answer_file.read(file)
     return Upload.from_bytes(upload), _of_frames(frames, about["rejected"])
 
 
 def _of_frames(frames: list[bytes], rejected: int) -> TypedRows:
-    values, given, errors, unnamed = map(parcel.unpack_table, frames)
+    values, given, errors, unnamed = map(answer_file.unpack_table, frames)
     return TypedRows(values, given, errors, rejected, unnamed)
 
 
 def _media_type(file: BinaryIO) -> MediaType:
-    about, _ = parcel.read(file)
+    about, _ = answer_file.read(file)
     return next(kind for kind in MEDIA_TYPES if kind.media_type == about["media_type"])

@@ -10,18 +10,18 @@ import polars as pl
 
 from pipelines.reading.fields import WEIGHTS, Column, Table
 from pipelines.reading.groups import is_bare_material
-from pipelines.reading.part_types import type_of_part
-from pipelines.reading.weights import names_mass
+from pipelines.reading.part_types import part_type_or_body
+from pipelines.reading.weights import contains_mass_units
 
 
-def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
+def misleading_columns(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
     """Return the names of a `table`'s columns that do not count. `cells` has the texts of each column by its name."""
     columns = [column for column in columns if not column.exact]
     units = [column.name for column in columns if column.field.name == "weight_unit"]
     bare = [column.name for column in columns if is_bare_material(column)]
     shares = [column.name for column in columns if column.field.unit == "percent"]
-    found = [name for name in units if not names_mass(cells[name])]
-    found += [name for name in bare if not _numeric(cells[name])]
+    found = [name for name in units if not contains_mass_units(cells[name])]
+    found += [name for name in bare if not _contain_numbers(cells[name])]
     found += [
         name for name in shares if (texts := cells[name].drop_nulls()).len() and not texts.str.contains(r"\d").any()
     ]
@@ -31,18 +31,18 @@ def unmeant(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> lis
     ]
     # The name of a components sheet says what its lines are: there `Component` counts, whatever its cells are.
     kind = next((column for column in columns if column.name == "component_type"), None)
-    if table == "sku" and kind is not None and kind.table == "component" and not _parts(cells[kind.name]):
+    if table == "sku" and kind is not None and kind.table == "component" and not _name_parts(cells[kind.name]):
         found += [column.name for column in columns if column.table == "component"]
     return found
 
 
-def _parts(cells: pl.Series) -> bool:
+def _name_parts(cells: pl.Series) -> bool:
     """Return whether most of the texts given name a part or a packaging."""
     distinct = cells.drop_nulls().unique()
-    return 2 * sum(type_of_part(cell) is not None for cell in distinct) > len(distinct)
+    return 2 * sum(part_type_or_body(cell) is not None for cell in distinct) > len(distinct)
 
 
-def _numeric(cells: pl.Series) -> bool:
+def _contain_numbers(cells: pl.Series) -> bool:
     """Return whether most of the cells given contain a digit."""
     given = cells.drop_nulls()
     return not len(given) or 2 * given.str.contains(r"\d").sum() > len(given)

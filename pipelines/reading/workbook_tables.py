@@ -6,8 +6,8 @@ from typing import Final
 
 from pipelines.reading.grid import letter
 from pipelines.reading.header import Header, find_header
-from pipelines.reading.header_row import ROWS_SEARCHED, field_names
-from pipelines.reading.mapping import Mapped, MappedSheet
+from pipelines.reading.header_row import ROWS_SEARCHED, recognised_fields
+from pipelines.reading.mapping import CheckedMapping, SheetMapping
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.sheet import Sheet, read_sheet
 from pipelines.reading.workbook import SheetPart, Workbook
@@ -26,7 +26,7 @@ NOT_NEEDED = Message("another sheet is read")
 
 
 @dataclass(frozen=True, slots=True)
-class SheetsRead:
+class WorkbookTables:
     """The tables of a workbook: the sheets of SKUs and of components, and the others with the reason."""
 
     main: Sheet
@@ -36,45 +36,45 @@ class SheetsRead:
     unread: list[UnreadSheet]
 
 
-def read_sheets(book: Workbook, mapped: Mapped) -> SheetsRead:
+def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
     """Read the tables of a workbook. Raises `ReadingRefused` where no sheet has SKUs or the mapping fits none."""
     tables, graph = _candidates(book, mapped)
     headless: list[SheetPart] = []
     part, header = _first_with_header(book, tables, mapped, headless)
     main = read_sheet(book.body(part, header.columns), part.name, "sku", mapped, delimiter=None, header=header)
-    parts = None if graph is None else _components(book, graph, mapped)
+    parts = None if graph is None else _read_components(book, graph, mapped)
     read = [part] if graph is None or parts is None else [part, graph]
-    return SheetsRead(
+    return WorkbookTables(
         main,
         parts,
-        _hidden(book, part, main),
-        None if graph is None else _hidden(book, graph, parts),
-        [_unread(sheet, headless) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
+        _hidden_places(book, part, main),
+        None if graph is None else _hidden_places(book, graph, parts),
+        [_unread_sheet(sheet, headless) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
     )
 
 
-def _components(book: Workbook, graph: SheetPart, mapped: Mapped) -> Sheet | None:
+def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -> Sheet | None:
     """Read the table of components; None where its sheet is empty and the mapping does not mention it."""
-    top, mapping = book.top(graph, ROWS_SEARCHED), mapped.components or MappedSheet()
+    top, mapping = book.top(graph, ROWS_SEARCHED), mapped.components or SheetMapping()
     if not top.cells.height and mapped.components is None:
         return None
     header = find_header(top, "component", mapping, sheet=graph.name)
     return read_sheet(book.body(graph, header.columns), graph.name, "component", mapped, delimiter=None, header=header)
 
 
-def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetPart | None]:
+def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
     """Return the sheets that may contain the SKUs, and the one that contains the components."""
     visible = [sheet for sheet in book.sheets if not sheet.hidden]
     graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
     if mapped.components is not None:
-        graph = _named(book, mapped.components.sheet) if mapped.components.sheet is not None else graph
+        graph = _sheet_named(book, mapped.components.sheet) if mapped.components.sheet is not None else graph
         if graph is None:
             raise refuse(
                 "invalid_mapping", Message("The mapping speaks of components, but no sheet is named so."), "mapping"
             )
     if mapped.sheet is None:
         return [sheet for sheet in visible if sheet != graph], graph
-    chosen = _named(book, mapped.sheet)
+    chosen = _sheet_named(book, mapped.sheet)
     if chosen == graph and mapped.components is not None:
         raise refuse(
             "invalid_mapping",
@@ -84,7 +84,7 @@ def _candidates(book: Workbook, mapped: Mapped) -> tuple[list[SheetPart], SheetP
     return [chosen], None if chosen == graph else graph
 
 
-def _named(book: Workbook, name: str) -> SheetPart:
+def _sheet_named(book: Workbook, name: str) -> SheetPart:
     """Return the sheet that the mapping names, hidden ones included."""
     found = next((sheet for sheet in book.sheets if fold(sheet.name) == fold(name)), None)
     if found is None:
@@ -98,7 +98,7 @@ def _named(book: Workbook, name: str) -> SheetPart:
 
 
 def _first_with_header(
-    book: Workbook, sheets: Sequence[SheetPart], mapped: Mapped, headless: list[SheetPart]
+    book: Workbook, sheets: Sequence[SheetPart], mapped: CheckedMapping, headless: list[SheetPart]
 ) -> tuple[SheetPart, Header]:
     """Return the first sheet whose header has the needed columns; those before it are added to `headless`.
 
@@ -112,14 +112,14 @@ def _first_with_header(
         except ReadingRefused as refusal:
             rows = [[cell for cell in row if cell is not None] for row in top.cells.iter_rows()]
             widest = max(map(len, rows), default=0)
-            refusals.append((max((len(field_names(row)) for row in rows), default=-1), widest, refusal))
+            refusals.append((max((len(recognised_fields(row)) for row in rows), default=-1), widest, refusal))
             headless.append(sheet)
     if not refusals:
         raise refuse("no_table", Message("The workbook has no visible sheet with SKUs; send one with a header row."))
     raise max(refusals, key=lambda entry: entry[:2])[2]
 
 
-def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> HiddenPlaces | None:
+def _hidden_places(book: Workbook, part: SheetPart, sheet: Sheet | None) -> HiddenPlaces | None:
     """Return the hidden data lines and columns of a table that were read nevertheless; None where there are none."""
     if sheet is None:
         return None
@@ -129,6 +129,6 @@ def _hidden(book: Workbook, part: SheetPart, sheet: Sheet | None) -> HiddenPlace
     return {"rows": len(lines), "lines": lines[:_MOST_LISTED], "columns": columns} if lines or columns else None
 
 
-def _unread(sheet: SheetPart, headless: Sequence[SheetPart]) -> UnreadSheet:
+def _unread_sheet(sheet: SheetPart, headless: Sequence[SheetPart]) -> UnreadSheet:
     reason = HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
     return {"sheet": sheet.name, "reason": reason}

@@ -8,33 +8,35 @@ from dataclasses import replace
 from typing import Final
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import names_packaging, names_somebody, spare
+from pipelines.reading.composed import names_company, names_packaging, substitute_column
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from schemas.fields import SKU_CODE
 from schemas.words import fold
 
-OF_PACKAGING: Final = frozenset(
+SHARED_WITH_PRODUCT: Final = frozenset(
     {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
 )
 """Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
-_STANDS_BACK: Final = frozenset({"description"})
+_READ_AS_NAME: Final = frozenset({"description"})
 """Fields whose column is read as the name where there is no other name."""
 
 
-def with_spares(columns: list[Column], cells: list[str | None], *, mapped: Container[str] = ()) -> list[Column]:
+def with_substitutes(columns: list[Column], cells: list[str | None], *, mapped: Container[str] = ()) -> list[Column]:
     """Add for each field without a column its one substitute; of two substitutes none is added.
 
     A key's substitute may otherwise be read as another field: a description is the name where there is no other. A
     column that names the packaging is better than one that does not, unless the mapping names the field (`mapped`).
     """
     found: dict[str, list[Column]] = {}
-    taken = {column.position for column in columns if column.name not in _STANDS_BACK}
+    taken = {column.position for column in columns if column.name not in _READ_AS_NAME}
     for at, cell in enumerate(cells):
-        column = None if cell is None or at in taken or len(cell) >= LONGEST_HEADER else spare(cell)
+        column = None if cell is None or at in taken or len(cell) >= LONGEST_HEADER else substitute_column(cell)
         if column is not None:
             found.setdefault(column.name, []).append(replace(column, position=at))
-    settled = {column.name for column in columns if column.name in mapped or not _of_product(column)}
-    spares = [chosen for name in sorted(found.keys() - settled) if (chosen := _chosen(found[name])) is not None]
+    settled = {column.name for column in columns if column.name in mapped or not _may_be_of_product(column)}
+    spares = [
+        chosen for name in sorted(found.keys() - settled) if (chosen := _choose_substitute(found[name])) is not None
+    ]
     better = {column.name for column in spares if names_packaging(column.header)}
     missing = found.keys() - {column.name for column in columns}
     spares = [column for column in spares if column.name in better | missing]
@@ -49,9 +51,9 @@ def with_spares(columns: list[Column], cells: list[str | None], *, mapped: Conta
     ]
 
 
-def _of_product(column: Column) -> bool:
+def _may_be_of_product(column: Column) -> bool:
     """Return whether a column may be the product's where another names the packaging."""
-    return column.name in OF_PACKAGING and not column.exact and not names_packaging(column.header)
+    return column.name in SHARED_WITH_PRODUCT and not column.exact and not names_packaging(column.header)
 
 
 def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], table: Table) -> list[Column]:
@@ -69,14 +71,14 @@ def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], tab
 
 def _code_rank(column: Column) -> int:
     """Rank substitutes of the code: the article's own number, then a supplier's or customer's one, then a bare id."""
-    return 2 if fold(column.header) == "id" else int(names_somebody(column.header))
+    return 2 if fold(column.header) == "id" else int(names_company(column.header))
 
 
-def _chosen(found: list[Column]) -> Column | None:
+def _choose_substitute(found: list[Column]) -> Column | None:
     """Return a field's only substitute, or the only one that names the packaging; None where it is not clear."""
     if found[0].name == SKU_CODE.name:
         best = min(map(_code_rank, found))
         found = [column for column in found if _code_rank(column) == best]
-    if len(found) > 1 and found[0].name in OF_PACKAGING:
+    if len(found) > 1 and found[0].name in SHARED_WITH_PRODUCT:
         found = [column for column in found if names_packaging(column.header)]
     return found[0] if len(found) == 1 else None

@@ -18,7 +18,7 @@ _OLE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
 _ZIP: Final = b"PK\x03\x04"
 
 
-def judge(file: BinaryIO, declared: MediaType | None) -> MediaType:
+def detect_media_type(file: BinaryIO, declared: MediaType | None) -> MediaType:
     """Return the media type of the bytes.
 
     Raises `Unfit` (`unsupported_media_type`) for a type that is not accepted, or is not the declared one.

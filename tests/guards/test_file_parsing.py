@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PARSING = {"read_upload", "type_rows", "judge", "main_types", "streams", "read_delimited", "Workbook", "decode"}
+PARSING = {
+    "read_upload",
+    "type_rows",
+    "detect_media_type",
+    "main_types",
+    "streams",
+    "read_delimited",
+    "Workbook",
+    "decode",
+}
 """What turns the bytes of a file into something."""
 MODULES = ("pipelines.reading",)
 READING = ("pipelines/reading/", "pipelines/sandbox/tasks.py")

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import roles_said
+from pipelines.reading.composed import word_roles
 from pipelines.reading.fields import Column, fields_of
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
@@ -27,7 +27,7 @@ _LONGEST: Final = 12
 """Words of the longest header that is examined."""
 _NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
 _COULD_BE: Final = ("wood_weight_g", "other_weight_g")
-_NOT_OF_A_PART: Final = frozenset(
+_ROLES_OF_OTHERS: Final = frozenset(
     {"measure", "code", "name", "country", "market", "sale", "share", "recycled", "level", "parcel", "count"}
 )
 
@@ -36,30 +36,38 @@ def unknown_weights(columns: Sequence[Column], cells: Sequence[str | None], grid
     """Return the columns of weights of parts without a known material, each as a group of its own."""
     weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
     taken = {column.position for column in columns}
-    frames = {frame for column in weights if (frame := _frame(column)) is not None}
+    frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
     bare = [column.position for column in weights if is_bare_material(column)]
     found = []
     for at, cell in enumerate(cells):
-        if cell is None or at in taken or not weights or not _may_be_part(cell) or not _holds_numbers(grid, row, at):
+        if (
+            cell is None
+            or at in taken
+            or not weights
+            or not _may_name_weight(cell)
+            or not _contains_numbers(grid, row, at)
+        ):
             continue
         tokens = fold(cell).split()
         alike = any(frame <= set(tokens) for frame in frames)
         if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
-            found.append(_unknown(at, cell))
+            found.append(_column_of_unknown_material(at, cell))
     return found
 
 
-def beside(columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, row: int) -> tuple[int, ...]:
+def find_possible_materials(
+    columns: Sequence[Column], cells: Sequence[str | None], grid: Grid, row: int
+) -> tuple[int, ...]:
     """Return the position of a column right of bare names of materials that may be one more: an unknown word."""
     bare = {column.position for column in columns if is_bare_material(column)}
     taken = {column.position for column in columns}
     at = max(bare, default=-2) + 1
     cell = cells[at] if 0 < at < len(cells) else None
-    if len(bare) < 2 or cell is None or at in taken or not _may_be_part(cell) or recognise(cell, at, "sku"):
+    if len(bare) < 2 or cell is None or at in taken or not _may_name_weight(cell) or recognise(cell, at, "sku"):
         return ()
     word = fold(cell)
-    plain = word.isalpha() and len(word.split()) == 1 and roles_said(cell) <= {"nothing"}
-    return (at,) if plain and _holds_numbers(grid, row, at) else ()
+    plain = word.isalpha() and len(word.split()) == 1 and word_roles(cell) <= {"nothing"}
+    return (at,) if plain and _contains_numbers(grid, row, at) else ()
 
 
 def published_question(at: int, header: str) -> AskedColumn:
@@ -74,31 +82,31 @@ def published_question(at: int, header: str) -> AskedColumn:
     return {"column": letter(at), "header": header, "could_be": list(_COULD_BE), "message": message}
 
 
-def _frame(column: Column) -> frozenset[str] | None:
+def _words_beside_material(column: Column) -> frozenset[str] | None:
     """Return the words of a header beside its material's; None where none of them means a weight."""
     family = {*fold(str(dict(column.fixed)["material_family"])).split()}
     tokens = fold(column.header).split()
     around = [token for token in tokens if code_of(token, "weight_column") or unit_of(token, "g") is not None]
-    weighs = [token for token in around if "weight" in roles_said(token) or unit_of(token, "g") is not None]
+    weighs = [token for token in around if "weight" in word_roles(token) or unit_of(token, "g") is not None]
     return frozenset(around) - family if weighs else None
 
 
-def _may_be_part(cell: str) -> bool:
+def _may_name_weight(cell: str) -> bool:
     """Return whether a header can name a part's weight: not that of an outer level, of a total or of the product."""
     if len(fold(cell).split()) > _LONGEST or "%" in cell or level_of(cell) not in (None, "sales"):
         return False
     words = set(fold(cell).split())
     total = any(code_of(word, "line") == "total" for word in words)
-    return not total and not roles_said(cell) & _NOT_OF_A_PART
+    return not total and not word_roles(cell) & _ROLES_OF_OTHERS
 
 
-def _unknown(at: int, header: str) -> Column:
+def _column_of_unknown_material(at: int, header: str) -> Column:
     unit, name = unit_within(header, "g"), f"unknown_{letter(at).lower()}"
     factor = Decimal(1) if unit is None else unit.factor
     return Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, factor, group=name)
 
 
-def _holds_numbers(grid: Grid, row: int, at: int) -> bool:
+def _contains_numbers(grid: Grid, row: int, at: int) -> bool:
     """Return whether most of the cells given below a header are numbers."""
     name = f"c{at}"
     under = grid.cells[name].slice(row + 1, _LINES).drop_nulls() if name in grid.cells.columns else None
