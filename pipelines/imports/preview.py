@@ -80,9 +80,9 @@ def preview(
     rows = from_typed(typed.values, typed.given, rules)
     patch = Patch.of(rows.values, rows.given).without([fault.row for fault in rows.issues])
     found = prepare(conn, patch, now=now, rules=rules, whole_rows=False, locking=False)
-    written = report.of_writer([*rows.issues, *found.errors], typed.values, upload, work)
-    faults = report.of_reader(typed, work)
-    unnamed = report.of_names(conn, typed, faults)
+    written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
+    faults = report.reader_faults(typed, work)
+    unnamed = report.missing_names(conn, typed, faults)
     errors = pl.concat([faults.select(written.columns), unnamed, written])
     errors = errors.sort("sheet_position", "line", maintain_order=True)
     return {

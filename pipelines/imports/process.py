@@ -67,15 +67,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The typed rows from `start` on, in stored columns; `held` is the grade of each row already stored as sent."""
+    """The typed rows from `start` on, in stored columns; `unchanged_grades` is the grade of each row stored as sent."""
 
     start: int
     typed: TypedPatch
-    held: pl.Series
+    unchanged_grades: pl.Series
 
     def end(self, size: int) -> Callable[[int], int]:
         """Return the function from a chunk's start to its end, which counts `size` rows to write, no unchanged ones."""
-        due = self.held.is_null().cum_sum()
+        due = self.unchanged_grades.is_null().cum_sum()
 
         def end(start: int) -> int:
             before = due[start - self.start - 1] if start > self.start else 0
@@ -86,13 +86,13 @@ class Rows:
     def of(self, chunk: Chunk) -> tuple[Patch, list[RowIssue], Counter[str]]:
         """Return the chunk's rows to write, the faults of rows that cannot be, and the grades of unchanged rows."""
         within = slice(chunk.start - self.start, chunk.stop - self.start)
-        unchanged = self.held[within]
+        unchanged = self.unchanged_grades[within]
         values, given = (frame[within].filter(unchanged.is_null()) for frame in (self.typed.values, self.typed.given))
         unfit = [fault for fault in self.typed.issues if chunk.start <= fault.row < chunk.stop]
         return Patch.of(values, given).without([fault.row for fault in unfit]), unfit, Counter(unchanged.drop_nulls())
 
 
-class Done(NamedTuple):
+class CommittedChunk(NamedTuple):
     """A committed chunk: SKUs by outcome, rejected ones included, accepted rows by grade, seconds by step."""
 
     outcomes: Counter[str]
@@ -101,7 +101,7 @@ class Done(NamedTuple):
 
 
 @dataclass(slots=True)
-class Written:
+class RunTotals:
     """What one run did: SKUs by outcome, accepted SKUs by grade, seconds by step, chunks committed."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -111,16 +111,16 @@ class Written:
     chunks: int = 0
 
 
-def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], None]) -> Written:
+def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], None]) -> RunTotals:
     """Write the rest of the import and complete it.
 
     `proceed` is called before each chunk and raises where the run has to end (`ClaimLost`, `HandedBack`). Raises
     `ClaimLost` and `pipelines.writing.plans.PlanLimitReached`; committed chunks stay.
     """
-    written = Written()
+    written = RunTotals()
     with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="chunk") as threads:
         begun = time.perf_counter()
-        rows = _compared(job, threads)
+        rows = _compare_with_stored(job, threads)
         written.seconds.update({"compare": time.perf_counter() - begun})
         for outcomes, grades, seconds in _in_order(job, rows, chunk_rows, proceed, threads):
             written.outcomes.update(outcomes)
@@ -131,7 +131,7 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
     return written
 
 
-def _compared(job: Job, threads: ThreadPoolExecutor) -> Rows:
+def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
     """Return the rows that no run has committed yet, compared with the stored SKUs."""
     start = job.work.position
     with job.pool.company(job.work.company_id) as conn:
@@ -140,21 +140,21 @@ def _compared(job: Job, threads: ThreadPoolExecutor) -> Rows:
             return Rows(start, typed, unchanged.no_grades(typed))
     height = typed.values.height
     parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
-    return Rows(start, typed, pl.concat(threads.map(partial(_held, job), parts)))
+    return Rows(start, typed, pl.concat(threads.map(partial(_find_unchanged, job), parts)))
 
 
-def _held(job: Job, typed: TypedPatch) -> pl.Series:
+def _find_unchanged(job: Job, typed: TypedPatch) -> pl.Series:
     with job.pool.company(job.work.company_id) as conn:
         return unchanged.find(conn, typed)
 
 
 def _in_order(
     job: Job, rows: Rows, size: int, proceed: Callable[[], None], threads: ThreadPoolExecutor
-) -> Iterator[Done]:
+) -> Iterator[CommittedChunk]:
     """Yield each chunk when it is committed, with the next one already started."""
-    before: Future[Done] | None = None
+    before: Future[CommittedChunk] | None = None
     for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
-        turn = partial(_turn, before, proceed)
+        turn = partial(_await_turn, before, proceed)
         begun = threads.submit(job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
         if before is not None:
             yield before.result()
@@ -163,7 +163,7 @@ def _in_order(
         yield before.result()
 
 
-def _turn(before: Future[Done] | None, proceed: Callable[[], None]) -> None:
+def _await_turn(before: Future[CommittedChunk] | None, proceed: Callable[[], None]) -> None:
     """Wait until the chunk before is committed. Raises its exception, or what `proceed` raises."""
     if before is not None:
         before.result()
@@ -176,7 +176,7 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], in
     `end` returns the end of a chunk by its first row. Rows that the reader rejected belong to the chunk whose lines
     surround them. The last chunk takes the rest, and so brings the count to the reader's own number.
     """
-    faults = report.of_reader(typed, work)
+    faults = report.reader_faults(typed, work)
     row_keys, fault_keys = _keys(report.with_sheet(typed.values, work)), _keys(faults)
     line_keys = upload.table["line"]
     # A SKU of several lines is rejected once; elsewhere each line is a row of its own.
@@ -208,7 +208,7 @@ def _keys(placed: pl.DataFrame) -> pl.Series:
     return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
 
 
-def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> Done:
+def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> CommittedChunk:
     """Write one chunk in one transaction, which locks nothing before its turn; the last one completes the import."""
     work = job.work
     patch, unfit, unchanged = rows.of(chunk)
@@ -233,8 +233,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             import_id=work.id,
             ahead=ahead,
         )
-        found = report.of_writer([*unfit, *outcome.errors], values, job.upload, work)
-        unnamed = report.of_names(conn, job.typed, chunk.faults)
+        found = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
+        unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
         counts = outcome.counts
         counts["unchanged"] += unchanged.total()
@@ -253,4 +253,4 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     job.pool.stamp(work.company_id)
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(unchanged)
-    return Done(counts, grades, outcome.seconds)
+    return CommittedChunk(counts, grades, outcome.seconds)

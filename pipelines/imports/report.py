@@ -42,7 +42,7 @@ _PICTURES: Final = [chr(0x2400 + ord(control)) if control < " " else "\ufffd" fo
 _SHOWN_AS: Final = str.maketrans(dict(zip(_CONTROL, _PICTURES, strict=True)))
 
 
-def of_reader(typed: TypedRows, work: Work) -> pl.DataFrame:
+def reader_faults(typed: TypedRows, work: Work) -> pl.DataFrame:
     """Return the reader's faults with `sheet_position`, in the order of the file."""
     return with_sheet(typed.errors, work).sort("sheet_position", "line", maintain_order=True)
 
@@ -60,7 +60,7 @@ def _components_sheet(work: Work) -> str | None:
     return None if components is None or components["sheet"] == work.source["sheet"] else components["sheet"]
 
 
-def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
+def missing_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.DataFrame:
     """Return faults for the missing names of rows that the reader rejects in `faults`, where no stored SKU has one."""
     unnamed = typed.unnamed.join(faults, on=["sheet", "line"], how="semi", nulls_equal=True)
     codes = unnamed["sku_code"].to_list()
@@ -80,7 +80,7 @@ def of_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> pl.Dat
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 
 
-def of_writer(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
+def writer_faults(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
     """Return the write path's faults of some rows of `values`, with their places in the file."""
     records = (
         {}

@@ -24,7 +24,7 @@ def fail(pool: Pool, claim: Claim, work: Work, clock: Clock, failure: Issue) -> 
         _end(conn, claim, work, clock.now(), status="failed", failure=failure)
 
 
-def gave_up() -> Issue:
+def gave_up_issue() -> Issue:
     """Return the reason for an import whose runs lost their process too often: the file may need too much memory."""
     return Issue(
         "unreadable_file",
@@ -36,7 +36,7 @@ def gave_up() -> Issue:
     )
 
 
-def our_fault(correlation_id: str) -> Issue:
+def our_fault_issue(correlation_id: str) -> Issue:
     """Return the reason for an import that met a fault of the service; another attempt would meet it again."""
     return Issue(
         "internal_error",
@@ -59,7 +59,7 @@ def ended_by_operator() -> Issue:
     )
 
 
-def plan_full(reached: PlanLimitReached) -> Issue:
+def plan_limit_issue(reached: PlanLimitReached) -> Issue:
     """Return the reason for an import whose room in the plan other writes took after it was accepted."""
     return Issue(
         "plan_limit_reached",

@@ -133,14 +133,14 @@ def _without_no_answers(faults: pl.DataFrame, cells: pl.Series, column: Column) 
     if not codes:
         return faults, faults["at"].clear()
     answers = cells.gather(faults["at"]).replace_strict(codes, default=None, return_dtype=pl.String)
-    found = faults.with_columns(said=answers)
+    found = faults.with_columns(value=answers)
     if any(column.field.name.startswith(substance) for substance in SUBSTANCES):
-        two = (pl.col("said") == "nothing_found").fill_null(value=False)
+        two = (pl.col("value") == "nothing_found").fill_null(value=False)
         found = found.with_columns(
             message=pl.when(two).then(pl.lit(to_json(_NOT_DETECTED))).otherwise("message"),
-            said=pl.when(~two).then("said"),
+            value=pl.when(~two).then("value"),
         )
-    return found.filter(pl.col("said").is_null()).drop("said"), found.filter(pl.col("said").is_not_null())["at"]
+    return found.filter(pl.col("value").is_null()).drop("value"), found.filter(pl.col("value").is_not_null())["at"]
 
 
 def _is_below_sku(sheet: Sheet) -> pl.Series:

@@ -54,8 +54,8 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
 
     Raises `ReadingRefused` with `no_table`, `missing_column`, `ambiguous_column` or `invalid_mapping`.
     """
-    unsaid = table == "sku" and not mapped.columns and mapped.header_row is None
-    if unsaid and (refusal := form_refusal(grid)) is not None:
+    unmapped = table == "sku" and not mapped.columns and mapped.header_row is None
+    if unmapped and (refusal := form_refusal(grid)) is not None:
         raise refusal
     row = header_index(grid, table, mapped)
     if row is None:

@@ -45,8 +45,8 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         of_parts = _as_component_columns(sheet.columns, parts)
         parts = [*parts, *of_parts.values()]
         given = table.with_columns(pl.col(old).alias(column.name) for old, column in of_parts.items())
-        telling = [column for column in parts if column.constant is None] or parts
-        given = given.filter(pl.any_horizontal(pl.col([column.name for column in telling]).is_not_null()))
+        distinguishing = [column for column in parts if column.constant is None] or parts
+        given = given.filter(pl.any_horizontal(pl.col([column.name for column in distinguishing]).is_not_null()))
         helpers = _helpers_of_components(helpers, sheet.columns, parts)
         own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in of_parts]
         if (unit := _unit_of_sku_weight(sheet.columns, own)) is not None:
@@ -75,11 +75,11 @@ def _helpers_of_components(helpers: list[Column], columns: tuple[Column, ...], p
     Empty where the parts have no weights.
     """
     names = {column.field.name for column in parts}
-    spoken = {column.field.name for column in weights_of_shared_unit([*columns, *parts])}
+    sharing = {column.field.name for column in weights_of_shared_unit([*columns, *parts])}
     return [
         column
         for column in helpers
-        if "weight_g" in names and (not is_shared(column) or ("weight_unit" not in names and "weight_g" in spoken))
+        if "weight_g" in names and (not is_shared(column) or ("weight_unit" not in names and "weight_g" in sharing))
     ]
 
 
@@ -87,8 +87,8 @@ def _unit_of_sku_weight(columns: tuple[Column, ...], own: list[Column]) -> Colum
     """Return the column of units of the SKU's own weight; None where the SKU has no such weight."""
     unit = next((column for column in columns if column.table == "sku" and is_shared(column)), None)
     kept = any(column.name == "weight_grams" for column in own)
-    spoken = any(column.name == "weight_grams" for column in weights_of_shared_unit(columns))
-    return unit if kept and spoken else None
+    sharing = any(column.name == "weight_grams" for column in weights_of_shared_unit(columns))
+    return unit if kept and sharing else None
 
 
 def with_codes_filled(parts: Sheet) -> Sheet:
@@ -96,11 +96,11 @@ def with_codes_filled(parts: Sheet) -> Sheet:
     return replace(parts, table=_fill_codes(parts.table, _TYPE, keys=["sku_code"]))
 
 
-def _fill_codes(table: pl.DataFrame, telling: str, *, keys: list[str]) -> pl.DataFrame:
+def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) -> pl.DataFrame:
     """Fill in the code of the line above where a line has a component and none of the keys."""
-    if telling not in table.columns or not table["sku_code"].null_count():
+    if distinguishing not in table.columns or not table["sku_code"].null_count():
         return table
-    carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(telling).is_not_null()
+    carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(distinguishing).is_not_null()
     code = pl.col("sku_code")
     return table.with_columns(pl.when(carried).then(code.forward_fill()).otherwise(code).alias("sku_code"))
 
@@ -167,9 +167,9 @@ def _with_food_contact_of_sku(table: pl.DataFrame) -> pl.DataFrame:
         return table
     cells = pl.col("food_contact")
     truths = {cell: code_of(cell, "truth") for cell in table["food_contact"].drop_nulls().unique()}
-    table = table.with_columns(said=cells.replace_strict(truths, default=None, return_dtype=pl.String))
-    beside = pl.col("grouped") & (pl.col("said") == "false") & (pl.col("said") == "true").any().over("sku_code")
-    return table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("said")
+    table = table.with_columns(truth=cells.replace_strict(truths, default=None, return_dtype=pl.String))
+    beside = pl.col("grouped") & (pl.col("truth") == "false") & (pl.col("truth") == "true").any().over("sku_code")
+    return table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("truth")
 
 
 def _name_in_sheet(column: Column, sheet: Sheet) -> str:
@@ -206,12 +206,12 @@ def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tu
 def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
     """Return the lines of SKUs whose lines are their components; None where there is no such SKU."""
     names = {column.name for column in columns}
-    telling = [name for name in _DISTINGUISHING if name in names]
+    distinguishing = [name for name in _DISTINGUISHING if name in names]
     if "material" not in names:
         return None
     code = pl.col("sku_code")
     one_name = pl.col("name").str.strip_chars().drop_nulls().n_unique().over(code) <= 1
-    differ = pl.struct(telling).n_unique().over(code) > 1
+    differ = pl.struct(distinguishing).n_unique().over(code) > 1
     lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
     return lines if lines.any() else None
 

@@ -1,15 +1,18 @@
-"""Checks the caller's mapping, which describes the file where detection is not enough, before the file is read.
+"""Checks the mapping of the caller, which describes the file where detection is not enough; applies its values.
 
 `{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
 "sheet"?, "header_row"?, "decimal"?: "," | ".", "layout"?, "components"?: {the first five, of the components sheet}}`.
-Fields and their values are checked here (`named_fields.py`); `chosen.py` checks later whether the file has the columns.
+Fields and their values are checked here (`named_fields.py`); `mapped_columns.py` looks for the columns in the file.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+import polars as pl
+
 from pipelines.reading.fields import Column, Table
+from pipelines.reading.grid import TEXT
 from pipelines.reading.named_fields import Rewriting, check_rewriting, constant_column, named_field
 from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
@@ -147,3 +150,19 @@ def _object_at(mapping: Mapping[str, object], key: str, must: Message) -> Mappin
 
 def _invalid_mapping(what: Message) -> ReadingRefused:
     return refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=what), "mapping")
+
+
+def apply_rewritings(
+    cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text."""
+    for column in columns:
+        for rewriting in mapped.values:
+            if rewriting.applies_to(column):
+                before = cells[column.name]
+                after = rewriting.apply(before)
+                changed = before.ne_missing(after)
+                cells = cells.with_columns(after.alias(column.name))
+                if kinds is not None:
+                    kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
+    return cells, kinds

@@ -25,7 +25,7 @@ class SearchedHeader:
     cells: Sequence[str | None]
     used: Collection[int]
 
-    def said(self) -> str | Message:
+    def describe(self) -> str | Message:
         """Return the sheet as a part of the sentence; a text file has no sheet."""
         if self.sheet is None:
             return ""
@@ -53,7 +53,7 @@ def _issue(name: str, place: SearchedHeader, likely: int | None) -> Issue:
     filled = [(at, cell) for at, cell in enumerate(place.cells) if cell is not None]
     some = ", ".join(f"{letter(at)} {shown(cell[:_LONGEST_QUOTED])}" for at, cell in filled[:_MOST_QUOTED])
     some += ", …" if len(filled) > _MOST_QUOTED else ""
-    where, line = place.said(), place.line
+    where, line = place.describe(), place.line
     if likely is None:
         message = Message(
             "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "

@@ -37,7 +37,7 @@ class Rewriting:
     cells: Mapping[str, str | None]
     sent: Mapping[str, object]
 
-    def speaks_of(self, column: Column) -> bool:
+    def applies_to(self, column: Column) -> bool:
         """Return whether the column contains the field, in any of the groups of components side by side."""
         if column.table != self.column.table or column.constant is not None:
             return False
@@ -45,7 +45,7 @@ class Rewriting:
         in_group = column.group is not None and self.column.group is None
         return column.name in one or (in_group and column.field == self.column.field)
 
-    def of(self, cells: pl.Series) -> pl.Series:
+    def apply(self, cells: pl.Series) -> pl.Series:
         """Return the cells with their texts replaced."""
         distinct = cells.drop_nulls().unique(maintain_order=True)
         read = [self._cell(cell) for cell in distinct]

@@ -13,16 +13,16 @@ import polars as pl
 from pipelines.reading.composed import mentions_packaging
 from pipelines.reading.decimal_mark import decimal_marks
 from pipelines.reading.fields import Column, Table, fields_of
-from pipelines.reading.grid import MOST_COLUMNS, TEXT, Grid, LineFault
+from pipelines.reading.grid import TEXT, Grid, LineFault
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
-from pipelines.reading.mapping import CheckedMapping, SheetMapping, same_field
+from pipelines.reading.mapping import CheckedMapping, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
-from pipelines.reading.rewritten import rewritten
 from pipelines.reading.samples import Samples, samples_of
 from pipelines.reading.skipped import find_skipped, skipped_lines
+from pipelines.reading.unit_columns import constant_unit_per_group
 from schemas.messages import Message
 from schemas.texts import INVISIBLE
 
@@ -112,7 +112,7 @@ def read_sheet(
         )
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
-    cells, kinds = rewritten(cells, kinds, header.columns, mapping)
+    cells, kinds = apply_rewritings(cells, kinds, header.columns, mapping)
     marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
     skipped = skipped_lines(body.lines, reasons)
     of_packaging = header.of_packaging or (name is not None and mentions_packaging(name))
@@ -144,7 +144,7 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
     own = {column.name for column in sheet.columns if column.table == "sku"}
     twice = [column for column in constants if column.table == "component" and column.name in own]
     columns = [replace(c, name=f"component_{c.name}") if c in twice else c for c in constants]
-    columns += _units_of_groups(sheet.columns, columns)
+    columns += constant_unit_per_group(sheet.columns, columns)
     texts = [pl.lit(column.constant, pl.String).alias(column.name) for column in columns]
     kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
     numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]
@@ -155,26 +155,6 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
         kinds=None if sheet.kinds is None else sheet.kinds.with_columns(kinds),
         marks={**sheet.marks, **dict.fromkeys(numbers, ".")},
     )
-
-
-def _units_of_groups(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
-    """Return the unit that a constant gives to all weights, for each group of components that names none."""
-    unit = next((c for c in constants if c.field.name == "weight_unit" and c.group is None), None)
-    with_unit = {column.group for column in (*columns, *constants) if column.field.name == "weight_unit"}
-    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in with_unit]
-    if unit is None:
-        return []
-    return [
-        replace(
-            unit,
-            name=f"{weight.name.removesuffix('weight_g')}weight_unit",
-            table="component",
-            group=weight.group,
-            fixed=weight.fixed,
-            position=unit.position + MOST_COLUMNS * number,
-        )
-        for number, weight in enumerate(weights, 1)
-    ]
 
 
 def with_levels(sheet: Sheet) -> Sheet:

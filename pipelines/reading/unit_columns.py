@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.grid import Grid
+from pipelines.reading.grid import MOST_COLUMNS, Grid
 from pipelines.reading.units import Unit, unit_of, unit_within
 from schemas.words import fold, words
 
@@ -80,8 +80,10 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
-    silent = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None]
-    return [replace(column, factor=unit.factor) if column in silent else column for column in columns]
+    without_unit = [
+        c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None
+    ]
+    return [replace(column, factor=unit.factor) if column in without_unit else column for column in columns]
 
 
 def _mentions_weights(text: str) -> bool:
@@ -102,12 +104,36 @@ def shared_unit_per_group(columns: Sequence[Column]) -> list[tuple[str, Column]]
     return [(shared.name, _as_unit_of(weight, shared)) for weight in once.values()]
 
 
+def constant_unit_per_group(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
+    """Return the unit that a constant gives to all weights, for each group of components that names none.
+
+    It applies whatever the weights' headers say: the mapping's author has decided. A column of units
+    (`shared_unit_per_group`) applies to the weights whose header names no unit.
+    """
+    unit = next((column for column in constants if is_shared(column)), None)
+    with_unit = {column.group for column in (*columns, *constants) if column.field.name == _UNIT}
+    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in with_unit]
+    if unit is None:
+        return []
+    return [
+        replace(
+            unit,
+            name=f"{weight.name.removesuffix('weight_g')}{_UNIT}",
+            table="component",
+            group=weight.group,
+            fixed=weight.fixed,
+            position=unit.position + MOST_COLUMNS * number,
+        )
+        for number, weight in enumerate(weights, 1)
+    ]
+
+
 def weights_of_shared_unit(columns: Sequence[Column]) -> list[Column]:
     """Return the weights of a shared column of units: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
     shared = next((column for column in columns if is_shared(column)), None)
-    silent = [column for column in weights if unit_of_header(column, shared) is None]
-    return silent or weights
+    without_unit = [column for column in weights if unit_of_header(column, shared) is None]
+    return without_unit or weights
 
 
 def _as_unit_of(weight: Column, column: Column) -> Column:

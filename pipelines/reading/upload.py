@@ -56,14 +56,14 @@ class Upload:
         """Return the upload as bytes for a worker, so that the caller's file is read only once."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
 
-    def parted(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
+    def to_parts(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
         """Split the upload into a part that JSON can contain and its tables by name."""
         about, tables = stored.split(self.source, self.main, self.parts, self.rows)
         return about, {f"table_{number}": table for number, table in enumerate(tables)}
 
     @classmethod
-    def of_parts(cls, about: dict[str, object], tables: Mapping[str, pl.DataFrame]) -> "Upload":
-        """Return the upload that `parted` has split."""
+    def from_parts(cls, about: dict[str, object], tables: Mapping[str, pl.DataFrame]) -> "Upload":
+        """Return the upload that `to_parts` has split."""
         return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
 
     @classmethod
@@ -114,8 +114,8 @@ def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     parts = None if read.parts is None else with_codes_filled(read.parts)
     upload = _upload(read.main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
-    if (of_parts := upload.source["components"]) is not None and read.parts is not None:
-        of_parts["hidden"] = read.hidden_parts
+    if (components := upload.source["components"]) is not None and read.parts is not None:
+        components["hidden"] = read.hidden_parts
     return upload
 
 

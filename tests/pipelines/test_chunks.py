@@ -76,16 +76,18 @@ def test_a_file_whose_every_line_is_rejected_still_has_its_last_chunk() -> None:
     assert (only.last, only.rejected, only.rows_done, only.faults.height) == (True, 2, 2, 4)
 
 
-@given(held=st.lists(st.booleans(), max_size=30), start=st.integers(0, 5), size=st.integers(1, 7))
-def test_a_chunk_has_so_many_rows_to_write_and_takes_along_what_is_held(
-    held: list[bool], start: int, size: int
+@given(stored=st.lists(st.booleans(), max_size=30), start=st.integers(0, 5), size=st.integers(1, 7))
+def test_a_chunk_has_so_many_rows_to_write_and_takes_along_unchanged_rows(
+    stored: list[bool], start: int, size: int
 ) -> None:
-    rows = Rows(start, typed=None, held=pl.Series(["A" if one else None for one in held], dtype=pl.String))
+    rows = Rows(
+        start, typed=None, unchanged_grades=pl.Series(["A" if one else None for one in stored], dtype=pl.String)
+    )
     end, at, parts = rows.end(size), start, []
-    while at < start + len(held):
-        stop = min(end(at), start + len(held))
-        parts.append(held[at - start : stop - start])
+    while at < start + len(stored):
+        stop = min(end(at), start + len(stored))
+        parts.append(stored[at - start : stop - start])
         at = stop
-    assert [one for part in parts for one in part] == held
+    assert [one for part in parts for one in part] == stored
     assert all(part.count(False) == size and not part[-1] for part in parts[:-1])
     assert all(part.count(False) <= size for part in parts)

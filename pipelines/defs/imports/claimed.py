@@ -63,7 +63,7 @@ def claim_import(
         yield ClaimedImport(found, None, lambda: None)
         return
     if found.attempts > claims.MAX_ATTEMPTS:
-        settle.fail(pool, claim, found, clock, failure := settle.gave_up())
+        settle.fail(pool, claim, found, clock, failure := settle.gave_up_issue())
         raise dg.Failure(failure.message, allow_retries=False)
     _close(context, claim.previous_run)
     try:

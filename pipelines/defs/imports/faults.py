@@ -54,7 +54,7 @@ def fail_import_once(context: dg.HookContext) -> None:
         error=type(chain[-1]).__name__,
         place=place and f"{place.filename}:{place.lineno}",
     )
-    settle.fail(pool, claim, sent, context.resources.clock.clock, settle.our_fault(sent.correlation_id))
+    settle.fail(pool, claim, sent, context.resources.clock.clock, settle.our_fault_issue(sent.correlation_id))
 
 
 def _chain(fault: BaseException | None) -> Iterator[BaseException]:

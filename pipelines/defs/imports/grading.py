@@ -15,7 +15,7 @@ from pipelines.engine import checks
 from pipelines.engine.partitions import company_partitions
 from pipelines.engine.resources import Importing, ObjectStore, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.imports import process, settle
-from pipelines.imports.process import Written
+from pipelines.imports.process import RunTotals
 from pipelines.imports.work import load
 from pipelines.shown import columns, preview
 from pipelines.writing.plans import PlanLimitReached
@@ -88,19 +88,19 @@ def graded_skus(
     )
 
 
-def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> Written:
+def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> RunTotals:
     """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written."""
     work = taken.work
     if taken.claim is None:
         if work.status == "failed":
             sentence = "The import has failed, as its report says, and is not tried again. Send the file again."
             raise dg.Failure(sentence, allow_retries=False)
-        return Written(Counter())
+        return RunTotals(Counter())
     job = process.Job(services.pool, services.clock, services.rulesets, taken.claim, work, parsed.upload, typed.rows)
     try:
         return process.write_rows(job, chunk_rows=services.chunk_rows, proceed=taken.proceed)
     except PlanLimitReached as reached:
-        failure = settle.plan_full(reached)
+        failure = settle.plan_limit_issue(reached)
         settle.fail(services.pool, taken.claim, work, services.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
 

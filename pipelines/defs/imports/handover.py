@@ -55,13 +55,13 @@ class Parsed:
 
     def packed(self) -> Packed:
         """Return its parts."""
-        about, tables = self.upload.parted()
+        about, tables = self.upload.to_parts()
         return {"import_id": str(self.import_id), "upload": about}, tables
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
         """Return the value of these parts."""
-        return cls(UUID(about["import_id"]), Upload.of_parts(about["upload"], tables))
+        return cls(UUID(about["import_id"]), Upload.from_parts(about["upload"], tables))
 
 
 @dataclass(frozen=True, slots=True)

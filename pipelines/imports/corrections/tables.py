@@ -48,16 +48,18 @@ def rejected_tables(data: bytes, source: ImportSource, report: Report, lang: str
     """
     parts = source["components"]
     apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
-    here = () if parts is None or apart is not None else parts["columns"]
+    component_columns = () if parts is None or apart is not None else parts["columns"]
     codes = _rejected_codes(source, report)
     whole = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
-        return _tables(_Rejected(of_text(data, source), report, whole, source, lang, here=here))
+        return _tables(
+            _Rejected(of_text(data, source), report, whole, source, lang, component_columns=component_columns)
+        )
     book = Workbook(data)
-    main = of_workbook(book, source, (*source["columns"], *here), "sku")
+    main = of_workbook(book, source, (*source["columns"], *component_columns), "sku")
     of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
     if apart is None:
-        return _tables(_Rejected(main, of_main, whole, source, lang, here=here))
+        return _tables(_Rejected(main, of_main, whole, source, lang, component_columns=component_columns))
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
     return _tables(_Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang))
@@ -84,11 +86,11 @@ class _Rejected:
         source: ImportSource | None,
         lang: str,
         *,
-        here: Columns = (),
+        component_columns: Columns = (),
     ) -> None:
-        """`source` is None for a components sheet; `here` are the columns of components in the main one."""
+        """`source` is None for a components sheet; `component_columns` are those of components in the main one."""
         self._sheet, self._lang = sheet, lang
-        self._read = (*sheet.place["columns"], *here)
+        self._read = (*sheet.place["columns"], *component_columns)
         self._kind: Kind = "component" if source is None else "sku"
         self._faults: dict[int, list[ImportRowError]] = {}
         for fault in report:
@@ -112,13 +114,13 @@ class _Rejected:
         rows = [(line, cells_of_line) for line, cells_of_line in cells.items() if line < at]
         if header:
             sure = unambiguous_header(header, [cells[line] for line in self._lines], self._read, self._kind)
-            rows.append((at, self._beside(sure, ADDED, width, old)))
+            rows.append((at, self._with_reason(sure, ADDED, width, old)))
         for place, line in enumerate(self._lines, at + 1):
             ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))
-            rows.append((place, self._beside(cells[line], self._said(line), width, old, whole=not ragged)))
+            rows.append((place, self._with_reason(cells[line], self._reason_cells(line), width, old, whole=not ragged)))
         return Table(self._sheet.place["sheet"], at, rows, self._sheet.preamble)
 
-    def _beside(
+    def _with_reason(
         self, cells: list[Cell], reasons: Sequence[Cell], width: int, old: int, *, whole: bool = True
     ) -> list[Cell]:
         """Return a line with the columns `said` behind the header's columns, in place of those of an earlier report.
@@ -130,7 +132,7 @@ class _Rejected:
             cells = [*cells, *[None] * (width + old - len(cells))]
         return [*cells[:width], *reasons, *cells[width + old :]]
 
-    def _said(self, line: int) -> tuple[str, str, str]:
+    def _reason_cells(self, line: int) -> tuple[str, str, str]:
         """Return the line's number, the letters of its faulty columns, and the messages."""
         faults = self._faults.get(line)
         if faults is None:

@@ -43,7 +43,7 @@ def order(table: Table) -> list[str]:
     return [*([] if table == "sku" else [SKU_CODE.name]), *own, *entries, LEGACY["heavy_metals"]]
 
 
-def of_sku(row: StoredSku) -> Cells:
+def sku_cells(row: StoredSku) -> Cells:
     """Return the cells of a SKU from its value columns; lists, entries and volumes are in their stored text form."""
     lists = {"markets": array_values(row["markets"]) or None, "use_contexts": array_values(row["use_contexts"]) or None}
     values = {**row, **lists}
@@ -51,7 +51,7 @@ def of_sku(row: StoredSku) -> Cells:
     return {**_fields("sku", values), **_entries(entries), **_volumes(row["volumes"])}
 
 
-def of_components(row: StoredSku) -> Iterator[Cells]:
+def component_cells(row: StoredSku) -> Iterator[Cells]:
     """Yield the cells of each component of a SKU, in the order of its graph."""
     graph: list[Component] = orjson.loads(row["components"] or "[]")
     for line in graph:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import xlsxwriter
 
-from pipelines.imports.export.cells import Cell, Cells, of_components, of_sku, order
+from pipelines.imports.export.cells import Cell, Cells, component_cells, order, sku_cells
 from pipelines.reading.fields import Table
 from warehouse.sessions import Connection
 from warehouse.skus import portfolio
@@ -45,8 +45,8 @@ def export(conn: Connection, path: str) -> Exported:
 def _used(rows: Iterable[StoredSku]) -> _Columns:
     skus, components = {"sku_code", "name"}, set[str]()
     for row in rows:
-        skus.update(of_sku(row))
-        components.update(*of_components(row))
+        skus.update(sku_cells(row))
+        components.update(*component_cells(row))
     return _Columns(_ordered(skus, "sku"), _ordered(components, "component"))
 
 
@@ -60,10 +60,10 @@ def _write(book: Any, columns: _Columns, rows: Iterable[StoredSku]) -> Exported:
     parts = _Sheet(book, _COMPONENTS, columns.components) if columns.components else None
     own, volumes = set(order("sku")), 0
     for row in rows:
-        cells = of_sku(row)
+        cells = sku_cells(row)
         skus.add(cells)
         volumes += len(cells.keys() - own)
-        for component in of_components(row):
+        for component in component_cells(row):
             assert parts is not None, "the columns of components were found in the same rows"
             parts.add(component)
     return Exported(skus.lines, parts.lines if parts else 0, volumes)

@@ -1,6 +1,6 @@
 """Reads workbook bytes into grids: the texts that a sheet shows, of the first rows or of chosen columns.
 
-`sheets_read.py` decides which sheet contains the SKUs and which the components.
+`workbook_tables.py` decides which sheet contains the SKUs and which the components.
 """
 
 from collections.abc import Collection, Iterable
