@@ -15,6 +15,7 @@ from starlette.routing import Route
 from api import (
     audit,
     batches,
+    corrections,
     docs,
     document,
     files,
@@ -29,6 +30,7 @@ from api import (
     supplier_data,
     tokens,
     volumes,
+    words,
 )
 from api.correlation import Correlation
 from api.launching import Launching
@@ -125,6 +127,8 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         volumes,
         files,
         imports,
+        corrections,
+        words,
         library,
         docs,
         audit,

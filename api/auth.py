@@ -135,5 +135,12 @@ async def _writer(request: Request) -> Key:
     return await admit(request, await credential_of(request), "write")
 
 
+async def _reader(request: Request) -> Key:
+    return await admit(request, await credential_of(request), "read")
+
+
+Reader = Annotated[Key, Depends(_reader)]
+"""The key of a read that is more than one query, checked before any other part of the request."""
+
 Writer = Annotated[Key, Depends(_writer)]
 """The key of a write, checked before any other part of the request."""

@@ -6,6 +6,7 @@ that a route states only its own.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -50,7 +51,8 @@ WRITE_ERRORS: Final = (*READ_ERRORS, "plan_limit_reached", "idempotency_key_reus
 def operation(
     summary: str,
     *,
-    answers: Mapping[int, type[BaseModel]],
+    answers: Mapping[int, type[BaseModel]] = MappingProxyType({}),
+    files: Sequence[str] = (),
     errors: Sequence[str] = (),
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
@@ -58,6 +60,8 @@ def operation(
     preview: bool = False,
 ) -> dict[str, Any]:
     """Return a route's arguments beside its path: its published description, with the handler's docstring.
+
+    An operation that answers with a file has its media types in `files`, and no `answers`.
 
     `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
     answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
@@ -77,6 +81,9 @@ def operation(
         }
         for status, model in answers.items()
     }
+    if files:
+        binary = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in files}
+        documented[200] = {"description": "The file.", "content": binary, "headers": _headers(headers or {})}
     if kept:
         documented[304] = {
             "description": "What If-None-Match names is still what there is.",
@@ -87,7 +94,7 @@ def operation(
         documented[status] = {"model": Error, "description": "", "x-error-codes": codes}
     return {
         "summary": summary,
-        "status_code": min(answers),
+        "status_code": min(answers, default=200),
         "responses": documented,
         "response_model": None,
         "openapi_extra": extra,

@@ -18,14 +18,16 @@ from api.bodies import fingerprint, unreadable
 from api.errors import NotFound
 from api.launching import Launch
 from api.read_apart import read_apart
+from api.service import Service
 from api.writing import Write
 from pipelines import imports
+from pipelines.reading.named_fields import Words
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import requests
 from schemas import report
 from schemas.messages import Message
 from warehouse.companies import slugs
-from warehouse.imports import mappings, queries
+from warehouse.imports import mappings, queries, words
 from warehouse.imports.queries import StoredUpload
 from warehouse.objects import NoSuchObject
 from warehouse.sessions import Connection
@@ -51,11 +53,13 @@ class Submission:
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
     """Return the contract's answer to a submission: 202 with ImportAccepted. Raise the refusals of the contract."""
+    own_words = await run_in_threadpool(_own_words, write)
     order = requests.reading_request(
         sent.data,
         sent.filename,
         mapping=None if sent.mapping is None else dict(sent.mapping),
         mapping_name=sent.mapping_name,
+        words=own_words,
         today=write.now.date(),
     )
     read = await read_apart(request, write.company_id, "company", order)
@@ -63,6 +67,11 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
     if launch is not None:
         request.app.state.launching.soon(launch)
     return response
+
+
+def _own_words(write: Write) -> Words:
+    with write.service.writes.company(write.company_id) as conn:
+        return words.load(conn)
 
 
 def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Response, Launch | None]:
@@ -93,13 +102,22 @@ def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Respons
     return write.answer(sent.fingerprint, work, show, dry_run=sent.dry_run), launch
 
 
-def stored_import(write: Write, import_id: UUID) -> StoredUpload:
+def stored_import(service: Service, company_id: UUID, import_id: UUID) -> StoredUpload:
     """Return an import of the company. Raise `NotFound` where there is none of that id."""
-    with write.service.writes.company(write.company_id) as conn:
+    with service.writes.company(company_id) as conn:
         found = queries.one(conn, import_id, StoredUpload, StoredUpload.__slots__)
     if found is None:
         raise NotFound
     return found
+
+
+def stored_bytes(service: Service, found: StoredUpload) -> bytes:
+    """Return the bytes of an import's file. Raise `InvalidBody` where they are no longer stored."""
+    try:
+        return service.objects.get(found.upload_key)
+    except NoSuchObject:
+        gone = Message("The file of this import is no longer stored: it made room for another one. Send it again.")
+        raise unreadable(gone) from None
 
 
 def repeated(
@@ -112,13 +130,8 @@ def repeated(
     digest = fingerprint([found.sha256, found.filename, mapping, dry_run])
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
-    try:
-        data = write.service.objects.get(found.upload_key)
-    except NoSuchObject:
-        gone = Message("The file of this import is no longer stored: it made room for another one. Send it again.")
-        raise unreadable(gone) from None
     return Submission(
-        data,
+        stored_bytes(write.service, found),
         found.filename,
         dry_run,
         mapping,

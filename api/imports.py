@@ -125,7 +125,7 @@ async def post_repeat(request: Request, key: Writer, import_id: RecordId) -> Res
     """
     sent = _repeat(await json_body(request))
     write = await run_in_threadpool(Write.by_key, request, key)
-    found = await run_in_threadpool(stored_import, write, import_id)
+    found = await run_in_threadpool(stored_import, write.service, write.company_id, import_id)
     submission = await run_in_threadpool(
         repeated, write, found, mapping=sent.mapping, dry_run=sent.dry_run, sender_id=key.client_id
     )

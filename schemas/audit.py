@@ -43,6 +43,7 @@ ACTIONS: Final[dict[str, str]] = {
     "supplier_submission.filed": "A supplier answered a request; the answer waits for review.",
     "supplier_submission.rejected": "A person rejected a supplier's answer; its request is open again.",
     "technical_file.uploaded": "A technical file of a SKU was stored.",
+    "own_words.updated": "The company's own words, which imports read as values, changed.",
     "user.created": "An account for a person was made.",
     "user.password_reset": "A link was made that sets a person's password once.",
     "user.password_set": "A person chose a new password; the sessions before it ended.",

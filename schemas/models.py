@@ -36,6 +36,9 @@ from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 MAX_BATCH: Final = 1000
 """Most SKUs of one batch (interface v1, Limits)."""
 MAX_VOLUME_ROWS: Final = 10_000
+MAX_WORDS: Final = 1000
+MAX_CORRECTIONS: Final = 10_000
+MAX_WORD: Final = 500
 """Most rows of one volumes write: more than the years and halves of all markets of the catalogue, so that it always
 suffices.
 """
@@ -221,11 +224,54 @@ class SkuBatchInput(Strict):
     dry_run: bool = False
 
 
+class CellCorrection(Strict):
+    """A rejected row's cell: the sheet, the line of the file that was sent, the letter of its column, the new text."""
+
+    sheet: str | None = None
+    line: Annotated[int, PydanticField(ge=1), BeforeValidator(_whole)]
+    column: Annotated[str, PydanticField(pattern="^[A-Z]{1,3}$")]
+    value: Annotated[str, PydanticField(max_length=32_767, description="Empty clears the cell.")]
+
+
+class ImportCorrections(Strict):
+    """Cells of an import's rejected rows, which are imported again with them."""
+
+    cells: Annotated[list[CellCorrection], PydanticField(max_length=MAX_CORRECTIONS)]
+    dry_run: bool = False
+
+
 class ImportRepeat(Strict):
     """How an earlier import's file is read and imported again; the reader checks the content of `mapping`."""
 
     mapping: dict[str, Any] | None = None
     dry_run: bool = False
+
+
+_Word = Annotated[
+    str,
+    AfterValidator(validator(normalise.text, min_length=1, max_length=MAX_WORD, is_code=False)),
+    PydanticField(json_schema_extra={"minLength": 1, "maxLength": MAX_WORD}),
+]
+
+
+class OwnWordKey(Strict):
+    """A word of the company's own: a field, and a text in its column; case, accents and spaces do not count."""
+
+    field: _Word
+    text: _Word
+
+
+class OwnWordInput(OwnWordKey):
+    """The value that a text in a field's column means; null is an empty cell."""
+
+    value: Annotated[Any, PydanticField(description="A text, a number, true or false, an array of texts, or null.")]
+
+
+class OwnWordsInput(Strict):
+    """Words to store, and words to remove."""
+
+    words: Annotated[list[OwnWordInput], PydanticField(max_length=MAX_WORDS)] = PydanticField(default_factory=list)
+    remove: Annotated[list[OwnWordKey], PydanticField(max_length=MAX_WORDS)] = PydanticField(default_factory=list)
 
 
 class VolumeRowInput(Strict):

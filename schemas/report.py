@@ -84,6 +84,7 @@ class SourceSheet(MappedBy):
     decimal_marks: dict[str, str]
     hidden: NotRequired[HiddenPlaces | None]
     samples: NotRequired[dict[str, list[str]]]
+    words: NotRequired[dict[str, dict[str, object]]]
 
 
 class FileFormat(TypedDict):
@@ -111,6 +112,7 @@ class ImportSource(FileFormat, MappedBy):
     unread_sheets: NotRequired[list[UnreadSheet]]
     asked: NotRequired[list[AskedColumn]]
     samples: NotRequired[dict[str, list[str]]]
+    words: NotRequired[dict[str, dict[str, object]]]
 
 
 class ImportAccepted(TypedDict):

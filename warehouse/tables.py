@@ -23,7 +23,7 @@ from warehouse.catalogue.tables import catalogue_loads, jurisdictions
 from warehouse.companies.tables import api_keys, companies, company_counters, plans
 from warehouse.confirmations.tables import confirmations
 from warehouse.declarations.tables import issued_declarations
-from warehouse.imports.tables import import_errors, import_mappings, imports
+from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
 from warehouse.review.tables import review_entries, review_files, supplier_requests
@@ -50,6 +50,7 @@ COMPANY_TABLES: Final = (
     imports,
     import_errors,
     import_mappings,
+    own_words,
     kept_answers,
     regrades,
     snapshots,
@@ -98,6 +99,7 @@ __all__ = [
     "library_components",
     "metadata",
     "oauth_clients",
+    "own_words",
     "password_links",
     "plans",
     "regrades",

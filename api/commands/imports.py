@@ -1,6 +1,6 @@
 """`pcds import`: send a file to the service, follow the import, and print what was rejected and how to correct it.
 
-The command calls the service like any caller, with a key, and needs no data directory. `pipelines.imports.corrections`
+The command calls the service like any caller, with a key, and needs no data directory. `pipelines.corrections`
 writes the report as a file to correct.
 """
 
@@ -17,7 +17,7 @@ import typer
 from api.commands.http import Client
 from api.commands.shared import AsJson, DataDir, Refusal, check_choices, locale_language, show
 from api.commands.summary import summary
-from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
+from pipelines.corrections import as_csv, as_workbook, rejected_tables
 from schemas.labels import LANGUAGES
 from schemas.messages import Message, translate
 from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource

@@ -82,7 +82,7 @@ async def post_columns(request: Request, session: SignedIn) -> Response:
 
 def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
     """Return the submission of the import's file with the columns of the form; `step` tells what is wanted of it."""
-    found = stored_import(write, import_id)
+    found = stored_import(write.service, write.company_id, import_id)
     mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
     return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id)
 

@@ -16,8 +16,9 @@ from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
 from connector.tools.read_apart import read_apart
 from pipelines.imports import preview
 from pipelines.reading import TypedRows, Upload
+from pipelines.reading.named_fields import Words
 from warehouse.catalogue.queries import served_markets
-from warehouse.imports import polls
+from warehouse.imports import polls, words
 
 MOST_ROWS: Final = 1000
 """Rows of one call, as many as of a batch (interface v1, Limits); more are sent as an import."""
@@ -93,12 +94,18 @@ class RowTools:
         company_id, now = current_principal().company_id, self._service.clock.now()
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
         served = await to_thread.run_sync(self._served_markets)
-        read = await read_apart(self._service, company_id, preview.reading_order(text, now=now, served_markets=served))
+        own_words = await to_thread.run_sync(self._own_words, company_id)
+        order = preview.reading_order(text, now=now, served_markets=served, words=own_words)
+        read = await read_apart(self._service, company_id, order)
         return await to_thread.run_sync(self._previewed, company_id, read, now, limit, offset)
 
     def _served_markets(self) -> frozenset[str]:
         with self._service.writes.system() as conn:
             return served_markets(conn)
+
+    def _own_words(self, company_id: UUID) -> Words:
+        with self._service.writes.company(company_id) as conn:
+            return words.load(conn)
 
     def _previewed(
         self, company_id: UUID, read: tuple[Upload, TypedRows], now: datetime, limit: int, offset: int

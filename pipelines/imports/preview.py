@@ -18,6 +18,7 @@ from uuid_utils import uuid7
 from pipelines.imports import report
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
+from pipelines.reading.named_fields import Words
 from pipelines.sandbox.requests import ReadRequest, preview_request
 from pipelines.writing.patch import Patch, from_typed
 from pipelines.writing.write import prepare
@@ -55,13 +56,15 @@ def _cell(value: object) -> str:
     raise TypeError("A cell holds a text, a number, true, false, null, or a list of texts.")
 
 
-def reading_order(text: str, *, now: datetime, served_markets: Set[str]) -> ReadRequest[tuple[Upload, TypedRows]]:
+def reading_order(
+    text: str, *, now: datetime, served_markets: Set[str], words: Words
+) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Return the reader's order for a CSV text; it raises `pipelines.reading.ReadingRefused` as an import would.
 
-    `served_markets` are the codes that volumes may be of.
+    `served_markets` are the codes that volumes may be of, `words` the company's own.
     """
     return preview_request(
-        text.encode(), FILENAME, default_year=now.year, served_markets=served_markets, today=now.date()
+        text.encode(), FILENAME, default_year=now.year, served_markets=served_markets, words=words, today=now.date()
     )
 
 

@@ -12,6 +12,7 @@ from pipelines.reading.columns import column_for, recognise
 from pipelines.reading.composed import substitute_column
 from pipelines.reading.fields import LONGEST_HEADER, Table
 from pipelines.reading.grid import Grid, position
+from pipelines.reading.groups import is_bare_material
 from pipelines.reading.labels import Cells
 from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import SheetMapping
@@ -31,15 +32,17 @@ _MOST_CELLS_SEARCHED: Final = 8_192
 """Most cells that are searched for the header, in whole rows: each cell costs several look-ups."""
 
 
-def recognised_fields(cells: Iterable[str], table: Table = "sku") -> set[str]:
-    """Return the fields that the cells name, by which a row looks like a header."""
+def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_count_once: bool = False) -> set[str]:
+    """Return the fields that the cells name, by which a row looks like a header.
+
+    With `materials_count_once` all names of materials alone count as one field.
+    """
     short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
-    names = {column.name for cell in short if (column := recognise(cell, 0, table)) is not None}
-    return (
-        names
-        if table != "sku"
-        else names | {column.name for cell in short if (column := substitute_column(cell)) is not None}
-    )
+    columns = [column for cell in short if (column := recognise(cell, 0, table)) is not None]
+    names = {"material" if materials_count_once and is_bare_material(column) else column.name for column in columns}
+    if table == "sku":
+        names |= {column.name for cell in short if (column := substitute_column(cell)) is not None}
+    return names
 
 
 def without_header(grid: Grid) -> tuple[Cells, int]:

@@ -6,14 +6,21 @@ Fields and their values are checked here (`named_fields.py`); `mapped_columns.py
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from pipelines.reading.fields import Column, Table
 from pipelines.reading.grid import TEXT
-from pipelines.reading.named_fields import Rewriting, check_rewriting, constant_column, named_field
+from pipelines.reading.named_fields import (
+    Rewriting,
+    Words,
+    check_rewriting,
+    constant_column,
+    named_field,
+    with_own_words,
+)
 from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -47,11 +54,20 @@ class SheetMapping:
 
 @dataclass(frozen=True, slots=True)
 class CheckedMapping(SheetMapping):
-    """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file."""
+    """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file.
+
+    `words` are the company's own, which apply to every table.
+    """
 
     decimal: Literal[",", "."] | None = None
+    words: Words = field(default_factory=dict)
     layout: str | None = None
     components: SheetMapping | None = None
+
+    def of_table(self, table: Table) -> SheetMapping:
+        """Return the part for the sheet of SKUs or of components, with the company's own words."""
+        part = self if table == "sku" else self.components or SheetMapping()
+        return replace(part, values=with_own_words(part.values, self.words, table)) if self.words else part
 
 
 def same_field(column: Column, other: Column) -> bool:
@@ -59,10 +75,11 @@ def same_field(column: Column, other: Column) -> bool:
     return (column.table, column.name) == (other.table, other.name)
 
 
-def check_mapping(mapping: Mapping[str, object] | None) -> CheckedMapping:
+def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = None) -> CheckedMapping:
     """Return the mapping as the reader uses it. Raises `ReadingRefused` with `invalid_mapping`."""
+    words = words or {}
     if mapping is None:
-        return CheckedMapping()
+        return CheckedMapping(words=words)
     _check_keys(mapping, _KEYS)
     decimal = mapping.get("decimal")
     if decimal not in (None, ",", "."):
@@ -78,7 +95,8 @@ def check_mapping(mapping: Mapping[str, object] | None) -> CheckedMapping:
     if parts is not None:
         _check_keys(parts, _OF_SHEET)
     components = None if parts is None else SheetMapping(**_check_sheet(parts, "component"))
-    return CheckedMapping(**_check_sheet(mapping, "sku"), decimal=decimal, layout=layout, components=components)
+    main = _check_sheet(mapping, "sku")
+    return CheckedMapping(**main, decimal=decimal, words=words, layout=layout, components=components)
 
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
@@ -154,15 +172,21 @@ def _invalid_mapping(what: Message) -> ReadingRefused:
 
 def apply_rewritings(
     cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
-) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text."""
+) -> tuple[pl.DataFrame, pl.DataFrame | None, Words]:
+    """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text.
+
+    The third member are the company's own words that were replaced, by field.
+    """
+    used: dict[str, dict[str, object]] = {}
     for column in columns:
         for rewriting in mapped.values:
             if rewriting.applies_to(column):
                 before = cells[column.name]
                 after = rewriting.apply(before)
+                if words := rewriting.own_words_in(before):
+                    used.setdefault(rewriting.column.name, {}).update(words)
                 changed = before.ne_missing(after)
                 cells = cells.with_columns(after.alias(column.name))
                 if kinds is not None:
                     kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
-    return cells, kinds
+    return cells, kinds, used

@@ -5,11 +5,11 @@ read: in the file it would be a fault of every line.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -24,6 +24,9 @@ from schemas.messages import Message, from_json
 from schemas.normalise import shown
 from schemas.words import fold
 
+Words: TypeAlias = Mapping[str, Mapping[str, object]]
+"""A company's own words: by field, the value that a text in its files means; null for an empty cell."""
+
 _CLEARS: Final = ("null", "NULL")
 _LISTS: Final = ("codes", "markets")
 _NEAREST: Final = 3
@@ -31,11 +34,15 @@ _NEAREST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Replacements of texts in a field's cells: folded text -> the cell that is read instead, null for an empty one."""
+    """Replacements of texts in a field's cells: folded text -> the cell that is read instead, null for an empty one.
+
+    `sent` are those of the caller's mapping as it was sent, `own` those of the company's own words.
+    """
 
     column: Column
     cells: Mapping[str, str | None]
     sent: Mapping[str, object]
+    own: Mapping[str, object] = field(default_factory=dict)
 
     def applies_to(self, column: Column) -> bool:
         """Return whether the column contains the field, in any of the groups of components side by side."""
@@ -50,6 +57,15 @@ class Rewriting:
         distinct = cells.drop_nulls().unique(maintain_order=True)
         read = [self._cell(cell) for cell in distinct]
         return cells.replace_strict(distinct, read, default=None, return_dtype=pl.String)
+
+    def own_words_in(self, cells: pl.Series) -> dict[str, object]:
+        """Return the company's own words that occur in the cells, with their values."""
+        if not self.own:
+            return {}
+        texts = {fold(cell) for cell in cells.drop_nulls().unique()}
+        if self.column.field.kind in _LISTS:
+            texts |= {fold(part) for cell in cells.drop_nulls().unique() for part in LIST_SEPARATOR.split(cell)}
+        return {text: value for text, value in self.own.items() if fold(text) in texts}
 
     def _cell(self, cell: str) -> str | None:
         if (folded := fold(cell)) in self.cells:
@@ -113,6 +129,23 @@ def check_rewriting(name: str, texts: object, table: Table) -> Rewriting:
         if cell is not None:
             _check_value(column, cell, place)
     return Rewriting(column, cells, texts)
+
+
+def with_own_words(rewritings: Iterable[Rewriting], words: Words, table: Table) -> tuple[Rewriting, ...]:
+    """Add the company's own words to a mapping's replacements, which count where both have a text.
+
+    Fields that the table lacks are left out. A word was checked when the company stored it; if its value has left the
+    vocabulary since, the cell is a fault like any other.
+    """
+    found = {rewriting.column.name: rewriting for rewriting in rewritings}
+    for name, values in words.items():
+        if (column := field_column(name, table)) is None:
+            continue
+        of_mapping = found.get(column.name) or Rewriting(column, {}, {})
+        own = {text: value for text, value in values.items() if fold(text) not in of_mapping.cells}
+        cells = {fold(text): _cell_text(value) for text, value in own.items()}
+        found[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own=own)
+    return tuple(found.values())
 
 
 def _check_value(column: Column, text: str, place: str) -> None:

@@ -35,7 +35,11 @@ def published_mapping(sheet: Sheet) -> MappedBy:
             for name, at, header in sheet.off
         ],
         "constants": {c.name: c.constant for c in sheet.columns if c.constant is not None},
-        "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in sheet.mapped.values},
+        "values": {
+            rewriting.column.name: dict(rewriting.sent)
+            for rewriting in sheet.mapped.values
+            if rewriting.sent or not rewriting.own
+        },
     }
 
 

@@ -18,6 +18,7 @@ from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.misleading import misleading_columns
+from pipelines.reading.named_fields import Words
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.samples import Samples, samples_of
@@ -40,6 +41,7 @@ class Sheet:
     are no data line, with the reason. `off` are the fields that the mapping, `mapped`, has switched off. `of_packaging`
     is true where a title or the sheet's name names packaging, `possible_materials` are positions of
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
+    `words` are the company's own words that were replaced in the cells.
     """
 
     name: str | None
@@ -56,6 +58,7 @@ class Sheet:
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
     samples: Samples = field(default_factory=dict)
+    words: Words = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -88,7 +91,7 @@ def read_sheet(
 
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
-    mapping = mapped if table == "sku" else mapped.components or SheetMapping()
+    mapping = mapped.of_table(table)
     header = header or find_header(grid, table, mapping)
     if len(header.columns) > _MOST_READ_COLUMNS:
         message = Message(
@@ -112,7 +115,7 @@ def read_sheet(
         )
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
-    cells, kinds = apply_rewritings(cells, kinds, header.columns, mapping)
+    cells, kinds, words = apply_rewritings(cells, kinds, header.columns, mapping)
     marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
     skipped = skipped_lines(body.lines, reasons)
     of_packaging = header.of_packaging or (name is not None and mentions_packaging(name))
@@ -131,6 +134,7 @@ def read_sheet(
         of_packaging,
         header.possible_materials,
         samples_of(body.cells),
+        words,
     )
     sheet = sheet.without(misleading_columns([column for column in header.columns if not column.mapped], cells, table))
     return _with_constants(sheet, mapping.constants)

@@ -19,6 +19,7 @@ from pipelines.reading.long_layout import lines_are_parts, split_long, with_code
 from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
+from pipelines.reading.named_fields import Words
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
@@ -78,15 +79,16 @@ def read_upload(
     *,
     mapping: Mapping[str, object] | None = None,
     mapping_name: str | None = None,
+    words: Words | None = None,
     today: date,
 ) -> Upload:
     """Read the tables of an uploaded file by its content; `filename` only names it in a refusal.
 
-    `mapping` is the caller's (decisions §4), `mapping_name` is its name; `today` is the day of submission, for
-    volumes that name no year.
+    `mapping` is the caller's (decisions §4), `mapping_name` is its name; `words` are the company's own; `today` is
+    the day of submission, for volumes that name no year.
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """
-    mapped = check_mapping(mapping)
+    mapped = check_mapping(mapping, words)
     of_format = _from_text if detect_format(data, filename) == "csv" else _from_workbook
     upload = of_format(data, mapped, today)
     upload.source["mapping_name"] = mapping_name
@@ -101,7 +103,10 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     of_mapping = mapped_headers(mapped)
 
     def recognised(cells: list[str]) -> int:
-        return len(recognised_fields(cells)) + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
+        # Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
+        return len(recognised_fields(cells, materials_count_once=True)) + sum(
+            fold(cell) in of_mapping for cell in cells if len(cell) < 200
+        )
 
     delimiter = detect_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)
@@ -145,6 +150,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "unread_sheets": [],
         "asked": questions,
         "samples": published_samples(main.samples),
+        "words": {name: dict(values) for name, values in main.words.items()},
     }
     return Upload(source, main, parts, lines)
 
@@ -206,5 +212,6 @@ def _published_components(parts: Sheet) -> SourceSheet:
         "decimal_marks": parts.marks,
         "hidden": None,
         "samples": published_samples(parts.samples),
+        "words": {name: dict(values) for name, values in parts.words.items()},
         **published_mapping(parts),
     }

@@ -4,19 +4,39 @@ An answer comes from a process that has read hostile bytes: it is read as texts,
 The tasks themselves belong in `tasks`.
 """
 
-from collections.abc import Callable, Set
-from dataclasses import dataclass
+import io
+from collections.abc import Callable, Sequence, Set
+from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, Literal, NamedTuple, TypeVar
 
+from pipelines.corrections import Edit, RejectedRow
 from pipelines.reading import TypedRows, Upload
+from pipelines.reading.named_fields import Words
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import answer_file
 from pipelines.sandbox.limits import FileKind
 from schemas.messages import stored_message
+from schemas.report import ImportRowError, ImportSource
 from schemas.technical_files import MEDIA_TYPES, MediaType
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+class RejectedRows(NamedTuple):
+    """A page of the rejected rows of all sheets, with the header of each; `total` counts the rows of all pages."""
+
+    headers: list[RejectedRow]
+    rows: list[RejectedRow]
+    total: int
+
+
+class CorrectedFile(NamedTuple):
+    """A file of rejected rows, and the names of its sheets; None for a text."""
+
+    data: bytes
+    sheets: list[str | None]
+
 
 Source = bytes | Callable[[], BinaryIO]
 """The bytes, or a function that opens a file with them."""
@@ -34,10 +54,22 @@ class ReadRequest(Generic[T_co]):
 
 
 def reading_request(
-    data: bytes, filename: str, *, mapping: dict[str, object] | None, mapping_name: str | None, today: date
+    data: bytes,
+    filename: str,
+    *,
+    mapping: dict[str, object] | None,
+    mapping_name: str | None,
+    words: Words,
+    today: date,
 ) -> ReadRequest[PackedUpload]:
     """Request `pipelines.reading.read_upload`, with its result packed for the worker."""
-    parameters = {"filename": filename, "mapping": mapping, "mapping_name": mapping_name, "today": today.isoformat()}
+    parameters = {
+        "filename": filename,
+        "mapping": mapping,
+        "mapping_name": mapping_name,
+        "words": words,
+        "today": today.isoformat(),
+    }
     return ReadRequest("table", parameters, data, _packed_upload)
 
 
@@ -47,10 +79,14 @@ def typing_request(packed: Source, *, default_year: int, served_markets: Set[str
 
 
 def preview_request(
-    data: bytes, filename: str, *, default_year: int, served_markets: Set[str], today: date
+    data: bytes, filename: str, *, default_year: int, served_markets: Set[str], words: Words, today: date
 ) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Request both together, for a file that is not stored."""
-    parameters = _of_markets(default_year, served_markets) | {"filename": filename, "today": today.isoformat()}
+    parameters = _of_markets(default_year, served_markets) | {
+        "filename": filename,
+        "words": words,
+        "today": today.isoformat(),
+    }
     return ReadRequest("table_and_rows", parameters, data, _upload_and_rows)
 
 
@@ -58,6 +94,36 @@ def detection_request(source: Source, declared: MediaType | None) -> ReadRequest
     """Request `pipelines.reading.media.detect` of a document."""
     parameters = {"declared": None if declared is None else declared.media_type}
     return ReadRequest("kind", parameters, source, _media_type, file_kind="document")
+
+
+def rejected_rows_request(
+    data: bytes, source: ImportSource, report: Sequence[ImportRowError], *, lang: str, offset: int, limit: int
+) -> ReadRequest[RejectedRows]:
+    """Request a page of the rejected rows of an import, from its file, `source` and report in this language."""
+    beside = _with_report(data, source, report, lang)
+    return ReadRequest("rejected_rows", {"offset": offset, "limit": limit}, beside, _rejected_rows)
+
+
+def corrected_file_request(
+    data: bytes,
+    source: ImportSource,
+    report: Sequence[ImportRowError],
+    *,
+    lang: str,
+    edits: Sequence[Edit],
+    form: Literal["csv", "xlsx"],
+    with_reasons: bool,
+) -> ReadRequest[CorrectedFile]:
+    """Request the rejected rows of an import as a file, with these cells changed, and the reasons behind them."""
+    parameters = {"changes": [asdict(edit) for edit in edits], "form": form, "with_reasons": with_reasons}
+    return ReadRequest("corrected_file", parameters, _with_report(data, source, report, lang), _corrected_file)
+
+
+def _with_report(data: bytes, source: ImportSource, report: Sequence[ImportRowError], lang: str) -> bytes:
+    """Return a file for the reader with the report beside the data: it may be longer than a message."""
+    packed = io.BytesIO()
+    answer_file.write(packed, {"source": source, "report": report, "lang": lang}, [data])
+    return packed.getvalue()
 
 
 def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object]:
@@ -88,6 +154,16 @@ def _upload_and_rows(file: BinaryIO) -> tuple[Upload, TypedRows]:
 def _of_frames(frames: list[bytes], rejected: int) -> TypedRows:
     values, given, errors, unnamed = map(answer_file.unpack_table, frames)
     return TypedRows(values, given, errors, rejected, unnamed)
+
+
+def _rejected_rows(file: BinaryIO) -> RejectedRows:
+    about, _ = answer_file.read(file)
+    return RejectedRows(about["headers"], about["rows"], about["total"])
+
+
+def _corrected_file(file: BinaryIO) -> CorrectedFile:
+    about, [data] = answer_file.read(file)
+    return CorrectedFile(data, about["sheets"])
 
 
 def _media_type(file: BinaryIO) -> MediaType:

@@ -6,13 +6,16 @@
 import io
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
+from pipelines.corrections import Edit, Table, as_csv, as_workbook, edits, rejected_tables
 from pipelines.reading import Upload, read_upload, type_rows
 from pipelines.reading.media.detect import detect_media_type
 from pipelines.reading.packed import PackedUpload
+from pipelines.reading.refusal import refuse
 from pipelines.sandbox import answer_file
-from schemas.messages import templates
+from schemas.messages import Message, templates
+from schemas.report import ImportSource
 from schemas.technical_files import MEDIA_TYPES
 
 _SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
@@ -25,11 +28,12 @@ def table(
     filename: str,
     mapping: dict[str, object] | None,
     mapping_name: str | None,
+    words: dict[str, dict[str, object]],
     today: str,
 ) -> None:
     """Write the tables of an import, packed for a worker; raises as `read_upload`."""
     day = date.fromisoformat(today)
-    upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, today=day)
+    upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, words=words, today=day)
     packed = PackedUpload.of(upload)
     about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes, "templates": templates(packed.source)}
     answer_file.write(answer, about, [packed.table])
@@ -42,10 +46,17 @@ def rows(source: BinaryIO, answer: BinaryIO, *, default_year: int, served_market
 
 
 def table_and_rows(
-    source: BinaryIO, answer: BinaryIO, *, filename: str, default_year: int, served_markets: list[str], today: str
+    source: BinaryIO,
+    answer: BinaryIO,
+    *,
+    filename: str,
+    default_year: int,
+    served_markets: list[str],
+    words: dict[str, dict[str, object]],
+    today: str,
 ) -> None:
     """Write a file's tables and typed rows; raises as `read_upload`."""
-    upload = read_upload(source.read(), filename, today=date.fromisoformat(today))
+    upload = read_upload(source.read(), filename, words=words, today=date.fromisoformat(today))
     blobs, rejected = _typed(upload, default_year, served_markets)
     answer_file.write(answer, {"rejected": rejected}, [upload.to_bytes(), *blobs])
 
@@ -56,13 +67,43 @@ def kind(source: BinaryIO, answer: BinaryIO, *, declared: str | None) -> None:
     answer_file.write(answer, {"media_type": found.media_type}, [])
 
 
-TASKS: Final[Mapping[str, Callable[..., None]]] = {task.__name__: task for task in (table, rows, table_and_rows, kind)}
+def rejected_rows(source: BinaryIO, answer: BinaryIO, *, offset: int, limit: int) -> None:
+    """Write a page of the rejected rows of a file; `source` is a file with the import's report beside it."""
+    tables, _ = _rejected_tables(source, with_reasons=False)
+    total = sum(len(table.lines) for table in tables)
+    about = {"headers": edits.headers(tables), "rows": edits.rows(tables, offset, limit), "total": total}
+    answer_file.write(answer, about, [])
+
+
+def corrected_file(
+    source: BinaryIO, answer: BinaryIO, *, changes: list[dict[str, Any]], form: str, with_reasons: bool
+) -> None:
+    """Write the rejected rows with these cells as a file; `source` as for `rejected_rows`. Raises as `with_edits`."""
+    tables, place = _rejected_tables(source, with_reasons=with_reasons)
+    tables = edits.with_edits(tables, [Edit(**change) for change in changes])
+    if form == "csv" and len(tables) > 1:
+        message = Message("The rejected rows have two sheets, which a CSV cannot have; choose xlsx.")
+        raise refuse("invalid_format", message, "format")
+    data = as_workbook(tables) if form == "xlsx" else as_csv(tables[0], place)
+    answer_file.write(answer, {"sheets": [table.name for table in tables]}, [data])
+
+
+def _rejected_tables(source: BinaryIO, *, with_reasons: bool) -> tuple[list[Table], ImportSource]:
+    about, [data] = answer_file.read(source)
+    tables = rejected_tables(data, about["source"], about["report"], about["lang"], with_reasons=with_reasons)
+    if not tables:
+        raise refuse("no_rows", Message("The import has rejected no row."))
+    return tables, about["source"]
+
+
+_ALL_TASKS: Final = (table, rows, table_and_rows, kind, rejected_rows, corrected_file)
+TASKS: Final[Mapping[str, Callable[..., None]]] = {task.__name__: task for task in _ALL_TASKS}
 
 
 def warm_up() -> None:
     """Read a small table, so that first-time work is done before a caller waits."""
     answer = io.BytesIO()
-    table(io.BytesIO(_SAMPLE), answer, filename="a.csv", mapping=None, mapping_name=None, today="2026-01-01")
+    table(io.BytesIO(_SAMPLE), answer, filename="a.csv", mapping=None, mapping_name=None, words={}, today="2026-01-01")
     _, [packed] = answer_file.read(answer)
     rows(io.BytesIO(packed), io.BytesIO(), default_year=2026, served_markets=["FR"])
 

@@ -9,13 +9,14 @@ from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
 from schemas.responses.docs import DocListResponse
 from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.responses.imports import ImportAccepted, ImportStatusResponse
+from schemas.responses.imports import ImportAccepted, ImportStatusResponse, RejectedRowListResponse
 from schemas.responses.jurisdictions import JurisdictionListResponse
 from schemas.responses.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
 from schemas.responses.service import Health, JsonSchemaDocument, OpenApiDocument
 from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
 from schemas.responses.suppliers import SupplierSubmissionAccepted
 from schemas.responses.volumes import VolumesWriteResult
+from schemas.responses.words import OwnWordListResponse, OwnWordsWriteResult
 
 __all__ = [
     "AuditLogResponse",
@@ -29,6 +30,9 @@ __all__ = [
     "JurisdictionListResponse",
     "LibraryComponentListResponse",
     "OpenApiDocument",
+    "OwnWordListResponse",
+    "OwnWordsWriteResult",
+    "RejectedRowListResponse",
     "SiteListResponse",
     "SkuBatchResponse",
     "SkuDetailResponse",

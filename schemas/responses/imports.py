@@ -79,6 +79,7 @@ class SourceSheet(Told):
     decimal_marks: dict[str, str]
     hidden: HiddenPlaces | None = None
     samples: dict[str, list[str]] | SkipJsonSchema[None] = None
+    words: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
 
 
 class SkippedLine(Answer):
@@ -108,6 +109,7 @@ class ImportSource(Told):
     unread_sheets: list[UnreadSheet] | SkipJsonSchema[None] = None
     asked: list[AskedColumn] | SkipJsonSchema[None] = None
     samples: dict[str, list[str]] | SkipJsonSchema[None] = None
+    words: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
 
 
 class ImportAccepted(Answer):
@@ -150,6 +152,34 @@ class ImportRowError(Answer):
     value: str | None
     code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
     message: str
+
+
+class RejectedRow(Answer):
+    """A rejected row of the file: `line` is its line there, `cells` are its texts by column letter."""
+
+    sheet: str | None
+    line: int
+    cells: dict[str, str]
+    errors: list[ImportRowError]
+
+
+class RejectedHeader(Answer):
+    """The header of a sheet, by column letter."""
+
+    sheet: str | None
+    line: int
+    cells: dict[str, str]
+
+
+class RejectedRowListResponse(Answer):
+    """A page of an import's rejected rows, in the order of the file, with the headers of their sheets.
+
+    A row without errors belongs to a SKU that is rejected as a whole.
+    """
+
+    headers: list[RejectedHeader]
+    data: list[RejectedRow]
+    pagination: Pagination
 
 
 class ImportFailure(Issue):

@@ -56,7 +56,11 @@ class Published:
         codes = answer.get("x-error-codes")
         if codes is not None and body["error"] not in codes:
             yield f"{method} {template} {status} has the code {body['error']}, which is not published."
-        for content in answer.get("content", {}).values():
+        contents = answer.get("content", {})
+        media_type = headers.get("Content-Type", "").partition(";")[0]
+        if contents and media_type not in contents:
+            yield f"{method} {template} {status} is {media_type}, which is not published."
+        for content in (each for each in contents.values() if "$ref" in each["schema"]):
             for error in self._of_schema(content["schema"]["$ref"]).iter_errors(body):
                 yield f"{method} {template} {status}: {error.message} at {error.instance_path}."
 

@@ -18,7 +18,7 @@ PARSING = {
 """What turns the bytes of a file into something."""
 MODULES = ("pipelines.reading",)
 READING = ("pipelines/reading/", "pipelines/sandbox/tasks.py")
-OF_A_PERSON = ("pipelines/imports/corrections/",)
+OF_A_PERSON = ("pipelines/corrections/",)
 """`pcds import` writes a person's own file anew, on that person's machine."""
 
 
@@ -44,6 +44,6 @@ def test_nothing_but_the_command_line_writes_a_persons_file_anew():
         str(path.relative_to(ROOT))
         for room in ("api", "connector", "services", "pipelines")
         for path in (ROOT / room).rglob("*.py")
-        if "imports.corrections" in path.read_text(encoding="utf-8")
+        if "pipelines.corrections" in path.read_text(encoding="utf-8")
     }
     assert {name for name in calling if not name.startswith(OF_A_PERSON)} == {"api/commands/imports.py"}

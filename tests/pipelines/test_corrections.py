@@ -10,7 +10,7 @@ import xlsxwriter
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipelines.imports.corrections import as_csv, as_workbook, rejected_tables
+from pipelines.corrections import as_csv, as_workbook, rejected_tables
 from pipelines.reading import read_upload, type_rows
 from pipelines.reading.values import unescaped
 from tests.drawing import examples

@@ -25,7 +25,13 @@ _FAULTS: Final = """
 SELECT sheet, line, sku_code, field, "column", value, code, message, template
 FROM import_errors WHERE import_id = %s AND code = %s AND field IS NOT DISTINCT FROM %s
 ORDER BY sheet_position, line, number LIMIT %s OFFSET %s"""
-
+_ALL_FAULTS: Final = """
+SELECT sheet, line, sku_code, field, "column", value, code, message, template
+FROM import_errors WHERE import_id = %s ORDER BY sheet_position, line, number"""
+_UNKNOWN_VALUES: Final = """
+SELECT field, value, count(*) AS rows
+FROM import_errors WHERE import_id = %s AND code = 'not_in_vocabulary' AND field IS NOT NULL AND value IS NOT NULL
+GROUP BY field, value ORDER BY rows DESC, field, value LIMIT %s"""
 
 _INSERTED: Final = (
     "id",
@@ -127,6 +133,26 @@ def reasons(connection: Connection, import_id: UUID) -> list[Reason]:
     """Return the faults of an import's report by code and field, most frequent first."""
     with connection.cursor(row_factory=class_row(Reason)) as cursor:
         return cursor.execute(_REASONS, [import_id]).fetchall()
+
+
+class UnknownValue(NamedTuple):
+    """A text that is none of its field's codes, and in how many rows it stands."""
+
+    field: str
+    value: str
+    rows: int
+
+
+def unknown_values(connection: Connection, import_id: UUID, *, limit: int) -> list[UnknownValue]:
+    """Return the texts of an import that are no codes of their fields, most frequent first."""
+    with connection.cursor(row_factory=class_row(UnknownValue)) as cursor:
+        return cursor.execute(_UNKNOWN_VALUES, [import_id, limit]).fetchall()
+
+
+def all_faults(connection: Connection, import_id: UUID) -> list[StoredRowError]:
+    """Return every fault of an import's report, in the order of the file."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cast(list[StoredRowError], cursor.execute(_ALL_FAULTS, [import_id]).fetchall())
 
 
 def faults(

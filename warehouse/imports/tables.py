@@ -1,4 +1,4 @@
-"""Tables of imports with their checkpoints, of the report (a row per fault), and of the mappings of a company."""
+"""Tables of imports with their checkpoints, of the report (a row per fault), of a company's mappings and words."""
 
 from sqlalchemy import JSON, Boolean, Column, DateTime, Index, Integer, PrimaryKeyConstraint, Table, Text, Uuid, text
 
@@ -73,4 +73,16 @@ import_mappings = Table(
     Column("mapping", JSON, nullable=False, comment="as the caller sent it with the name last"),
     instant("updated_at"),
     PrimaryKeyConstraint("company_id", "name"),
+)
+
+own_words = Table(
+    "own_words",
+    metadata,
+    company(),
+    Column("field", Text, nullable=False),
+    Column("folded", Text, nullable=False, comment="the text without the differences that readers ignore"),
+    Column("text", Text, nullable=False),
+    Column("value", JSON, nullable=False, comment="as in a mapping; JSON null for an empty cell"),
+    instant("updated_at"),
+    PrimaryKeyConstraint("company_id", "field", "folded"),
 )

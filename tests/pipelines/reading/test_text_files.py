@@ -187,3 +187,10 @@ def test_a_line_without_its_last_empty_cells_is_whole_and_no_cell_moves() -> Non
     for lost in ("B", "B;paper;3;4006381333931", "B;12;glass", "B;Cap;3", "B;Cap;3;4006381333931"):
         _, rows = read(f"{head}{whole}{lost}\n".encode())
         assert rows.errors["code"].to_list() == ["ragged_row"], lost
+
+
+def test_a_sentence_that_lists_materials_does_not_decide_the_delimiter() -> None:
+    rows = ["Artikelnummer;Bezeichnung;Material;error_reason"]
+    rows += [f"A-{n};Glas;Wodka;“Wodka” is not one of: plastic, paper, glass, metal, wood, textile" for n in range(2)]
+    upload = read_upload("\r\n".join(rows).encode(), "a.csv", today=TODAY)
+    assert upload.source["delimiter"] == ";"

@@ -11,8 +11,8 @@ from typing import Final
 
 import xlsxwriter
 
-from pipelines.imports.corrections.cells import Cell
-from pipelines.imports.corrections.tables import ADDED, Table
+from pipelines.corrections.cells import Cell
+from pipelines.corrections.tables import ADDED, Table
 from schemas.formulas import harmless
 from schemas.report import ImportSource
 
@@ -54,7 +54,7 @@ def as_workbook(tables: Iterable[Table]) -> bytes:
                     elif cell:
                         style = bold if line == table.header_row else None
                         sheet.write_string(line - 1, at, _storable(cell), style)
-            if table.header:
+            if ADDED[0] in table.header:
                 for at, width in enumerate(_WIDTHS, table.header.index(ADDED[0])):
                     sheet.set_column(at, at, width)
             sheet.freeze_panes(table.header_row, 0)

@@ -4,12 +4,12 @@ A SKU is rejected whole: where its graph has lines of its own, these are include
 it. Title lines and header keep their lines and columns, so that a mapping fits the new file like the old.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipelines.imports.corrections.cells import Cell, Sheet, of_text, of_workbook
-from pipelines.imports.corrections.headers import unambiguous_header
+from pipelines.corrections.cells import Cell, Sheet, of_text, of_workbook
+from pipelines.corrections.headers import unambiguous_header
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.workbook import Workbook
 from schemas.messages import ORIGINAL, Message, translate
@@ -26,12 +26,17 @@ Columns = Sequence[SourceColumn]
 class Table:
     """One sheet to write: `name` is None for a delimited text, `rows` are (line number, cells).
 
-    `preamble` is a line `sep=;` before everything.
+    `lines` are the lines of the sent file of the rejected rows, which are the last ones of `rows`. `width` is the
+    number of the sender's columns, `numeric` the positions of those that contain numbers. `preamble` is a line `sep=;`
+    before everything.
     """
 
     name: str | None
     header_row: int
     rows: list[tuple[int, list[Cell]]]
+    lines: tuple[int, ...]
+    width: int
+    numeric: frozenset[int] = frozenset()
     preamble: str = ""
 
     @property
@@ -39,13 +44,20 @@ class Table:
         """Return the headers, the added ones included; none where the table has none."""
         return dict(self.rows).get(self.header_row, [])
 
+    def rejected(self) -> Iterator[tuple[int, list[Cell]]]:
+        """Yield the rejected rows, each with its line in the sent file."""
+        return zip(self.lines, (cells for _, cells in self.rows[-len(self.lines) :]), strict=True)
 
-def rejected_tables(data: bytes, source: ImportSource, report: Report, lang: str = ORIGINAL) -> list[Table]:
+
+def rejected_tables(
+    data: bytes, source: ImportSource, report: Report, lang: str = ORIGINAL, *, with_reasons: bool = True
+) -> list[Table]:
     """Return the rejected rows of a file, a table for each sheet that has some.
 
     `data` is the file as it was sent; `source` and `report` are the service's answers about it in the language `lang`:
-    `source`, all `errors`.
+    `source`, all `errors`. Without `with_reasons` the rows are as they were sent.
     """
+    wording = lang if with_reasons else None
     parts = source["components"]
     apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
     component_columns = () if parts is None or apart is not None else parts["columns"]
@@ -53,16 +65,16 @@ def rejected_tables(data: bytes, source: ImportSource, report: Report, lang: str
     whole = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
         return _tables(
-            _Rejected(of_text(data, source), report, whole, source, lang, component_columns=component_columns)
+            _Rejected(of_text(data, source), report, whole, source, wording, component_columns=component_columns)
         )
     book = Workbook(data)
     main = of_workbook(book, source, (*source["columns"], *component_columns), "sku")
     of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
     if apart is None:
-        return _tables(_Rejected(main, of_main, whole, source, lang, component_columns=component_columns))
+        return _tables(_Rejected(main, of_main, whole, source, wording, component_columns=component_columns))
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
-    return _tables(_Rejected(main, of_main, whole, source, lang), _Rejected(graphs, of_parts, codes, None, lang))
+    return _tables(_Rejected(main, of_main, whole, source, wording), _Rejected(graphs, of_parts, codes, None, wording))
 
 
 def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
@@ -84,12 +96,15 @@ class _Rejected:
         report: Report,
         codes: set[str],
         source: ImportSource | None,
-        lang: str,
+        wording: str | None,
         *,
         component_columns: Columns = (),
     ) -> None:
-        """`source` is None for a components sheet; `component_columns` are those of components in the main one."""
-        self._sheet, self._lang = sheet, lang
+        """`source` is None for a components sheet, `wording` where no reasons are written.
+
+        `component_columns` are those of components in the main sheet.
+        """
+        self._sheet, self._wording = sheet, wording
         self._read = (*sheet.place["columns"], *component_columns)
         self._kind: Kind = "component" if source is None else "sku"
         self._faults: dict[int, list[ImportRowError]] = {}
@@ -114,16 +129,24 @@ class _Rejected:
         rows = [(line, cells_of_line) for line, cells_of_line in cells.items() if line < at]
         if header:
             sure = unambiguous_header(header, [cells[line] for line in self._lines], self._read, self._kind)
-            rows.append((at, self._with_reason(sure, ADDED, width, old)))
+            rows.append((at, self._with_reason(sure, ADDED if self._wording else (), width, old)))
         for place, line in enumerate(self._lines, at + 1):
             ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))
             rows.append((place, self._with_reason(cells[line], self._reason_cells(line), width, old, whole=not ragged)))
-        return Table(self._sheet.place["sheet"], at, rows, self._sheet.preamble)
+        return Table(
+            self._sheet.place["sheet"],
+            at,
+            rows,
+            tuple(self._lines),
+            width,
+            self._sheet.numeric,
+            self._sheet.preamble,
+        )
 
     def _with_reason(
         self, cells: list[Cell], reasons: Sequence[Cell], width: int, old: int, *, whole: bool = True
     ) -> list[Cell]:
-        """Return a line with the columns `said` behind the header's columns, in place of those of an earlier report.
+        """Return a line with the columns `reasons` behind the header's columns, in place of those of an earlier report.
 
         A line of a text that is rejected for too few or too many cells keeps their number, so that it is not read as
         corrected.
@@ -132,8 +155,10 @@ class _Rejected:
             cells = [*cells, *[None] * (width + old - len(cells))]
         return [*cells[:width], *reasons, *cells[width + old :]]
 
-    def _reason_cells(self, line: int) -> tuple[str, str, str]:
-        """Return the line's number, the letters of its faulty columns, and the messages."""
+    def _reason_cells(self, line: int) -> tuple[str, ...]:
+        """Return the line's number, the letters of its faulty columns, and the messages; nothing without reasons."""
+        if self._wording is None:
+            return ()
         faults = self._faults.get(line)
         if faults is None:
             code = self._codes[line]
@@ -145,6 +170,6 @@ class _Rejected:
                     "this SKU.",
                     line=min(blamed),
                 )
-            return str(line), "", translate(sentence, self._lang)
+            return str(line), "", translate(sentence, self._wording)
         letters = dict.fromkeys(fault["column"] for fault in faults if fault["column"])
         return str(line), ", ".join(letters), " ".join(dict.fromkeys(fault["message"] for fault in faults))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from pipelines.imports.corrections.cells import Cell
+from pipelines.corrections.cells import Cell
 from pipelines.reading.columns import recognise
 from pipelines.reading.fields import Column
 from pipelines.reading.fields import Table as Kind

@@ -1,0 +1,130 @@
+"""Reads the rejected rows of an import out of its file, and submits them again with corrected cells.
+
+Callers' requests (`api.corrections`) and the pages (`api.pages.corrections`) come here. A reader process reads the file
+(`pipelines.corrections`).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Literal
+from uuid import UUID
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.bodies import fingerprint
+from api.importing import Submission, stored_bytes, stored_import, submit
+from api.read_apart import read_apart
+from api.service import Service, service_of
+from api.writing import Write
+from pipelines.corrections import Edit
+from pipelines.sandbox.requests import RejectedRows, corrected_file_request, rejected_rows_request
+from schemas.messages import from_json, message_of, translate
+from schemas.report import ImportSource, SourceSheet, StoredRowError
+from warehouse.imports import queries
+from warehouse.imports.queries import StoredUpload
+
+Form = Literal["csv", "xlsx"]
+
+
+async def rejected_rows(
+    request: Request, company_id: UUID, import_id: UUID, *, lang: str, offset: int, limit: int
+) -> tuple[RejectedRows, list[StoredRowError]]:
+    """Return a page of the rejected rows, and the whole report. Raise `NotFound`, and `InvalidBody` without a file."""
+    found, data, report = await run_in_threadpool(_load, service_of(request), company_id, import_id, lang)
+    if not report:
+        return RejectedRows([], [], 0), report
+    order = rejected_rows_request(data, found.source, report, lang=lang, offset=offset, limit=limit)
+    return await read_apart(request, company_id, "company", order), report
+
+
+async def rejected_file(request: Request, company_id: UUID, import_id: UUID, form: Form, *, lang: str) -> bytes:
+    """Return the rejected rows with their reasons as a file. Raise as `rejected_rows`, and where it has no rows."""
+    found, data, report = await run_in_threadpool(_load, service_of(request), company_id, import_id, lang)
+    order = corrected_file_request(data, found.source, report, lang=lang, edits=(), form=form, with_reasons=True)
+    return (await read_apart(request, company_id, "company", order)).data
+
+
+async def submit_corrected(
+    request: Request, write: Write, import_id: UUID, edits: Sequence[Edit], *, dry_run: bool, sender_id: UUID
+) -> Response:
+    """Submit the rejected rows of an import with these cells as a file of their own, read like the first one.
+
+    Rows that are still wrong are rejected again, in the report of the new import. Raise as `rejected_rows`,
+    `api.importing.submit`, and where an edit is of no rejected row.
+    """
+    digest = fingerprint([str(import_id), [[e.sheet, e.line, e.column, e.text] for e in edits], dry_run])
+    if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
+        return earlier
+    found, data, report = await run_in_threadpool(_load, write.service, write.company_id, import_id, "en")
+    form = found.source["format"]
+    order = corrected_file_request(data, found.source, report, lang="en", edits=edits, form=form, with_reasons=False)
+    corrected = await read_apart(request, write.company_id, "company", order)
+    sent = Submission(
+        corrected.data,
+        corrected_name(found.filename, form),
+        dry_run,
+        mapping_of(found.source, corrected.sheets),
+        None,
+        keeps_mapping=False,
+        fingerprint=digest,
+        sender_id=sender_id,
+    )
+    return await submit(request, write, sent)
+
+
+def corrected_name(filename: str, form: Form) -> str:
+    """Return the name of a file of rejected rows: `list.corrected.xlsx` for `list.xlsx`."""
+    stem = PurePath(filename).stem.removesuffix(".corrected") or "import"
+    return f"{stem}.corrected.{form}"
+
+
+def mapping_of(source: ImportSource, sheets: Sequence[str | None]) -> dict[str, object]:
+    """Return the mapping with which a file like an import's, with these of its sheets, is read as that was.
+
+    Columns are named by their letters. A few rows may show another decimal mark or layout than the whole file did.
+    """
+    mapping = _mapping_of_table(source)
+    parts = source["components"]
+    if source["sheet"] is not None:
+        mapping["sheet"] = source["sheet"]
+    mapping["header_row"] = source["header_row"]
+    marks = set(source["decimal_marks"].values())
+    if parts is not None and parts["sheet"] != source["sheet"]:
+        if parts["sheet"] in sheets:
+            place = {"sheet": parts["sheet"], "header_row": parts["header_row"]}
+            mapping["components"] = {**_mapping_of_table(parts), **place}
+        marks |= set(parts["decimal_marks"].values())
+    elif source["layout"] == "long":
+        mapping["layout"] = "long"
+    if len(marks) == 1 and source["format"] == "csv":
+        mapping["decimal"] = marks.pop()
+    return mapping
+
+
+def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:
+    mapped = set(read.get("mapped", ()))
+    columns: dict[str, object] = {each["field"]: None for each in read.get("switched_off", ())}
+    for each in read["columns"]:
+        if each["field"] in mapped:
+            columns[each["field"]] = each["column"]
+    given: Mapping[str, object] = {
+        "columns": columns,
+        "constants": read.get("constants", {}),
+        "values": read.get("values", {}),
+    }
+    return {key: value for key, value in given.items() if value}
+
+
+def _load(
+    service: Service, company_id: UUID, import_id: UUID, lang: str
+) -> tuple[StoredUpload, bytes, list[StoredRowError]]:
+    found = stored_import(service, company_id, import_id)
+    data = stored_bytes(service, found)
+    with service.writes.company(company_id) as conn:
+        report = queries.all_faults(conn, import_id)
+    for fault in report:
+        template = fault["template"]
+        fault["message"] = translate(from_json(template) if template else message_of(fault["message"]), lang)
+    return found, data, report

@@ -1,0 +1,96 @@
+"""Changes a company's own words: the values that texts in its files mean, which every import reads.
+
+A word is checked like one of a mapping (`pipelines.reading.named_fields`); the rows that are stored already stay as
+they are.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from pipelines.reading.columns import field_column
+from pipelines.reading.fields import Table
+from pipelines.reading.named_fields import check_rewriting
+from pipelines.reading.refusal import ReadingRefused
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.models import OwnWordInput, OwnWordsInput
+from schemas.normalise import shown
+from schemas.words import fold
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.imports import words
+from warehouse.imports.words import OwnWord
+from warehouse.sessions import Connection
+
+MOST_WORDS: Final = 5_000
+"""Most words of a company: each import reads all of them."""
+
+
+class WordsRefused(Exception):  # noqa: N818  (an answer, not a fault)
+    """Some words cannot be used; nothing was stored."""
+
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        """Make the refusal of these faults, at least one."""
+        super().__init__(issues[0].message)
+        self.issues = issues
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedWords:
+    """How many words were stored and removed."""
+
+    stored: int
+    removed: int
+
+
+def change_words(
+    conn: Connection, company_id: UUID, sent: OwnWordsInput, *, origin: Origin, now: datetime, dry_run: bool = False
+) -> ChangedWords:
+    """Store and remove words, in the caller's transaction. Raises `WordsRefused` with every fault.
+
+    A word replaces the company's earlier one of its field and text; removing one that does not exist does nothing.
+    """
+    checked = _checked(sent.words)
+    gone = [(word.field, fold(word.text)) for word in sent.remove]
+    if dry_run:
+        return ChangedWords(len(checked), len(gone))
+    before = {**words.remove(conn, gone), **words.keep(conn, company_id, checked, now)}
+    if words.count(conn) > MOST_WORDS:
+        message = Message("A company has at most {most} words of its own.", most=MOST_WORDS)
+        raise WordsRefused([Issue("out_of_range", message, "words")])
+    after = {f"{word.field}: {word.text}": word.value for word in checked}
+    if before or after:
+        ledger.enter(
+            conn, company_id, "own_words.updated", company_id, origin=origin, now=now, before=before, after=after
+        )
+    return ChangedWords(len(checked), len(gone))
+
+
+def _checked(sent: Iterable[OwnWordInput]) -> list[OwnWord]:
+    """Return the words as they are stored, the last of each field and text."""
+    found: dict[tuple[str, str], OwnWord] = {}
+    issues: list[Issue] = []
+    for at, word in enumerate(sent):
+        table = _table_of(word.field)
+        if table is None:
+            message = Message("There is no field {name} that a file can have.", name=shown(word.field))
+            issues.append(Issue("not_in_vocabulary", message, f"words[{at}].field"))
+            continue
+        try:
+            rewriting = check_rewriting(word.field, {word.text: word.value}, table)
+        except ReadingRefused as refused:
+            issues += [Issue("invalid_format", each.message, f"words[{at}].value") for each in refused.issues]
+            continue
+        name, [folded] = rewriting.column.name, rewriting.cells
+        found[name, folded] = OwnWord(name, folded, word.text, word.value)
+    if issues:
+        raise WordsRefused(issues)
+    return list(found.values())
+
+
+def _table_of(field: str) -> Table | None:
+    tables: tuple[Table, ...] = ("sku", "component")
+    return next((table for table in tables if field_column(field, table) is not None), None)
