@@ -23,7 +23,8 @@ from api.parameters import Limit, Offset, RecordId
 from api.service import service_of
 from api.writing import Write
 from pipelines.corrections import Edit, RejectedRow
-from schemas.models import ImportCorrections, issues_of
+from schemas.import_inputs import ImportCorrections
+from schemas.models import issues_of
 from schemas.report import StoredRowError
 from schemas.responses import ImportAccepted, RejectedRowListResponse
 

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from starlette.responses import Response
 
 from api.auth import SCHEMES
 from api.openapi import about, completion, examples, links, meanings, vocabularies
@@ -97,6 +98,7 @@ def operation(
         "status_code": min(answers, default=200),
         "responses": documented,
         "response_model": None,
+        **({"response_class": Response} if files else {}),  # without it the framework publishes JSON beside the file
         "openapi_extra": extra,
     }
 

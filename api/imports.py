@@ -35,9 +35,10 @@ from api.parameters import (
 from api.reading import read
 from api.writing import Write
 from schemas import texts
+from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message
-from schemas.models import ImportRepeat, issues_of
+from schemas.models import issues_of
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.access.keys import Key

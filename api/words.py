@@ -15,7 +15,8 @@ from api.errors import InvalidBody
 from api.parameters import DryRun, Limit, Offset
 from api.reading import read
 from api.writing import JsonWrite
-from schemas.models import OwnWordsInput, issues_of
+from schemas.import_inputs import OwnWordsInput
+from schemas.models import issues_of
 from schemas.responses import OwnWordListResponse, OwnWordsWriteResult
 from services.own_words import WordsRefused, change_words
 from warehouse.imports import words

@@ -36,9 +36,6 @@ from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 MAX_BATCH: Final = 1000
 """Most SKUs of one batch (interface v1, Limits)."""
 MAX_VOLUME_ROWS: Final = 10_000
-MAX_WORDS: Final = 1000
-MAX_CORRECTIONS: Final = 10_000
-MAX_WORD: Final = 500
 """Most rows of one volumes write: more than the years and halves of all markets of the catalogue, so that it always
 suffices.
 """
@@ -91,7 +88,7 @@ def _ppm(value: object) -> object:
     return normalise.measured_ppm(value)
 
 
-def _whole(value: object) -> object:
+def whole(value: object) -> object:
     """Return 3.0 as the integer 3, as JSON Schema does; a workbook's number cells do not tell the two apart."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -119,7 +116,7 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "number":
             return Annotated[float, PydanticField(ge=field.minimum, le=field.maximum)]
         case "integer":
-            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum), BeforeValidator(_whole)]
+            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum), BeforeValidator(whole)]
         case "truth":
             return bool
         case "gtin":
@@ -224,56 +221,6 @@ class SkuBatchInput(Strict):
     dry_run: bool = False
 
 
-class CellCorrection(Strict):
-    """A rejected row's cell: the sheet, the line of the file that was sent, the letter of its column, the new text."""
-
-    sheet: str | None = None
-    line: Annotated[int, PydanticField(ge=1), BeforeValidator(_whole)]
-    column: Annotated[str, PydanticField(pattern="^[A-Z]{1,3}$")]
-    value: Annotated[str, PydanticField(max_length=32_767, description="Empty clears the cell.")]
-
-
-class ImportCorrections(Strict):
-    """Cells of an import's rejected rows, which are imported again with them."""
-
-    cells: Annotated[list[CellCorrection], PydanticField(max_length=MAX_CORRECTIONS)]
-    dry_run: bool = False
-
-
-class ImportRepeat(Strict):
-    """How an earlier import's file is read and imported again; the reader checks the content of `mapping`."""
-
-    mapping: dict[str, Any] | None = None
-    dry_run: bool = False
-
-
-_Word = Annotated[
-    str,
-    AfterValidator(validator(normalise.text, min_length=1, max_length=MAX_WORD, is_code=False)),
-    PydanticField(json_schema_extra={"minLength": 1, "maxLength": MAX_WORD}),
-]
-
-
-class OwnWordKey(Strict):
-    """A word of the company's own: a field, and a text in its column; case, accents and spaces do not count."""
-
-    field: _Word
-    text: _Word
-
-
-class OwnWordInput(OwnWordKey):
-    """The value that a text in a field's column means; null is an empty cell."""
-
-    value: Annotated[Any, PydanticField(description="A text, a number, true or false, an array of texts, or null.")]
-
-
-class OwnWordsInput(Strict):
-    """Words to store, and words to remove."""
-
-    words: Annotated[list[OwnWordInput], PydanticField(max_length=MAX_WORDS)] = PydanticField(default_factory=list)
-    remove: Annotated[list[OwnWordKey], PydanticField(max_length=MAX_WORDS)] = PydanticField(default_factory=list)
-
-
 class VolumeRowInput(Strict):
     """Units placed on one market in one period; null units clear the row."""
 
@@ -283,17 +230,17 @@ class VolumeRowInput(Strict):
         PydanticField(description="Any jurisdiction code that the catalogue serves; normalised as in `markets`."),
     ]
     year: Annotated[
-        int, PydanticField(ge=2000, le=2100, description="Calendar year of the row."), BeforeValidator(_whole)
+        int, PydanticField(ge=2000, le=2100, description="Calendar year of the row."), BeforeValidator(whole)
     ]
     half: Annotated[
         int,
         PydanticField(ge=0, le=2, description="0 is the calendar year; 1 and 2 are semesters, for GB only."),
-        BeforeValidator(_whole),
+        BeforeValidator(whole),
     ] = 0
     units_placed: Annotated[
         Annotated[int, PydanticField(ge=0, le=MAX_UNITS)] | None,
         PydanticField(description="Units placed on the market; null clears the row."),
-        BeforeValidator(_whole),
+        BeforeValidator(whole),
     ]
 
 

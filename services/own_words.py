@@ -14,9 +14,9 @@ from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Table
 from pipelines.reading.named_fields import check_rewriting
 from pipelines.reading.refusal import ReadingRefused
+from schemas.import_inputs import OwnWordInput, OwnWordsInput
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.models import OwnWordInput, OwnWordsInput
 from schemas.normalise import shown
 from schemas.words import fold
 from warehouse.audit import ledger

@@ -177,6 +177,13 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     recorder.polled("get_import", accepted["poll_url"])
     again = {"mapping": {"columns": {"weight_grams": None}}, "dry_run": True}
     recorder.call("post_repeat", "POST", f"{accepted['poll_url']}/repeat", json=again)
+    recorder.call("list_rejected", "GET", f"{accepted['poll_url']}/rejected")
+    cells = [{"line": 3, "column": "A", "value": "JAR-10"}]
+    corrections = {"cells": cells, "dry_run": True}
+    recorder.call("post_corrections", "POST", f"{accepted['poll_url']}/corrections", json=corrections)
+    words = {"words": [{"field": "material", "text": "Weißblech", "value": "metal"}]}
+    recorder.call("put_words", "PUT", "/api/v1/words", json=words)
+    recorder.call("list_words", "GET", "/api/v1/words")
 
 
 def _supplier(recorder: _Recorder, service: Service) -> None:

@@ -11,6 +11,7 @@ from api.answers import cacheable
 from api.pages import (
     connections,
     consent,
+    corrections,
     drafts,
     imports,
     issuing,
@@ -24,6 +25,7 @@ from api.pages import (
     supplier,
     supplier_requests,
     upload,
+    words,
 )
 from api.pages.render import STYLE
 
@@ -43,7 +45,9 @@ for pages in (
     item,
     market,
     upload,
+    corrections,
     imports,
+    words,
 ):
     router.include_router(pages.router)
 

@@ -62,7 +62,7 @@ async def post_upload(request: Request, session: SignedIn) -> Response:
             fingerprint=b"",
             sender_id=session.user_id,
         )
-        return _to_import(request, await submit(request, write, sent))
+        return redirect(import_address(request, await submit(request, write, sent)))
     except Refused as refused:
         return await run_in_threadpool(list_page, request, session, refusal=refused)
 
@@ -75,7 +75,7 @@ async def post_columns(request: Request, session: SignedIn) -> Response:
         write = await run_in_threadpool(_write, request, session, once=form.get("once"))
         submission = await run_in_threadpool(_chosen, write, path_id(request), form, session.user_id)
         answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
-        return _to_import(request, answer)
+        return redirect(import_address(request, answer))
     except Refused as refused:
         return await run_in_threadpool(import_page, request, session, refusal=refused)
 
@@ -103,7 +103,8 @@ async def _sent_file(request: Request, session: Session) -> Upload:
     return Upload(fields.get("rows", "").encode(), _PASTED_NAME, {})
 
 
-def _to_import(request: Request, answer: Response) -> Response:
+def import_address(request: Request, answer: Response) -> str:
+    """Return the address of the page of an accepted import, in the language of this one."""
     accepted = orjson.loads(answer.body)
     lang = request.query_params.get("lang")
-    return redirect(f"/imports/{accepted['id']}" + (f"?lang={lang}" if lang else ""))
+    return f"/imports/{accepted['id']}" + (f"?lang={lang}" if lang else "")

@@ -104,9 +104,8 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
 
     def recognised(cells: list[str]) -> int:
         # Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
-        return len(recognised_fields(cells, materials_count_once=True)) + sum(
-            fold(cell) in of_mapping for cell in cells if len(cell) < 200
-        )
+        of_headers = len(recognised_fields(cells, materials_count_once=True))
+        return of_headers + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
 
     delimiter = detect_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)

@@ -58,7 +58,7 @@ class Published:
             yield f"{method} {template} {status} has the code {body['error']}, which is not published."
         contents = answer.get("content", {})
         media_type = headers.get("Content-Type", "").partition(";")[0]
-        if contents and media_type not in contents:
+        if media_type and contents and media_type not in contents:
             yield f"{method} {template} {status} is {media_type}, which is not published."
         for content in (each for each in contents.values() if "$ref" in each["schema"]):
             for error in self._of_schema(content["schema"]["$ref"]).iter_errors(body):

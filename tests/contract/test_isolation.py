@@ -23,6 +23,9 @@ VALID: dict[str, dict[str, Any]] = {
     "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
     "POST /skus/batch": {"json": {"skus": [ROW]}},
     "POST /imports/{id}/repeat": {"json": {"dry_run": True}},
+    "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
+    "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
+    "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
 }  # fmt: skip
@@ -84,8 +87,9 @@ def records(owner) -> dict[str, str]:
         "supplier": owner.added("supplier", name="Own"),
         "component": owner.added("component", code="OWN", name="Own", component_type="cap", material_family="glass"),
         "skus": owner.made(**ROW),
-        "imports": owner.imported(b"sku_code;name\nISO;Isolated\n"),
+        "imports": owner.imported(b"sku_code;name\nISO;Isolated\n;Nameless\n"),
     }
+    good(owner.request("PUT", "/words", **VALID["PUT /words"]))
     owner.added("doc", sku="ISO", reference="Own", status="valid")
     return {kind: record["id"] for kind, record in made.items()}
 

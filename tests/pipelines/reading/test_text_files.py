@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading import ReadingRefused, delimited
+from pipelines.reading import ReadingRefused, delimited, read_upload
 from pipelines.reading.encoding import decode
 from tests.drawing import examples
+from tests.pipelines.reading.writing import TODAY, faults, read, values
 from tests.pipelines.reading.writing import delimited as write
-from tests.pipelines.reading.writing import faults, read, values
 
 TABLE = [["sku_code", "name", "material"], ["A", "Crème brûlée à l’œuf, 5 €", "Verre"], ["B", "Größe", "Glas"]]
 RECORDS = [

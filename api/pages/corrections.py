@@ -1,0 +1,244 @@
+"""Pages on which people correct the rejected rows of an import: cell by cell, or a text for all its rows at once.
+
+Both are operations of the interface (`api.correcting`, `services.own_words`), and lead to the page of a new import.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.correcting import corrected_name, mapping_of, rejected_file, rejected_rows, submit_corrected
+from api.corrections import file_answer, with_faults
+from api.errors import InvalidBody, NotFound, Refused
+from api.importing import repeated, stored_import, submit
+from api.pages.forms import Form, read_form
+from api.pages.imports import sentences_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page, redirect
+from api.pages.request_values import offset_of, path_id
+from api.pages.sessions import Session, SignedIn
+from api.pages.upload import import_address
+from api.service import service_of
+from api.writing import Write
+from pipelines.corrections import Edit
+from pipelines.reading.columns import field_column
+from pipelines.reading.fields import Table
+from schemas.import_inputs import OwnWordInput, OwnWordsInput
+from schemas.labels import header, word
+from schemas.vocabularies import VOCABULARIES
+from services.own_words import WordsRefused, change_words
+from warehouse.imports import queries
+from warehouse.imports.queries import UnknownValue
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix="/imports")
+
+PAGE_SIZE: Final = 20
+_MOST_VALUES: Final = 100
+_EMPTY: Final = "-"
+"""The choice of an empty cell; no code is written so."""
+
+
+@router.get("/{id}/rejected")
+async def get_rejected(request: Request, session: SignedIn) -> Response:
+    """Show a page of the rejected rows, with an input for each cell that has a fault."""
+    return await _rejected_page(request, session)
+
+
+@router.get("/{id}/rejected.xlsx")
+async def get_rejected_workbook(request: Request, session: SignedIn) -> Response:
+    """Return the rejected rows with their reasons as a workbook, to correct and send on the page Imports."""
+    import_id, lang = path_id(request), language_of(request)
+    try:
+        data = await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang)
+        found = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
+    except NotFound:
+        raise PageRefused(404, "refused.gone") from None
+    except Refused as refused:
+        return await _rejected_page(request, session, refusal=refused)
+    return file_answer(data, corrected_name(found.filename, "xlsx"), "xlsx")
+
+
+@router.post("/{id}/rejected")
+async def post_rejected(request: Request, session: SignedIn) -> Response:
+    """Import the rejected rows again with the cells of the form."""
+    form = await read_form(request, session)
+    try:
+        write = await run_in_threadpool(_write, request, session, form)
+        answer = await submit_corrected(
+            request, write, path_id(request), list(_edits(form)), dry_run=False, sender_id=session.user_id
+        )
+        return redirect(import_address(request, answer))
+    except Refused as refused:
+        return await _rejected_page(request, session, refusal=refused, given=form)
+
+
+@router.get("/{id}/values")
+async def get_values(request: Request, session: SignedIn) -> Response:
+    """Show the texts that are no codes of their fields, each with the codes that it could mean."""
+    return await run_in_threadpool(_values_page, request, session)
+
+
+@router.post("/{id}/values")
+async def post_values(request: Request, session: SignedIn) -> Response:
+    """Keep the chosen meanings as the company's own words, and import the file again."""
+    form = await read_form(request, session)
+    try:
+        write = await run_in_threadpool(_write, request, session, form)
+        submission = await run_in_threadpool(_with_words, write, path_id(request), form, session)
+        answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
+        return redirect(import_address(request, answer))
+    except Refused as refused:
+        return await run_in_threadpool(_values_page, request, session, refusal=refused, given=form)
+
+
+async def _rejected_page(
+    request: Request, session: Session, *, refusal: Refused | None = None, given: Mapping[str, str] | None = None
+) -> Response:
+    lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
+    try:
+        found, report = await rejected_rows(
+            request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE
+        )
+    except NotFound:
+        raise PageRefused(404, "refused.gone") from None
+    except InvalidBody as gone:  # the file is no longer stored
+        return await run_in_threadpool(_gone_page, request, session, gone)
+    headers = {each["sheet"]: each["cells"] for each in found.headers}
+    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in with_faults(found.rows, report)]
+    return await run_in_threadpool(
+        page,
+        request,
+        "rejected.html",
+        session=session,
+        status=_status(refusal),
+        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        given=given or {},
+        once=str(uuid4()),
+        back=f"/imports/{import_id}",
+        rows=rows,
+        name=_name,
+        offset=offset,
+        size=PAGE_SIZE,
+        total=found.total,
+    )
+
+
+def _gone_page(request: Request, session: Session, gone: Refused) -> Response:
+    import_id, lang = path_id(request), language_of(request)
+    return page(
+        request,
+        "rejected.html",
+        session=session,
+        status=_status(gone),
+        faults=[("", sentence) for sentence in sentences_of(gone, lang)],
+        given={},
+        back=f"/imports/{import_id}",
+        rows=[],
+        total=0,
+    )
+
+
+def _values_page(
+    request: Request, session: Session, *, refusal: Refused | None = None, given: Form | None = None
+) -> Response:
+    lang, import_id = language_of(request), path_id(request)
+    try:
+        stored_import(service_of(request), session.company_id, import_id)
+    except NotFound:
+        raise PageRefused(404, "refused.gone") from None
+    with service_of(request).writes.company(session.company_id) as conn:
+        unknown = queries.unknown_values(conn, import_id, limit=_MOST_VALUES)
+    return page(
+        request,
+        "values.html",
+        session=session,
+        status=_status(refusal),
+        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        given=given or {},
+        once=str(uuid4()),
+        back=f"/imports/{import_id}",
+        values=[
+            {"name": each.field, "text": each.value, "rows": each.rows, "field": label, "choices": choices}
+            for each in unknown
+            for label, choices in [field_choices_of(each.field, lang)]
+            if choices
+        ],
+        empty=_EMPTY,
+    )
+
+
+def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
+    found = _column_of(field)
+    if found is None or not found[1]:
+        return field, []
+    (table, name), vocabulary = found
+    codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]]
+    return header(table, name, lang), sorted(codes, key=lambda choice: choice[1].casefold())
+
+
+def _column_of(field: str) -> tuple[tuple[Table, str], str] | None:
+    """Return the table, the name and the vocabulary of a field that a report names; None for an unknown one."""
+    tables: tuple[Table, ...] = ("sku", "component")
+    for table in tables:
+        if (column := field_column(field, table)) is not None:
+            return (column.table, column.field.name), column.field.vocabulary or ""
+    return None
+
+
+def _with_words(write: Write, import_id: Any, form: Form, session: Session) -> Any:
+    """Keep the chosen words, and return the submission of the import's file."""
+    found = stored_import(write.service, write.company_id, import_id)
+
+    def keep(conn: Connection) -> None:
+        chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
+        change_words(conn, write.company_id, OwnWordsInput(words=chosen), origin=write.origin, now=write.now)
+
+    try:
+        write.service.writes.run(write.company_id, keep)
+    except WordsRefused as refused:
+        raise InvalidBody(refused.issues) from None
+    parts = found.source["components"]
+    sheets = (found.source["sheet"], parts["sheet"] if parts else None)
+    return repeated(write, found, mapping=mapping_of(found.source, sheets), dry_run=False, sender_id=session.user_id)
+
+
+def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:
+    """Yield a word for each text with a chosen meaning; the form names a text by its field and itself."""
+    known = {(each.field, each.value) for each in unknown}
+    at = 0
+    while (field := form.get(f"field.{at}")) is not None:
+        text, value = form.get(f"text.{at}", ""), form.get(f"value.{at}", "")
+        if value and (field, text) in known:
+            yield OwnWordInput(field=field, text=text, value=None if value == _EMPTY else value)
+        at += 1
+
+
+def _edits(form: Form) -> Iterator[Edit]:
+    """Yield the cells of the form; an input is named after its line, column and sheet."""
+    for name, text in form.items():
+        kind, _, place = name.partition(".")
+        line, _, rest = place.partition(".")
+        column, dot, sheet = rest.partition(".")
+        if kind == "cell" and line.isdecimal():
+            yield Edit(sheet if dot else None, int(line), column, text)
+
+
+def _name(row: Mapping[str, Any], column: str) -> str:
+    """Return the name of a cell's input."""
+    return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")
+
+
+def _write(request: Request, session: Session, form: Form) -> Write:
+    actor = ("user", str(session.user_id), session.email)
+    return Write.by(request, session.company_id, *actor, form_key=form.get("once"))
+
+
+def _status(refusal: Refused | None) -> int:
+    return 200 if refusal is None else refusal.response("").status_code

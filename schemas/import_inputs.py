@@ -1,0 +1,66 @@
+"""Models of the bodies about imports: a file read again, cells of rejected rows, and a company's own words."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic import Field as PydanticField
+
+from schemas import normalise
+from schemas.models import Strict, validator, whole
+
+MAX_WORDS: Final = 1000
+"""Most words of one request."""
+MAX_WORD: Final = 500
+"""Most characters of a word."""
+MAX_CORRECTIONS: Final = 10_000
+"""Most cells of one request."""
+
+
+class CellCorrection(Strict):
+    """A rejected row's cell: the sheet, the line of the file that was sent, the letter of its column, the new text."""
+
+    sheet: str | None = None
+    line: Annotated[int, PydanticField(ge=1), BeforeValidator(whole)]
+    column: Annotated[str, PydanticField(pattern="^[A-Z]{1,3}$")]
+    value: Annotated[str, PydanticField(max_length=32_767, description="Empty clears the cell.")]
+
+
+class ImportCorrections(Strict):
+    """Cells of an import's rejected rows, which are imported again with them."""
+
+    cells: Annotated[list[CellCorrection], PydanticField(max_length=MAX_CORRECTIONS)]
+    dry_run: bool = False
+
+
+class ImportRepeat(Strict):
+    """How an earlier import's file is read and imported again; the reader checks the content of `mapping`."""
+
+    mapping: dict[str, Any] | None = None
+    dry_run: bool = False
+
+
+_Word = Annotated[
+    str,
+    AfterValidator(validator(normalise.text, min_length=1, max_length=MAX_WORD, is_code=False)),
+    PydanticField(json_schema_extra={"minLength": 1, "maxLength": MAX_WORD}),
+]
+
+
+class OwnWordKey(Strict):
+    """A word of the company's own: a field, and a text in its column; case, accents and spaces do not count."""
+
+    field: _Word
+    text: _Word
+
+
+class OwnWordInput(OwnWordKey):
+    """The value that a text in a field's column means; null is an empty cell."""
+
+    value: Annotated[Any, PydanticField(description="A text, a number, true or false, an array of texts, or null.")]
+
+
+class OwnWordsInput(Strict):
+    """Words to store, and words to remove."""
+
+    words: Annotated[list[OwnWordInput], PydanticField(max_length=MAX_WORDS)] = PydanticField(default_factory=list)
+    remove: Annotated[list[OwnWordKey], PydanticField(max_length=MAX_WORDS)] = PydanticField(default_factory=list)

@@ -1,0 +1,140 @@
+"""Correcting rejected rows in the browser: cell by cell, as a workbook, or one text for all its rows."""
+
+import re
+from html import unescape
+from uuid import uuid4
+
+import fastexcel
+import pytest
+
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import run
+from tests.pipelines.reading.writing import workbook
+
+FILE = (
+    b"Artikelnummer;Bezeichnung;Verpackungsgewicht (g);Verpackungsmaterial\r\n"
+    b"A-1;Flasche;12,5;plastic\r\nA-2;Deckel;schwer;plastic\r\nA-3;Glas;120;Wodka\r\nA-4;Becher;3;wodka\r\n"
+)
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company)).status_code == 303
+    return browser
+
+
+def imported(caller, data=FILE, filename="liste.csv"):
+    answer = caller.post("/imports", content=data, params={"filename": filename})
+    run(caller, answer.json()["id"])
+    return f"/imports/{answer.json()['id']}"
+
+
+def inputs(page):
+    found = re.findall(r'<input id="(cell\.[^"]*)" name="[^"]*" value="([^"]*)"', page)
+    return {unescape(name): unescape(value) for name, value in found}
+
+
+def led_to(caller, answer):
+    """The report of the import that a form led to."""
+    assert answer.status_code == 303, answer.text
+    import_id = answer.headers["Location"].partition("?")[0].rpartition("/")[2]
+    run(caller, import_id)
+    return caller.get(f"/imports/{import_id}").json()
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_a_faulty_cell_is_corrected_where_it_stands(caller, browser, lang):
+    address = imported(caller)
+    assert f'href="{address}/rejected' in browser.get(f"{address}?lang={lang}").text
+    page = browser.get(f"{address}/rejected?lang={lang}").text
+    assert inputs(page) == {"cell.3.C": "schwer", "cell.4.D": "Wodka", "cell.5.D": "wodka"}
+    fields = hidden(page) | inputs(page) | {"cell.3.C": "2,5"}
+    report = led_to(caller, browser.post(f"{address}/rejected?lang={lang}", fields))
+    assert (report["counts"]["created"], report["counts"]["rejected"]) == (1, 2)
+    again = browser.post(f"{address}/rejected?lang={lang}", fields)
+    assert again.headers["Location"].endswith(f"{report['id']}?lang={lang}")
+
+
+def test_one_text_is_settled_for_all_its_rows_and_later_imports(caller, browser):
+    address = imported(caller)
+    page = unescape(browser.get(f"{address}/values").text)
+    assert page.count("<select") == 2
+    fields = hidden(page) | {"value.0": "glass", "value.1": ""}
+    assert fields["text.0"].casefold() == "wodka"
+    report = led_to(caller, browser.post(f"{address}/values", fields))
+    assert (report["counts"]["created"], report["counts"]["rejected"]) == (2, 1)
+    assert caller.get("/words").json()["data"][0]["value"] == "glass"
+    assert "wodka" not in browser.get(imported(caller) + "/values").text.casefold()
+
+
+def test_a_text_that_the_import_does_not_have_is_not_kept(caller, browser):
+    address = imported(caller)
+    fields = hidden(browser.get(f"{address}/values").text) | {"text.0": "Gin", "value.0": "glass"}
+    browser.post(f"{address}/values", fields)
+    assert caller.get("/words").json()["pagination"]["total"] == 0
+
+
+def test_rejected_rows_are_downloaded_as_a_workbook(caller, browser):
+    answer = browser.get(f"{imported(caller)}/rejected.xlsx")
+    assert "liste.corrected.xlsx" in answer.headers["Content-Disposition"]
+    rows = fastexcel.read_excel(answer.content).load_sheet(0).to_polars().rows()
+    assert [row[0] for row in rows] == ["A-2", "A-3", "A-4"]
+
+
+def test_values_of_components_are_settled_too(caller, browser):
+    parts = [["sku_code", "component_type", "material_family"], ["B-1", "body", "Blech"], ["B-1", "closure", "Blech"]]
+    address = imported(
+        caller, workbook({"SKUs": [["sku_code", "name"], ["B-1", "Box"]], "components": parts}), "b.xlsx"
+    )
+    rows = inputs(browser.get(f"{address}/rejected").text)
+    assert rows == {"cell.2.C.components": "Blech", "cell.3.C.components": "Blech"}
+    page = unescape(browser.get(f"{address}/values").text)
+    report = led_to(caller, browser.post(f"{address}/values", hidden(page) | {"value.0": "metal"}))
+    assert report["counts"]["created"] == 1, report["errors"]
+
+
+def test_a_file_that_is_gone_is_answered_in_a_sentence(caller, browser):
+    address = imported(caller)
+    objects = caller.http.app.state.service.objects
+    import_id = address.rpartition("/")[2]
+    objects.delete(f"{caller.company}/imports/{import_id}/upload")
+    answer = browser.get(f"{address}/rejected")
+    assert answer.status_code == 400
+    assert "no longer stored" in answer.text
+
+
+def test_another_companys_import_is_not_there(caller, browser, join, pool):
+    address = imported(caller)
+    other = join()
+    stranger = Browser(other.http, other.address)
+    stranger.sign_in(added(pool, other.company))
+    for path in ("/rejected", "/values", "/rejected.xlsx"):
+        assert stranger.get(address + path).status_code == 404
+    form = hidden(stranger.get("/imports").text)
+    for path in ("/rejected", "/values"):
+        assert stranger.post(address + path, form | {"cell.3.C": "2", "once": str(uuid4())}).status_code == 404
+    assert caller.get("/skus").json()["pagination"]["total"] == 1
+
+
+def test_a_form_from_elsewhere_is_refused(caller, browser):
+    address = imported(caller)
+    assert browser.post(f"{address}/rejected", {"csrf": "x", "cell.3.C": "2"}).status_code == 403
+    assert browser.post(f"{address}/values", {"csrf": "x"}).status_code == 403
+
+
+def test_words_are_seen_and_removed(caller, browser, join, pool):
+    words = [
+        {"field": "material", "text": "Blech: dünn", "value": "metal"},
+        {"field": "name", "text": "-", "value": None},
+    ]
+    caller.put("/words", {"words": words})
+    page = unescape(browser.get("/words?lang=de").text)
+    assert "Blech: dünn" in page
+    assert "Leere Zelle" in page
+    other = join()
+    stranger = Browser(other.http, other.address)
+    stranger.sign_in(added(pool, other.company))
+    assert "Blech" not in stranger.get("/words").text
+    browser.post("/words", hidden(page) | {"word": "material: Blech: dünn"})
+    assert [word["field"] for word in caller.get("/words").json()["data"]] == ["name"]
