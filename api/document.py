@@ -55,14 +55,16 @@ def operation(
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
+    preview: bool = False,
 ) -> dict[str, Any]:
     """Return a route's arguments beside its path: its published description, with the handler's docstring.
 
     `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
     answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
-    common ones. `kept` where the handler answers with `api.answers.cacheable`.
+    common ones. `kept` where the handler answers with `api.answers.cacheable`. `preview` marks our own operations
+    beside the contract: they may still change (docs/spec).
     """
-    extra: dict[str, Any] = {"x-stability": "stable"}
+    extra: dict[str, Any] = {"x-stability": "preview" if preview else "stable"}
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
     if "missing_api_key" in errors:

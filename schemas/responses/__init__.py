@@ -8,6 +8,12 @@ from schemas.responses.access import TokenResponse
 from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
 from schemas.responses.docs import DocListResponse
+from schemas.responses.figures import (
+    ObligationListResponse,
+    TonnesListResponse,
+    UncountedListResponse,
+    UndecidedListResponse,
+)
 from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.responses.imports import ImportAccepted, ImportStatusResponse
 from schemas.responses.jurisdictions import JurisdictionListResponse
@@ -28,6 +34,7 @@ __all__ = [
     "JsonSchemaDocument",
     "JurisdictionListResponse",
     "LibraryComponentListResponse",
+    "ObligationListResponse",
     "OpenApiDocument",
     "SiteListResponse",
     "SkuBatchResponse",
@@ -38,5 +45,8 @@ __all__ = [
     "TechnicalFileUploadResponse",
     "TechnicalFilesListResponse",
     "TokenResponse",
+    "TonnesListResponse",
+    "UncountedListResponse",
+    "UndecidedListResponse",
     "VolumesWriteResult",
 ]

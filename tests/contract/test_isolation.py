@@ -24,6 +24,8 @@ VALID: dict[str, dict[str, Any]] = {
     "POST /skus/batch": {"json": {"skus": [ROW]}},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
+    "GET /figures/tonnes": {}, "GET /figures/uncounted": {}, "GET /figures/undecided": {},
+    "GET /figures/obligations": {},
 }  # fmt: skip
 """A request of each operation that its own company may make."""
 
@@ -86,7 +88,16 @@ def records(owner) -> dict[str, str]:
         "imports": owner.imported(b"sku_code;name\nISO;Isolated\n"),
     }
     owner.added("doc", sku="ISO", reference="Own", status="valid")
+    figures(owner, made["skus"]["id"])
     return {kind: record["id"] for kind, record in made.items()}
+
+
+def figures(owner: Caller, sku: str) -> None:
+    """Figures with a row in each of their lists: a part is weighed, another is not, and nobody says who uses it."""
+    line = {**LINE, "polymer_or_grade": "glass", "weight_g": 1}
+    good(owner.put(f"/skus/{sku}", {**ROW, "components": [line, {**line, "component_type": "cap", "weight_g": None}]}))
+    good(owner.put(f"/skus/{sku}/volumes", [{"market": "DE", "year": 2025, "units_placed": 1}]))
+    owner.server.place.pcds("rollup", "--company", owner.company)
 
 
 def call(caller: Caller, name: str, records: dict[str, str], **change: Any):
