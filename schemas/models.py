@@ -70,7 +70,7 @@ def validator(function: Any, *arguments: object, **limits: object) -> Any:
     return check
 
 
-def _uuid(value: str) -> str:
+def uuid_text(value: str) -> str:
     try:
         return str(UUID(value))
     except ValueError:
@@ -88,7 +88,7 @@ def _ppm(value: object) -> object:
     return normalise.measured_ppm(value)
 
 
-def _whole(value: object) -> object:
+def whole(value: object) -> object:
     """Return 3.0 as the integer 3, as JSON Schema does; a workbook's number cells do not tell the two apart."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -116,13 +116,13 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "number":
             return Annotated[float, PydanticField(ge=field.minimum, le=field.maximum)]
         case "integer":
-            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum), BeforeValidator(_whole)]
+            return Annotated[int, PydanticField(ge=field.minimum, le=field.maximum), BeforeValidator(whole)]
         case "truth":
             return bool
         case "gtin":
             return Annotated[str, AfterValidator(validator(normalise.gtin))]
         case "uuid":
-            return Annotated[str, AfterValidator(validator(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
+            return Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]
         case "markets":
             return list[Annotated[str, AfterValidator(validator(normalise.market))]]
         case "codes":
@@ -230,17 +230,17 @@ class VolumeRowInput(Strict):
         PydanticField(description="Any jurisdiction code that the catalogue serves; normalised as in `markets`."),
     ]
     year: Annotated[
-        int, PydanticField(ge=2000, le=2100, description="Calendar year of the row."), BeforeValidator(_whole)
+        int, PydanticField(ge=2000, le=2100, description="Calendar year of the row."), BeforeValidator(whole)
     ]
     half: Annotated[
         int,
         PydanticField(ge=0, le=2, description="0 is the calendar year; 1 and 2 are semesters, for GB only."),
-        BeforeValidator(_whole),
+        BeforeValidator(whole),
     ] = 0
     units_placed: Annotated[
         Annotated[int, PydanticField(ge=0, le=MAX_UNITS)] | None,
         PydanticField(description="Units placed on the market; null clears the row."),
-        BeforeValidator(_whole),
+        BeforeValidator(whole),
     ]
 
 

@@ -1,7 +1,7 @@
 """Combines a declaration with its companion files, as bytes by file name, and the record that the command prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,12 +42,13 @@ class Asked:
 class Parcel:
     """`files` in the order in which they take their names, the declaration last; `record` sums them up.
 
-    `figures` are the codes of the declaration's figures.
+    `figures` are the codes of the declaration's figures, `uncounted` the rows of the SKUs that it does not count.
     """
 
     files: Mapping[Path, bytes]
     record: Mapping[str, Any]
     figures: Sequence[str]
+    uncounted: Sequence[Mapping[str, Any]] = ()
 
 
 def by_category(inputs: Inputs, asked: Asked) -> Parcel:
@@ -66,7 +67,8 @@ def by_category(inputs: Inputs, asked: Asked) -> Parcel:
         data = forms.tonnes_csv(content["tonnes"])
         missing = {companion_path(asked.out, MISSING): forms.missing_csv(content["scope_missing"])}
         files = missing | _with_companions(inputs, asked, data, content["uncounted"], sums)
-    return _parcel(inputs, asked, files, sums, [row["category_code"] for row in content["tonnes"]])
+    made = _parcel(inputs, asked, files, sums, [row["category_code"] for row in content["tonnes"]])
+    return replace(made, uncounted=content["uncounted"])
 
 
 def uk_file(inputs: Inputs, asked: Asked, statements: Statements) -> Parcel:
@@ -83,7 +85,8 @@ def uk_file(inputs: Inputs, asked: Asked, statements: Statements) -> Parcel:
         "uncounted": len(uncounted),
     }
     files = _with_companions(inputs, asked, forms.uk_csv(file.rows), uncounted, sums)
-    return _parcel(inputs, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    made = _parcel(inputs, asked, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    return replace(made, uncounted=uncounted)
 
 
 def left_out(asked: Asked, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
