@@ -117,6 +117,17 @@ class _Parser(MultiPartParser):
 
 
 async def _multipart(request: Request) -> Upload:
+    fields, file = await form_with_file(request, IMPORT_PARTS)
+    if file is None:
+        raise _missing("file", Message("A multipart body needs a part named file, with a filename."))
+    return Upload(file.data, file.filename, fields)
+
+
+async def form_with_file(request: Request, parts: Sequence[str]) -> tuple[dict[str, str], Upload | None]:
+    """Return the text fields of a multipart body, and its part `file` where it has one; `parts` are those it may have.
+
+    Raise `InvalidBody` and `TooLarge`, as for an import.
+    """
     stream = limited_chunks(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
     parser = _Parser(request.headers, stream, max_files=1, max_fields=16)
     try:
@@ -126,23 +137,23 @@ async def _multipart(request: Request) -> Upload:
     try:
         if not parser.closed:
             raise unreadable(Message("The multipart body ends before its closing boundary."))
-        return await _sent(form)
+        return await _sent(form, parts)
     finally:
         await form.close()
 
 
-async def _sent(form: FormData) -> Upload:
+async def _sent(form: FormData, parts: Sequence[str]) -> tuple[dict[str, str], Upload | None]:
     names = [name for name, _ in form.multi_items()]
-    refuse_unknown(names, IMPORT_PARTS, Message("part"))
+    refuse_unknown(names, parts, Message("part"))
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise unreadable(Message("The body has two parts named {name}; send each once.", name=shown(twice)), twice)
     file = form.get("file")
+    fields = {name: value for name, value in form.items() if isinstance(value, str)}
     if not isinstance(file, UploadFile):
-        raise _missing("file", Message("A multipart body needs a part named file, with a filename."))
+        return fields, None
     if (file.size or 0) > MAX_IMPORT_BYTES:
         raise TooLarge(MAX_IMPORT_BYTES)
-    fields = {name: value for name, value in form.items() if isinstance(value, str)}
-    return Upload(await file.read(), _named(file.filename or ""), fields)
+    return fields, Upload(await file.read(), _named(file.filename or ""), fields)
 
 
 def _named(filename: str) -> str:

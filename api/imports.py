@@ -3,23 +3,22 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, TypeVar
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_of, json_text
+from api.answers import json_text
 from api.auth import Presented, Writer
-from api.bodies import Upload, fingerprint, refuse_unknown, upload
-from api.document import READ_ERRORS, V1, WRITE_ERRORS, operation
+from api.bodies import Upload, fingerprint, json_body, refuse_unknown, upload
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
+from api.importing import Submission, repeated, stored_import, submit
 from api.languages import accepted_language, in_language
-from api.launching import Launch
 from api.parameters import (
     MAX_MAPPING_NAME,
     DryRunValues,
@@ -33,22 +32,17 @@ from api.parameters import (
     sent_once,
     truth,
 )
-from api.read_apart import read_apart
 from api.reading import read
 from api.writing import Write
-from pipelines import imports
-from pipelines.reading.packed import PackedUpload
-from pipelines.sandbox import orders
-from schemas import report, texts
+from schemas import texts
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message
+from schemas.models import ImportRepeat, issues_of
 from schemas.normalise import shown
 from schemas.responses import ImportAccepted, ImportStatusResponse
 from warehouse.access.keys import Key
-from warehouse.companies import slugs
 from warehouse.imports import mappings
 from warehouse.imports.polls import poll_query
-from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
@@ -105,73 +99,64 @@ async def post_import(
     """
     file = await upload(request, filename)
     refuse_unknown(request.query_params, _PARAMETERS, Message("parameter"))
-    asked = await run_in_threadpool(_asked, request, key, file, _Sent(dry_run or [], mapping or [], mapping_name or []))
-    if isinstance(asked, Response):
-        return asked
-    order = orders.order_reading(
-        file.data, file.filename, mapping=asked.mapping, mapping_name=asked.name, today=asked.write.now.date()
+    write = await run_in_threadpool(Write.by_key, request, key)
+    asked = await run_in_threadpool(
+        _submission, write, key, file, _Sent(dry_run or [], mapping or [], mapping_name or [])
     )
-    read = await read_apart(request, key.company_id, "company", order)
-    response, launch = await run_in_threadpool(_accepted, key.client_id, file, asked, read)
-    if launch is not None:
-        request.app.state.launching.soon(launch)
-    return response
+    return asked if isinstance(asked, Response) else await submit(request, write, asked)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The meaning of a request beside its file: `sent` is the mapping in it, `mapping` the one that applies.
+@router.post(
+    "/{id}/repeat",
+    **operation(
+        "Import the file of an earlier import again",
+        body=body_of(ImportRepeat),
+        answers={202: ImportAccepted},
+        errors=(*WRITE_ERRORS, "not_found", "not_implemented"),
+        preview=True,
+    ),
+)
+async def post_repeat(request: Request, key: Writer, import_id: RecordId) -> Response:
+    """Reads the stored file once more, with another mapping or as another kind of run.
 
-    `digest` is the digest of all of it.
+    So a dry run is looked at, its columns are corrected, and the same bytes are imported. Without `mapping` the columns
+    are recognised anew; `dry_run` is false unless it is sent. Refused with `invalid_format` where the file is no longer
+    stored.
     """
+    sent = _repeat(await json_body(request))
+    write = await run_in_threadpool(Write.by_key, request, key)
+    found = await run_in_threadpool(stored_import, write, import_id)
+    submission = await run_in_threadpool(
+        repeated, write, found, mapping=sent.mapping, dry_run=sent.dry_run, sender_id=key.client_id
+    )
+    return submission if isinstance(submission, Response) else await submit(request, write, submission)
 
-    write: Write
-    digest: bytes
-    dry_run: bool
-    sent: dict[str, Any] | None
-    mapping: dict[str, Any] | None
-    name: str | None
+
+def _repeat(body: Any) -> ImportRepeat:
+    try:
+        return ImportRepeat.model_validate(body)
+    except ValidationError as error:
+        raise InvalidBody(issues_of(error)) from None
 
 
-def _asked(request: Request, key: Key, file: Upload, sent: _Sent) -> _Asked | Response:
-    """Return the request's meaning, or the answer that an equal request has already had."""
+def _submission(write: Write, key: Key, file: Upload, sent: _Sent) -> Submission | Response:
+    """Return what the request submits, or the answer that an equal request has already had."""
     digest = _fingerprint(file, sent)
     dry_run = _with_part("dry_run", truth, sent.dry_run, file) or False
-    write = Write.by_key(request, key)
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
     given, name = _mapping(file, sent), _mapping_name(file, sent)
     mapping = _kept(write, name) if given is None and name is not None else given
-    return _Asked(write, digest, dry_run, given, mapping, name)
-
-
-def _accepted(key_id: UUID, file: Upload, asked: _Asked, read: PackedUpload) -> tuple[Response, Launch | None]:
-    """Check the file against the plan, store and queue it; return the run it needs, unless it was sent before."""
-    write, dry_run = asked.write, asked.dry_run
-    launch: Launch | None = None
-
-    def work(conn: Connection) -> report.ImportAccepted:
-        if asked.sent is not None and asked.name is not None and not dry_run:
-            mappings.keep(conn, write.company_id, asked.name, asked.sent, write.now)
-        accepted = imports.submit(
-            conn,
-            write.service.objects,
-            write.company_id,
-            read,
-            data=file.data,
-            filename=file.filename,
-            dry_run=dry_run,
-            origin=write.origin,
-            key_id=key_id,
-            now=write.now,
-        )
-        nonlocal launch
-        slug = slugs.own(conn, write.company_id)
-        launch = Launch(UUID(accepted["id"]), write.company_id, slug, file.filename, read.rows)
-        return accepted
-
-    show = partial(json_of, status=202)
-    return write.answer(asked.digest, work, show, dry_run=dry_run), launch
+    return Submission(
+        file.data,
+        file.filename,
+        dry_run,
+        mapping,
+        name,
+        keeps_mapping=given is not None,
+        fingerprint=digest,
+        sender_id=key.client_id,
+    )
 
 
 def _fingerprint(file: Upload, sent: _Sent) -> bytes:

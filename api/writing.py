@@ -3,7 +3,7 @@
 A write handler reads downwards: its parameters, `received.admitted()`, `write.answer`. What a write does in its
 transaction and how its result is shown belong to the handler: this module knows no field and no record. With an
 Idempotency-Key the answer is stored in the same transaction, and a repeat gets it instead of a second write
-(`pipelines.writing.once` defines what is stored, how long, and which request waits for which).
+(`pipelines.writing.idempotency` defines what is stored, how long, and which request waits for which).
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ from api.languages import accepted_language, in_language
 from api.origin import origin_of_actor
 from api.parameters import idempotency_key
 from api.service import Service, service_of
-from pipelines.writing import once
-from pipelines.writing.once import Once
+from pipelines.writing import idempotency
+from pipelines.writing.idempotency import RepeatableRequest
 from pipelines.writing.plans import PlanLimitReached
 from pipelines.writing.quota import StorageFull
 from warehouse.access.keys import Key
@@ -48,12 +48,23 @@ class Write:
     origin: Origin
     now: datetime
     lang: str
+    form_key: str | None = None
+    """What a form has in place of an Idempotency-Key, so that it does nothing twice when it is sent twice."""
 
     @classmethod
-    def by(cls, request: Request, company_id: UUID, actor_type: str, actor_id: str, name: str | None = None) -> Self:
+    def by(
+        cls,
+        request: Request,
+        company_id: UUID,
+        actor_type: str,
+        actor_id: str,
+        name: str | None = None,
+        *,
+        form_key: str | None = None,
+    ) -> Self:
         """Return the write of an actor of any type, which begins now."""
         service, origin = service_of(request), origin_of_actor(request, actor_type, actor_id, name)
-        return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request))
+        return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request), form_key)
 
     @classmethod
     def by_key(cls, request: Request, key: Key) -> Self:
@@ -91,7 +102,7 @@ class Write:
                 return _replayed(stored)
             fresh = in_language(show(work(conn)), self.lang)
             if fresh.status_code < 300:
-                stored = once.Answer(fresh.status_code, str(fresh.media_type), bytes(fresh.body))
+                stored = idempotency.Answer(fresh.status_code, str(fresh.media_type), bytes(fresh.body))
                 known.keep(conn, stored, self.service.clock.now())
             return fresh
 
@@ -103,7 +114,7 @@ class Write:
             raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
         except PlanLimitReached as reached:
             raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
-        except once.ReusedKey:
+        except idempotency.ReusedKey:
             raise KeyReused from None
         return response
 
@@ -116,20 +127,20 @@ class Write:
             stored = self.service.writes.run(
                 self.company_id, lambda conn: known.recall(conn, self.now), pipelined=True, repeatable=True
             )
-        except once.ReusedKey:
+        except idempotency.ReusedKey:
             raise KeyReused from None
         return _replayed(stored) if stored else None
 
-    def _known(self, fingerprint: bytes, *, dry_run: bool) -> Once | None:
+    def _known(self, fingerprint: bytes, *, dry_run: bool) -> RepeatableRequest | None:
         """Return the identity of a repeatable request; None without an Idempotency-Key or if nothing is written."""
-        header, request = idempotency_key(self.request), self.request
-        if header is None or dry_run:
+        request, key = self.request, self.form_key or idempotency_key(self.request)
+        if key is None or dry_run:
             return None
         path = request.scope["path"]
-        return Once.of(self.company_id, method=request.method, path=path, key=header, fingerprint=fingerprint)
+        return RepeatableRequest.of(self.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint)
 
 
-def _replayed(stored: once.Answer) -> Response:
+def _replayed(stored: idempotency.Answer) -> Response:
     """Return the stored answer, with the header that marks a repeat."""
     return Response(stored.body, stored.status, _REPLAYED, media_type=stored.media_type)
 

@@ -59,7 +59,7 @@ def _ask(held: Loaded, version: str, *, differing: bool) -> None:
 
 
 def _regrade(held: Loaded) -> None:
-    regrading.go_on(Services(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
+    regrading.regrade_company(Services(held.pool, Clock(), Rulesets(), BLOCK_ROWS, "bench"), held.company, lambda: None)
 
 
 def _read_and_grade(held: Loaded) -> None:

@@ -16,7 +16,7 @@ from bench.report import Line, against, memory
 from bench.spent import in_turn, peak_mib, rounds_for
 from compliance import catalogue, ruleset
 from compliance.rollup.tonnes import Figures
-from pipelines.figures.compute import figures_of
+from pipelines.figures.compute import compute_figures
 from pipelines.figures.portfolio import blocks
 from warehouse import snapshots
 from warehouse.clock import Clock
@@ -55,7 +55,7 @@ def measure(held: Loaded) -> Iterator[Line]:
 
 
 def _ours(snapshot: Snapshot) -> Figures:
-    return figures_of(blocks(snapshot), catalogue.pinned(), ruleset.load(), lambda: None)
+    return compute_figures(blocks(snapshot), catalogue.pinned(), ruleset.load(), lambda: None)
 
 
 def _floor(snapshot: Snapshot) -> list[Any]:

@@ -30,7 +30,7 @@ _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
 _DTYPES: Final = {column.name: _POLARS.get(type(column.type), pl.String) for column in jurisdictions.columns}
 FOLDER: Final = "catalogue"
 """The folder of the data directory from which alone a run reads an operator's file, whoever launched it."""
-_LARGEST_BYTES: Final = 16 * 2**20
+_MAX_BYTES: Final = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +63,32 @@ class Changes:
         return asdict(self)
 
 
-def keep(data_dir: Path, file: Path) -> str:
+def copy_for_runs(data_dir: Path, file: Path) -> str:
     """Copy an operator's file to where runs may read it, and return its name. Raises `TableError` for another file.
 
     The same bytes under the same name are stored once.
     """
     try:
-        if file.stat().st_size > _LARGEST_BYTES:
-            raise TableError(f"{file.name}: a catalogue has at most {_LARGEST_BYTES} bytes.")
+        if file.stat().st_size > _MAX_BYTES:
+            raise TableError(f"{file.name}: a catalogue has at most {_MAX_BYTES} bytes.")
         data = file.read_bytes()
     except OSError as error:
         raise TableError(f"{file.name} cannot be read: {error.strerror}.") from None
-    folder, of_these = data_dir / FOLDER, hashlib.sha256(data).hexdigest()[:16]
-    (folder / of_these).mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = folder / of_these / str(uuid7())
+    folder, digest = data_dir / FOLDER, hashlib.sha256(data).hexdigest()[:16]
+    (folder / digest).mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / digest / str(uuid7())
     draft.write_bytes(data)
-    draft.replace(folder / of_these / file.name)
-    return f"{of_these}/{file.name}"
+    draft.replace(folder / digest / file.name)
+    return f"{digest}/{file.name}"
 
 
 def stored_file(data_dir: Path, name: str) -> Path:
     """Return the stored file of that name. Raises `TableError`, with one text for a file elsewhere and for none."""
     try:
         folder = (data_dir / FOLDER).resolve()
-        found = (folder / name).resolve()
-        if found.is_relative_to(folder) and found.is_file():
-            return found
+        path = (folder / name).resolve()
+        if path.is_relative_to(folder) and path.is_file():
+            return path
     except (OSError, ValueError, RuntimeError):  # an invalid file name, or links that lead in a circle
         pass
     raise TableError(
@@ -101,11 +101,11 @@ def read(path: Path | None) -> CatalogueFile:
     """Read an operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
     file = path or PINNED
     entries = catalogue.load(file)
-    stored = {row["code"]: {name: _stored(name, row[name]) for name in queries.COLUMNS} for row in rows(file)}
+    stored = {row["code"]: {name: _column_value(name, row[name]) for name in queries.COLUMNS} for row in rows(file)}
     return CatalogueFile(stored, entries, hashlib.sha256(file.read_bytes()).hexdigest(), path is None)
 
 
-def _stored(name: str, cell: str) -> object:
+def _column_value(name: str, cell: str) -> object:
     """Return a cell as its column stores it; an empty one is null, and so is a date of which the day is not known."""
     kind = jurisdictions.c[name].type
     if isinstance(kind, Boolean):
@@ -123,7 +123,7 @@ def is_needed(conn: Connection, release: CatalogueFile) -> bool:
     return pinned and source_hash != release.source_hash
 
 
-def as_held(conn: Connection, now: datetime) -> Changes:
+def unchanged_load(conn: Connection, now: datetime) -> Changes:
     """Return the result of a refresh that loads nothing: all unchanged, and the codes served less deep by now."""
     rows, last = queries.stored(conn), queries.last_load(conn)
     return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), last.source_hash if last else "")

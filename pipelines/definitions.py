@@ -4,9 +4,9 @@ from pathlib import Path
 
 import dagster as dg
 
+from pipelines.engine.loggers import LOGGERS
 from pipelines.engine.outputs import outputs
 from pipelines.engine.resources import declared_resources
-from pipelines.engine.run_log import LOGGERS
 from warehouse.settings import Settings
 
 defs = dg.Definitions.merge(

@@ -38,9 +38,7 @@ def _text(most: int, *, least: int | None = None, is_code: bool = False) -> Any:
     """Return the type of a text of at most so many characters."""
     lengths = {"maxLength": most} | ({} if least is None else {"minLength": least})
     limits = {"min_length": least, "max_length": most, "is_code": is_code}
-    return Annotated[
-        str, AfterValidator(validator(normalise.text, **limits)), PydanticField(json_schema_extra=lengths)
-    ]
+    return Annotated[str, AfterValidator(validator(normalise.text, **limits)), PydanticField(json_schema_extra=lengths)]
 
 
 class StatedRating(Strict):

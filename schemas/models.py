@@ -122,7 +122,9 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "gtin":
             return Annotated[str, AfterValidator(validator(normalise.gtin))]
         case "uuid":
-            return Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]
+            return Annotated[
+                str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})
+            ]
         case "markets":
             return list[Annotated[str, AfterValidator(validator(normalise.market))]]
         case "codes":
@@ -218,6 +220,13 @@ class SkuBatchInput(Strict):
     """Up to 1 000 SKUs, each accepted or rejected by itself."""
 
     skus: Annotated[list[SkuInput], PydanticField(max_length=MAX_BATCH)]  # type: ignore[valid-type]
+    dry_run: bool = False
+
+
+class ImportRepeat(Strict):
+    """How an earlier import's file is read and imported again; the reader checks the content of `mapping`."""
+
+    mapping: dict[str, Any] | None = None
     dry_run: bool = False
 
 

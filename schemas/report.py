@@ -12,11 +12,12 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class SourceColumn(TypedDict):
-    """One column of the caller's file; `column` is its spreadsheet letter."""
+    """One column of the caller's file; `column` is its spreadsheet letter, `samples` are some of its texts."""
 
     field: str
     column: str
     header: str
+    samples: NotRequired[list[str]]
 
 
 class IgnoredColumn(TypedDict):
@@ -24,6 +25,7 @@ class IgnoredColumn(TypedDict):
 
     column: str
     header: str
+    samples: NotRequired[list[str]]
 
 
 class AskedColumn(TypedDict):
@@ -33,6 +35,7 @@ class AskedColumn(TypedDict):
     header: str
     could_be: list[str]
     message: str
+    samples: NotRequired[list[str]]
 
 
 class HiddenPlaces(TypedDict):

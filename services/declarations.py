@@ -22,11 +22,11 @@ from compliance.declarations.uk.ratings import RATINGS
 from compliance.declarations.uk.rules import FileRefused, rules
 from compliance.declarations.uk.tables import MARKET
 from compliance.rollup.periods import HALF_YEARLY
-from pipelines.declarations import parcel
+from pipelines.declarations import bundle
+from pipelines.declarations.bundle import MISSING, UNCOUNTED, Bundle, DeclarationRequest
 from pipelines.declarations.declare import Inputs, NotDeclarable, declared_market
 from pipelines.declarations.files import companion_path
 from pipelines.declarations.filing import Filing
-from pipelines.declarations.parcel import Asked, Parcel
 from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import UK_FORMAT, DeclarationInput, UkProducer
 from schemas.issues import Issue
@@ -51,7 +51,9 @@ _RULES: Final[Mapping[str, tuple[str, Message]]] = {
     "23": ("uk.household_type", Message("Drinks containers of an online marketplace are household ones: choose HH.")),
     "44": (
         "year",
-        Message("The UK file has halves of large organisations from 2025 and years of small ones from 2024, until 2027."),
+        Message(
+            "The UK file has halves of large organisations from 2025 and years of small ones from 2024, until 2027."
+        ),
     ),
     "46": ("uk.subsidiary_id", Message("A subsidiary ID is up to 32 letters and digits.")),
     "82": ("year", Message("The file would be empty: nothing could be counted for this period.")),
@@ -63,7 +65,7 @@ _RULES: Final[Mapping[str, tuple[str, Message]]] = {
 
 
 class Refused(ValueError):  # noqa: N818  (an answer, not a fault)
-    """The declaration cannot be made, or not be kept, as it is asked for; nothing was written."""
+    """The declaration cannot be made, or not be kept, as it is request for; nothing was written."""
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
@@ -82,7 +84,7 @@ class Prepared(NamedTuple):
 class Made:
     """A declaration that is not kept yet, its files, and the first SKUs that it does not count."""
 
-    asked: DeclarationInput
+    request: DeclarationInput
     market: str
     inputs: Inputs
     record: Mapping[str, Any]
@@ -92,14 +94,14 @@ class Made:
     @property
     def filing(self) -> Filing:
         """Return the market and period that it is of."""
-        return Filing(self.market, self.asked.year, self.asked.half)
+        return Filing(self.market, self.request.year, self.request.half)
 
 
 def prepare(
-    conn: Connection, company_id: UUID, asked: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
+    conn: Connection, company_id: UUID, request: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
 ) -> Prepared:
     """Return what the declaration is made from, in a session of its company. Raise `Refused`."""
-    check_correction(conn, asked)
+    check_correction(conn, request)
     snapshot = snapshots.current(data_dir, company_id)
     if snapshot is None:
         message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
@@ -108,48 +110,52 @@ def prepare(
     return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
 
 
-def check_correction(conn: Connection, asked: DeclarationInput) -> None:
+def check_correction(conn: Connection, request: DeclarationInput) -> None:
     """Raise `Refused` where the declaration that is corrected is unknown, is a correction, or is of another period."""
-    if asked.corrects is None:
+    if request.corrects is None:
         return
-    first = kept.by_id(conn, UUID(asked.corrects))
+    first = kept.by_id(conn, UUID(request.corrects))
     if first is None:
         message = Message("There is no kept declaration with this id.")
         raise Refused([Issue("unknown_reference", message, "corrects")])
     if first.corrects is not None:
         message = Message("This declaration corrects {first}; name that one.", first=str(first.corrects))
         raise Refused([Issue("not_declarable", message, "corrects")])
-    if (first.market, first.year, first.half) != (asked.market, asked.year, asked.half):
+    if (first.market, first.year, first.half) != (request.market, request.year, request.half):
         name = Filing(first.market, first.year, first.half).name
         message = Message("A correction is of the same market and period; that one is of {name}.", name=name)
         raise Refused([Issue("not_declarable", message, "corrects")])
 
 
-def make(inputs: Inputs, asked: DeclarationInput) -> Made:
+def make(inputs: Inputs, request: DeclarationInput) -> Made:
     """Make the declaration; it reads the whole snapshot and no database. Raise `Refused` with every reason."""
-    market = _market(inputs, asked)
-    out = Path(Filing(market, asked.year, asked.half).name + _SUFFIXES[asked.format])
-    wanted = Asked(market, asked.year, asked.half, asked.format, out)
+    market = _market(inputs, request)
+    out = Path(Filing(market, request.year, request.half).name + _SUFFIXES[request.format])
+    wanted = DeclarationRequest(market, request.year, request.half, request.format, out)
     try:
-        made = parcel.uk_file(inputs, wanted, _statements(asked)) if asked.uk else parcel.by_category(inputs, wanted)
+        made = (
+            bundle.uk_file(inputs, wanted, _statements(request)) if request.uk else bundle.by_category(inputs, wanted)
+        )
     except FileRefused as refused:
         raise Refused([*_of_rules(refused), *_left_out(refused)]) from None
     except OverflowError as beyond:
         raise Refused([Issue("not_declarable", message_of(str(beyond)))]) from None
     if not made.record["rows"] and not made.uncounted:
         raise Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
-    content = _content(made, out, asked)
-    if asked.sha256 not in (None, content.sha256):
-        message = Message("The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256)
+    content = _content(made, out, request)
+    if request.sha256 not in (None, content.sha256):
+        message = Message(
+            "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
+        )
         raise Refused([Issue("not_declarable", message, "sha256")])
-    return Made(asked, market, inputs, made.record, content, made.uncounted[:LISTED])
+    return Made(request, market, inputs, made.record, content, made.uncounted[:LISTED])
 
 
 def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now: datetime) -> Row:
     """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
-    check_correction(conn, made.asked)
+    check_correction(conn, made.request)
     row = row_of(made, UUID(str(uuid7())), origin, now)
-    kept.add(conn, company_id, row, made.content, _stated(made.asked.uk))
+    kept.add(conn, company_id, row, made.content, _stated(made.request.uk))
     after = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
     ledger.enter(conn, company_id, "declaration.kept", row.id, origin=origin, now=now, before=None, after=after)
     return row
@@ -161,9 +167,9 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
     return Row(
         id=declaration_id,
         market=made.market,
-        year=made.asked.year,
-        half=made.asked.half,
-        format=made.asked.format,
+        year=made.request.year,
+        half=made.request.half,
+        format=made.request.format,
         filename=made.content.filename,
         media_type=made.content.media_type,
         size_bytes=len(made.content.data),
@@ -178,43 +184,49 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
         difference_kg=record.get("difference_kg"),
         uncounted=record["uncounted"],
         scope_missing=record.get("scope_missing"),
-        producer=_producer(made.asked.uk),
-        corrects=None if made.asked.corrects is None else UUID(made.asked.corrects),
+        producer=_producer(made.request.uk),
+        corrects=None if made.request.corrects is None else UUID(made.request.corrects),
         corrected_by=[],
         kept_by={"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
         created_at=now,
     )
 
 
-def _market(inputs: Inputs, asked: DeclarationInput) -> str:
+def _market(inputs: Inputs, request: DeclarationInput) -> str:
     """Return the market that is declared. Raise `Refused` where it has no such period or file."""
-    if asked.format == UK_FORMAT and asked.market != MARKET:
-        message = Message("The format rpd is the file of {market}; choose csv or json for another market.", market=MARKET)
+    if request.format == UK_FORMAT and request.market != MARKET:
+        message = Message(
+            "The format rpd is the file of {market}; choose csv or json for another market.", market=MARKET
+        )
         raise Refused([Issue("not_declarable", message, "format")])
-    if asked.half and asked.market not in HALF_YEARLY:
-        message = Message("{market} is declared by the year; only GB has halves.", market=asked.market)
+    if request.half and request.market not in HALF_YEARLY:
+        message = Message("{market} is declared by the year; only GB has halves.", market=request.market)
         raise Refused([Issue("not_declarable", message, "half")])
     try:
-        return declared_market(inputs, asked.market, asked.half)
+        return declared_market(inputs, request.market, request.half)
     except NotDeclarable:
-        message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=asked.market)
+        message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=request.market)
         raise Refused([Issue("unknown_market", message, "market")]) from None
 
 
-def _statements(asked: DeclarationInput) -> Statements:
-    uk = asked.uk
+def _statements(request: DeclarationInput) -> Statements:
+    uk = request.uk
     assert uk is not None, "the UK file has its producer"
     producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
     rated = dict.fromkeys((each.sku_code, each.component_type, each.rating) for each in uk.ratings)
     answered = dict.fromkeys((each.sku_code, each.drinks_container) for each in uk.drinks)
     ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
-    return Statements(producer, asked.year, asked.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row"))
+    return Statements(
+        producer, request.year, request.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
+    )
 
 
 def _of_rules(refused: FileRefused) -> Iterator[Issue]:
     for number in refused.numbers:
         field, sentence = _RULES.get(number, (None, message_of(rules()[number].message)))
-        message = Message("The regulator refuses the file, error {number}: {sentence}", number=number, sentence=sentence)
+        message = Message(
+            "The regulator refuses the file, error {number}: {sentence}", number=number, sentence=sentence
+        )
         yield Issue("regulator_rule", message, field)
 
 
@@ -233,15 +245,15 @@ def _left_out(refused: FileRefused) -> Iterator[Issue]:
         yield Issue("not_counted", message)
 
 
-def _content(made: Parcel, out: Path, asked: DeclarationInput) -> Content:
+def _content(made: Bundle, out: Path, request: DeclarationInput) -> Content:
     data = made.files[out]
     return Content(
         filename=out.name,
-        media_type=_MEDIA_TYPES[asked.format],
+        media_type=_MEDIA_TYPES[request.format],
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),
-        uncounted=made.files.get(companion_path(out, parcel.UNCOUNTED)),
-        scope_missing=made.files.get(companion_path(out, parcel.MISSING)),
+        uncounted=made.files.get(companion_path(out, UNCOUNTED)),
+        scope_missing=made.files.get(companion_path(out, MISSING)),
     )
 
 

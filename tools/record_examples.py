@@ -176,6 +176,8 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     table = {"file": ("portfolio.csv", _CSV.encode(), "text/csv")}
     accepted = recorder.call("post_import", "POST", "/api/v1/imports", shown={"file": _CSV}, files=table)
     recorder.polled("get_import", accepted["poll_url"])
+    again = {"mapping": {"columns": {"weight_grams": None}}, "dry_run": True}
+    recorder.call("post_repeat", "POST", f"{accepted['poll_url']}/repeat", json=again)
 
 
 def _supplier(recorder: _Recorder, service: Service) -> None:

@@ -21,7 +21,14 @@ from compliance.declarations.uk.producer import Producer
 from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import codes
 from pipelines.declarations import declare, files, forms, statements
-from pipelines.declarations.parcel import FORMS, Asked, by_category, left_out, uk_file, with_explanation
+from pipelines.declarations.bundle import (
+    FORMS,
+    DeclarationRequest,
+    by_category,
+    left_out_files,
+    uk_file,
+    with_explanation,
+)
 from warehouse.settings import Settings
 
 _OF_UK_FILE: Final = "of the UK file (--format rpd)"
@@ -69,7 +76,7 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     Exit status 0 also where something is not counted: it stands in OUT (json) or in `.uncounted.csv` beside it.
     `pcds declaration ratings OUT` proposes the ratings that --ram takes.
     """
-    wanted = Asked(market, year, half or declare.YEAR, check_choices(FORMS, [form])[0], out, explain)
+    wanted = DeclarationRequest(market, year, half or declare.YEAR, check_choices(FORMS, [form])[0], out, explain)
     producer = Producer(organisation_id or "", organisation_size, activity, household_type, subsidiary_id)
     _check(wanted, producer, ratings_file, drinks_file)
     try:
@@ -92,11 +99,11 @@ def declaration(  # noqa: PLR0917  (each is an option by name)
     show(orjson.loads(forms.as_json(output.record)), as_json=as_json)
 
 
-def _write_left_out(wanted: Asked, refused: FileRefused) -> str:
+def _write_left_out(wanted: DeclarationRequest, refused: FileRefused) -> str:
     """Write a refused file's uncounted SKUs beside its place; return the sentence that says so."""
     if refused.uncounted is None or refused.uncounted.is_empty():
         return ""
-    written = left_out(wanted, refused.uncounted)
+    written = left_out_files(wanted, refused.uncounted)
     try:
         files.write(written)
     except OSError as error:
@@ -104,7 +111,7 @@ def _write_left_out(wanted: Asked, refused: FileRefused) -> str:
     return f" Each is in {next(iter(written))} with what it lacks."
 
 
-def _check(wanted: Asked, producer: Producer, ratings_file: Path | None, drinks_file: Path | None) -> None:
+def _check(wanted: DeclarationRequest, producer: Producer, ratings_file: Path | None, drinks_file: Path | None) -> None:
     """Report wrong usage before anything is read: unknown codes, and options of the UK file with another form."""
     check_choices(tuple(codes("organisation_size")), [producer.organisation_size])
     check_choices(tuple(codes("packaging_activity")), [producer.activity])

@@ -14,7 +14,7 @@ from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from compliance.declarations.uk.tables import MARKET
 from pipelines.declarations import declare, files
-from pipelines.declarations.proposed import proposed
+from pipelines.declarations.proposals import propose_ratings
 from warehouse.settings import Settings
 
 
@@ -35,7 +35,7 @@ def ratings(  # noqa: PLR0917  (each is an option by name)
             data = load_declaration_data(operator, company, Settings.load(data_dir=data_dir))
             declared_market = declare.declared_market(data, market, declare.YEAR)
             with operator.company(company) as connection:
-                output = proposed(data, declared_market, year, out, connection)
+                output = propose_ratings(data, declared_market, year, out, connection)
         files.write(output.files)
     except declare.NotDeclarable as refused:
         raise Refusal(str(refused)) from None

@@ -5,12 +5,15 @@ back.
 """
 
 from typing import Final
+from uuid import uuid4
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.errors import Refused
+from api.pages.columns import field_choices, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
@@ -33,24 +36,38 @@ PAGE_SIZE: Final = 50
 @router.get("")
 async def get_imports(request: Request, session: SignedIn) -> Response:
     """List the imports, the newest first."""
-    return await run_in_threadpool(_list_page, request, session)
+    return await run_in_threadpool(list_page, request, session)
 
 
 @router.get("/{id}")
 async def get_import(request: Request, session: SignedIn) -> Response:
     """Show one import; with `code` and `field` only the faults of that reason. Staff also get a link to its runs."""
     is_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
-    return await run_in_threadpool(_import_page, request, session, is_staff)
+    return await run_in_threadpool(import_page, request, session, is_staff=is_staff)
 
 
-def _list_page(request: Request, session: Session) -> Response:
-    offset = offset_of(request)
+def list_page(request: Request, session: Session, *, refusal: Refused | None = None) -> Response:
+    """Return the list with the form to send a file; with a `refusal` of what was sent, its reasons above it."""
+    offset, lang = offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
-    return page(request, "imports.html", session=session, recent=recent, total=total, offset=offset, size=PAGE_SIZE)
+    return page(
+        request,
+        "imports.html",
+        session=session,
+        status=200 if refusal is None else refusal.response("").status_code,
+        recent=recent,
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+        faults=[("file", sentence) for sentence in sentences_of(refusal, lang)],
+    )
 
 
-def _import_page(request: Request, session: Session, is_staff: bool) -> Response:
+def import_page(
+    request: Request, session: Session, *, is_staff: bool = False, refusal: Refused | None = None
+) -> Response:
+    """Return the page of one import; with a `refusal` of what was asked of it, its reasons above it."""
     service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), path_id(request)
     found = polls.status(
         service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
@@ -71,17 +88,29 @@ def _import_page(request: Request, session: Session, is_staff: bool) -> Response
         request,
         "import.html",
         session=session,
+        status=200 if refusal is None else refusal.response("").status_code,
+        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        once=str(uuid4()),
         found=found,
         reasons=reasons,
         meaning=_meaning_of,
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
+        fields=[(column, field_choices(column, found["source"], lang)) for column in shown_columns(found["source"])],
         translate=lambda text: translate(stored_message(text, templates), lang),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,
         total=chosen.faults if chosen else found["pagination"]["total"],
     )
+
+
+def sentences_of(refusal: Refused | None, lang: str) -> list[str]:
+    """Return what a refusal names, a sentence each, in a language."""
+    if refusal is None:
+        return []
+    sentences = [issue["message"] for issue in refusal.details or () if "message" in issue]
+    return [translate(sentence, lang) for sentence in sentences or [refusal.args[0]]]
 
 
 def _meaning_of(reason: Reason) -> str:

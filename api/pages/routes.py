@@ -23,6 +23,7 @@ from api.pages import (
     sign_in,
     supplier,
     supplier_requests,
+    upload,
 )
 from api.pages.render import STYLE
 
@@ -41,6 +42,7 @@ for pages in (
     items,
     item,
     market,
+    upload,
     imports,
 ):
     router.include_router(pages.router)

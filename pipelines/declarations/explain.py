@@ -62,7 +62,7 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
 
     `scope` says whether the category covers it (in, out, ask), `scope_why` which fact excludes it or is missing.
     """
-    asked = (pl.col("year") == year) & (pl.col("half") == half)
+    of_period = (pl.col("year") == year) & (pl.col("half") == half)
     found = []
     for portfolio in portfolios(inputs, market, year, SKU_COLUMNS):
         ready = prepare_lines(portfolio, inputs.catalogue.entries, inputs.rules)
@@ -75,7 +75,7 @@ def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str
             .group_by("sku")
             .agg(pl.col("grams").sum().alias("unit_grams"))
         )
-        counted = rolled.counting.filter(asked).join(per_unit, on="sku", how="inner")
+        counted = rolled.counting.filter(of_period).join(per_unit, on="sku", how="inner")
         named = counted.join(ready.skus.select("sku", "sku_code"), on="sku", how="inner")
         weighed = named.with_columns(times_units("unit_grams").alias("grams"))
         scoped = weighed.join(_scoped(ready.standings, of_category["scope_key"][0]), on="sku", how="left")
@@ -107,14 +107,14 @@ def _version(origin: ValueOrigin) -> str:
     return f"{origin.version} {origin.filename}{sheet} line {origin.import_line}"
 
 
-def _scoped(stand: Standings, scope_key: str) -> pl.DataFrame:
+def _scoped(standings: Standings, scope_key: str) -> pl.DataFrame:
     """Return the verdict of a scope on each SKU: `sku`, and `SCOPED`."""
-    verdicts = [judge_scope(scope_key, standing) for standing in stand.known]
+    verdicts = [judge_scope(scope_key, standing) for standing in standings.known]
     rows = [(number, each.verdict, each.fact or "; ".join(each.fields)) for number, each in enumerate(verdicts)]
     judgement = pl.DataFrame(
         rows, schema={"standing": NUMBER, "scope": pl.String, "scope_why": pl.String}, orient="row"
     )
-    return stand.of_sku.join(judgement, on="standing", how="left").drop("standing")
+    return standings.of_sku.join(judgement, on="standing", how="left").drop("standing")
 
 
 def _components(portfolio: Portfolio) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from warehouse.figures import Basis, StoredFigures
 _NAME: Final = re.compile(r"(?P<market>[A-Z]{2}(?:-[A-Z0-9]{1,3})?)-(?P<year>[0-9]{4})(?:-H(?P<half>[12]))?")
 _PERIOD: Final = ("market", "year", "half")
 _SHARE: Final = {f"{name}tonnes": TONNES for name in ("", "in_scope_", "undecided_", "out_of_scope_")}
-FILED_SCHEMA: Final = pl.Schema({name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS})
+FILING_SCHEMA: Final = pl.Schema({name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS})
 """The columns of a filing's tonnes."""
 
 
@@ -50,7 +50,7 @@ class Filing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class ComputedFiling:
     """A computed declaration: its rows, and the basis that the figures were computed from.
 
     `uncounted` are SKUs that no figure counts, by reason; `scope_missing` those that lack a fact that decides whether a
@@ -72,18 +72,18 @@ def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
     return [Filing(*row) for row in found.iter_rows()]
 
 
-def compute_filing(figures: StoredFigures, filing: Filing) -> Filed:
+def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
     """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
     market, year, half = filing
-    asked = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
+    of_filing = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
     tonnes, uncounted, missing = (
-        pl.read_parquet(path).filter(asked) for path in (figures.tonnes, figures.uncounted, figures.scope_missing)
+        pl.read_parquet(path).filter(of_filing) for path in (figures.tonnes, figures.uncounted, figures.scope_missing)
     )
     if tonnes.is_empty() and uncounted.is_empty():
         raise NotDeclarable(f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
     found = Figures(tonnes, uncounted, missing, pl.DataFrame(schema=STANDING_SCHEMA))
     verdicts = pl.read_parquet(figures.obligations)
-    return Filed(
+    return ComputedFiling(
         filing,
         figures.origin,
         list(document.tonnes_rows(found, market, year, half)),

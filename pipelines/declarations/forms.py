@@ -57,7 +57,7 @@ def explained_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
 
 
 def source_json(source: Mapping[str, object], declaration: bytes) -> bytes:
-    """Write the origin of a file that has no room for it, and the SHA-256 of its bytes."""
+    """Write the origin of a file that has no field for it, and the SHA-256 of its bytes."""
     return as_json({**source, "sha256": hashlib.sha256(declaration).hexdigest()})
 
 

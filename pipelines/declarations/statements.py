@@ -62,14 +62,14 @@ def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, l
                     f"{path.name}: the column {missing[0]} is missing; it has {', '.join(columns)}."
                 )
             for row in reader:
-                yield reader.line_num, [_said((row[column] or "").strip()) for column in columns]
+                yield reader.line_num, [_unescaped((row[column] or "").strip()) for column in columns]
     except OSError as error:
         raise StatementsRefused(f"{path.name} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error):
         raise StatementsRefused(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
 
 
-def _said(cell: str) -> str:
+def _unescaped(cell: str) -> str:
     """Return the cell without the `'` that the service puts before text that a spreadsheet would compute."""
     return cell[1:] if cell.startswith("'") and is_computed(cell[1:]) else cell
 

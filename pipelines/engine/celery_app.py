@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final  # Any: what Dagster packs into a task
 
 import psycopg
 import structlog
@@ -25,7 +25,7 @@ from dagster_celery.make_app import make_app
 from dagster_celery.tasks import create_execute_job_task, create_resume_job_task
 
 from pipelines.definitions import defs
-from pipelines.engine.worker import Cancels
+from pipelines.engine.worker import Cancellations
 from warehouse import dagster_home, logs
 from warehouse.database import Database
 from warehouse.launches import queries as launches
@@ -50,7 +50,7 @@ log = structlog.get_logger(__name__)
 _settings: Final = Settings.load()
 _database: Final = Database.of(_settings)
 os.environ.update(dagster_home.environment(_settings, _database))
-_cancels: Final = Cancels(_database.app_url)
+_cancellations: Final = Cancellations(_database.app_url)
 
 
 class Execution(Task):  # type: ignore[misc]  # Celery ships no types
@@ -59,21 +59,21 @@ class Execution(Task):  # type: ignore[misc]  # Celery ships no types
     def __call__(self, **packed: Mapping[str, Any]) -> int:
         """Run Dagster's task and return its status; do nothing where a living worker already has the run."""
         [arguments] = packed.values()
-        asked = unpack_value(arguments)
-        assert isinstance(asked, ExecuteRunArgs | ResumeRunArgs)
-        run_id = asked.run_id
+        run_arguments = unpack_value(arguments)
+        assert isinstance(run_arguments, ExecuteRunArgs | ResumeRunArgs)
+        run_id = run_arguments.run_id
         with _connect() as connection:
-            me = launches.enrol(connection)
-            if not launches.seize(connection, me, run_id):
+            worker_id = launches.enrol(connection)
+            if not launches.seize(connection, worker_id, run_id):
                 log.info("run.is_executed_elsewhere", run_id=run_id)
                 return 0
-            ended_by = signal.getsignal(signal.SIGTERM)
+            sigterm_handler = signal.getsignal(signal.SIGTERM)
             try:
-                with _cancels.of(run_id), capture_interrupts():
+                with _cancellations.interrupting(run_id), capture_interrupts():
                     return int(self.run(**packed))
             finally:
-                signal.signal(signal.SIGTERM, ended_by)  # Dagster leaves another handler there
-                launches.end(connection, me, run_id)
+                signal.signal(signal.SIGTERM, sigterm_handler)  # Dagster leaves another handler there
+                launches.end(connection, worker_id, run_id)
                 gc.collect()
 
 
@@ -88,15 +88,15 @@ def _connect() -> Connection:
 
 
 @setup_logging.connect  # type: ignore[untyped-decorator]
-def _log_as_the_service_does(**_: object) -> None:
+def _configure_logs(**_: object) -> None:
     logs.configure(_settings)
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
-def _begin(**_: object) -> None:
+def _start_child(**_: object) -> None:
     with _connect() as connection:
         launches.sweep(connection)
-    threading.Thread(target=_cancels.listen, daemon=True).start()
+    threading.Thread(target=_cancellations.listen, daemon=True).start()
 
 
 app = make_app(

@@ -10,7 +10,7 @@ is never reported as canceling, so that it would be resumed.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, Self  # Any: Dagster's own signatures
 
 import dagster as dg
 from dagster._core.launcher import CheckRunHealthResult, LaunchRunContext, ResumeRunContext

@@ -113,7 +113,7 @@ CATALOGUE: Final = contracts.jurisdictions(REGIONS, SYSTEMS, COMPOSITE_RULES)
 """The contract that the catalogue must pass to be loaded."""
 
 
-def catalogue(stored: Mapping[str, Mapping[str, Any]]) -> list[dg.AssetCheckResult]:
+def catalogue(stored: Mapping[str, Mapping[str, object]]) -> list[dg.AssetCheckResult]:
     """Check the stored catalogue, whatever file it came from."""
     states = [code for code, row in stored.items() if row["region"] == "eu" and row["in_catalogue"] and len(code) == 2]
     wrong = {

@@ -5,7 +5,7 @@ limits set there. `pipelines.engine.launcher` launches them.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final  # Any: limits as dagster.yaml has them
 
 import dagster as dg
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
@@ -42,7 +42,7 @@ class EagerRunCoordinator(QueuedRunCoordinator):
 
     def _is_fair(self, run: dg.DagsterRun) -> bool:
         config = self.get_run_queue_config()
-        if any(_is_about(limit, run.tags) for limit in config.tag_concurrency_limits or []):
+        if any(_counts_run(limit, run.tags) for limit in config.tag_concurrency_limits or []):
             return False
         most = config.max_concurrent_runs
         under_way = self._instance.get_runs(dg.RunsFilter(statuses=[*_UNDER_WAY]), limit=max(most, 1))
@@ -55,7 +55,7 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         return all(other.run_id == run.run_id for other in self._instance.get_runs(others, limit=2))
 
 
-def _is_about(limit: Mapping[str, Any], run_tags: Mapping[str, str]) -> bool:
+def _counts_run(limit: Mapping[str, Any], run_tags: Mapping[str, str]) -> bool:
     """Return whether a limit of dagster.yaml counts the run; `_is_fair` checks the limit per company itself."""
     key, value = limit["key"], limit.get("value")
     return key != PARTITION and key in run_tags and (not isinstance(value, str) or run_tags[key] == value)

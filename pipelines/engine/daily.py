@@ -9,12 +9,12 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines.engine import asking
+from pipelines.engine import run_requests
 from pipelines.engine.resources import ServiceClock
 from pipelines.engine.tags import of_day
 
-LOOK_SECONDS: Final = 20
-SCHEDULES_HAVE: Final = timedelta(minutes=30)
+POLL_SECONDS: Final = 20
+SCHEDULE_GRACE: Final = timedelta(minutes=30)
 """How long after the day's start (UTC) its work is left to the schedules."""
 
 
@@ -41,23 +41,23 @@ def missed_tick_sensor(job_name: str, run_config: Mapping[str, object]) -> dg.Se
     However many days were missed, it requests one run.
     """
 
-    @asking.sensor(
+    @run_requests.sensor(
         name=f"missed_{job_name}",
         job_name=job_name,
-        minimum_interval_seconds=LOOK_SECONDS,
+        minimum_interval_seconds=POLL_SECONDS,
         description="Begins a day's work that its schedule did not begin, because the service was stopped then.",
     )
     def look(context: dg.SensorEvaluationContext, clock: ServiceClock) -> dg.SensorResult | dg.SkipReason:
-        begun = clock.now() - SCHEDULES_HAVE
-        day = f"{begun:%Y-%m-%d}"
-        done = dg.RunsFilter(job_name=job_name, statuses=[dg.DagsterRunStatus.SUCCESS], tags=of_day(begun))
+        work_day = clock.now() - SCHEDULE_GRACE
+        day = f"{work_day:%Y-%m-%d}"
+        done = dg.RunsFilter(job_name=job_name, statuses=[dg.DagsterRunStatus.SUCCESS], tags=of_day(work_day))
         if context.cursor == day or context.instance.get_runs(done, limit=1):
             return dg.SensorResult(skip_reason=f"The work of {day} is done.", cursor=day)
-        due = asking.due(context.instance, job_name, [asking.WHOLE])
+        due = run_requests.due_partitions(context.instance, job_name, [run_requests.UNPARTITIONED])
         return dg.SensorResult(
             run_requests=[
                 dg.RunRequest(
-                    run_key=f"{day}{asking.retry_suffix(failures)}", run_config=run_config, tags=of_day(begun)
+                    run_key=f"{day}{run_requests.retry_suffix(failures)}", run_config=run_config, tags=of_day(work_day)
                 )
                 for failures in due.values()
             ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 LOGGER: Final = "console"
-"""The service's log (`pipelines.engine.run_log`), under the name of Dagster's own logger, which it replaces."""
+"""The service's log (`pipelines.engine.loggers`), under the name of Dagster's own logger, which it replaces."""
 
 
 def run_config(**of_assets: Mapping[str, object]) -> dict[str, object]:

@@ -7,7 +7,7 @@ Dagster has no public name for what a launcher needs, the names are those that D
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar  # Any: Dagster's own signatures
 
 import dagster as dg
 import psycopg

@@ -15,7 +15,7 @@ import structlog
 
 from pipelines.engine import tags
 
-warm = False
+is_warm_worker = False
 """Whether this process is a warm worker; the worker sets it."""
 
 log = structlog.get_logger(__name__)
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 def leave(context: dg.AssetExecutionContext | dg.OpExecutionContext, reason: str) -> NoReturn:
     """End the step; `reason` has no full stop. Raises `dagster.Failure` with it where the process does not exit."""
-    if warm:
+    if is_warm_worker:
         log.info("run.left", run_id=context.run.run_id, reason=reason)
         logging.shutdown()
         sys.stdout.flush()

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final  # Any: JSON, whose shape its asset knows
 from uuid import UUID
 
 import dagster as dg
@@ -32,36 +32,36 @@ log = structlog.get_logger(__name__)
 class Outputs(dg.IOManager):
     """The outputs of one run: it stores those of partitioned assets that can be stored; others last as long as the run.
 
-    `beside`, a thread, stores them while the next step already works: the run's end waits for it.
+    `executor` has one thread, which stores them while the next step already works: the run's end waits for it.
     """
 
-    def __init__(self, pool: Pool, objects: Objects, beside: Executor) -> None:
-        self._pool, self._objects, self._beside = pool, objects, beside
-        self._held: dict[tuple[str, str, str | None], object] = {}
+    def __init__(self, pool: Pool, objects: Objects, executor: Executor) -> None:
+        self._pool, self._objects, self._executor = pool, objects, executor
+        self._in_memory: dict[tuple[str, str, str | None], object] = {}
         self._companies: dict[str, UUID] = {}
 
     def handle_output(self, context: dg.OutputContext, obj: object) -> None:
         """Keep the output in memory for this run, and store it for others."""
         if obj is None:  # materialised, with no value to pass on
             return
-        self._held[context.step_key, context.name, context.mapping_key] = obj
+        self._in_memory[context.step_key, context.name, context.mapping_key] = obj
         if isinstance(obj, Kept) and context.has_asset_key and context.has_asset_partitions:
             company_id = self._company(context.asset_partition_key)
-            self._beside.submit(_keep, self._objects, company_id, context.asset_key, str(context.run_id), obj)
+            self._executor.submit(_store_or_log, self._objects, company_id, context.asset_key, str(context.run_id), obj)
 
     def load_input(self, context: dg.InputContext) -> object:
         """Return the output of this run, of the run that it repeats, or the newest. Raises `dagster.Failure` else."""
-        made = context.upstream_output
-        assert made is not None, "whatever is loaded here was put out by an asset"
-        handed_over = (made.step_key, made.name, made.mapping_key)
-        if handed_over in self._held:
-            return self._held[handed_over]
+        upstream = context.upstream_output
+        assert upstream is not None, "whatever is loaded here was put out by an asset"
+        in_memory_key = (upstream.step_key, upstream.name, upstream.mapping_key)
+        if in_memory_key in self._in_memory:
+            return self._in_memory[in_memory_key]
         kind = context.dagster_type.typing_type
         if not (context.has_asset_key and context.has_asset_partitions and hasattr(kind, "unpacked")):
             sentence = f"{_name(context.asset_key)} hands on in memory: run what it is made from together with it."
             raise dg.Failure(sentence, allow_retries=False)
         company_id = self._company(context.asset_partition_key)
-        return _kept(self._objects, company_id, context.asset_key, made.run_id, kind.unpacked)
+        return _load(self._objects, company_id, context.asset_key, upstream.run_id, kind.unpacked)
 
     def _company(self, slug: str) -> UUID:
         if slug not in self._companies:
@@ -69,26 +69,26 @@ class Outputs(dg.IOManager):
         return self._companies[slug]
 
 
-def _keep(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
+def _store_or_log(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
     """Store an output. Where that fails the run continues: only another run that needs the output misses it."""
     try:
-        _put(objects, company_id, asset, run_id, value)
+        _store(objects, company_id, asset, run_id, value)
     except Exception:
         log.exception("output.not_kept", asset=_name(asset), company_id=str(company_id), run_id=run_id)
 
 
-def _put(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
+def _store(objects: Objects, company_id: UUID, asset: dg.AssetKey, run_id: str, value: Kept) -> None:
     about, tables = value.packed()
     for name, table in tables.items():
-        bytes_of = io.BytesIO()
-        table.write_parquet(bytes_of, compression="lz4", statistics=False)
-        objects.put(key(company_id, run_id, _name(asset), f"{name}.parquet"), bytes_of.getvalue(), durable=False)
+        parquet = io.BytesIO()
+        table.write_parquet(parquet, compression="lz4", statistics=False)
+        objects.put(key(company_id, run_id, _name(asset), f"{name}.parquet"), parquet.getvalue(), durable=False)
     content = json.dumps({"about": about, "tables": list(tables)}).encode()
     objects.put(key(company_id, run_id, _name(asset), _ABOUT), content, durable=False)
     objects.put(newest_key(company_id, _name(asset)), run_id.encode(), durable=False)
 
 
-def _kept(
+def _load(
     objects: Objects,
     company_id: UUID,
     asset: dg.AssetKey,
@@ -96,11 +96,11 @@ def _kept(
     unpacked: Callable[[dict[str, Any], dict[str, pl.DataFrame]], object],
 ) -> object:
     name = _name(asset)
-    output = None if run_id is None else _of_run(objects, company_id, name, run_id)
+    output = None if run_id is None else _read_about(objects, company_id, name, run_id)
     if output is None:
         with suppress(NoSuchObject):
             run_id = objects.get(newest_key(company_id, name)).decode()
-            output = _of_run(objects, company_id, name, run_id)
+            output = _read_about(objects, company_id, name, run_id)
     if output is None:
         raise dg.Failure(f"There is no {name} of this company yet: materialise it first.", allow_retries=False)
     tables = {
@@ -110,7 +110,7 @@ def _kept(
     return unpacked(output["about"], tables)
 
 
-def _of_run(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
+def _read_about(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
     """Return the JSON part of a run's output; None where the run has not made the asset."""
     try:
         output: dict[str, object] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))
@@ -130,5 +130,5 @@ def _name(asset: dg.AssetKey) -> str:
 def outputs(context: dg.InitResourceContext) -> Iterator[Outputs]:
     """Yield the outputs of a starting run."""
     postgres, store = context.resources.postgres, context.resources.object_store
-    with ThreadPoolExecutor(1, thread_name_prefix="outputs") as beside:
-        yield Outputs(postgres.pool, store.objects, beside)
+    with ThreadPoolExecutor(1, thread_name_prefix="outputs") as executor:
+        yield Outputs(postgres.pool, store.objects, executor)

@@ -5,7 +5,7 @@ company is first worked on; Dagster keeps it until somebody removes it there.
 """
 
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final  # Any: Dagster's own signature
 from uuid import UUID
 
 import dagster as dg
@@ -31,10 +31,12 @@ class _Companies(dg.DynamicPartitionsDefinition):
         return found
 
 
-companies: Final = _Companies(name="companies")
-filings: Final = dg.DynamicPartitionsDefinition(name="filings")
+company_partitions: Final = _Companies(name="companies")
+filing_partitions: Final = dg.DynamicPartitionsDefinition(name="filings")
 """Markets and periods in any company's figures, such as DE-2025 and GB-2025-H1."""
-declared: Final = dg.MultiPartitionsDefinition({"company": companies, "filing": filings})
+declaration_partitions: Final = dg.MultiPartitionsDefinition(
+    {"company": company_partitions, "filing": filing_partitions}
+)
 
 
 def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:
@@ -46,15 +48,15 @@ def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> 
 def partitions_of(instance: dg.DagsterInstance, pool: Pool, company_ids: list[UUID]) -> list[str]:
     """Return the partitions of companies, oldest company first, and add those that are missing."""
     with pool.system() as conn:
-        named = slugs.of(conn, company_ids)
-    instance.add_dynamic_partitions("companies", list(named.values()))
-    return list(named.values())
+        names = slugs.of(conn, company_ids)
+    instance.add_dynamic_partitions("companies", list(names.values()))
+    return list(names.values())
 
 
 def company_of(pool: Pool, slug: str) -> UUID:
     """Return the company of a partition. Raises `dagster.Failure` where no company has the name."""
     with pool.system() as conn:
-        found = slugs.company(conn, slug)
-    if found is None:
+        company_id = slugs.company(conn, slug)
+    if company_id is None:
         raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
-    return found
+    return company_id

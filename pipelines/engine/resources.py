@@ -2,7 +2,7 @@
 
 Connections and reader processes are costly to open. They are opened once per process, when the first run or tick needs
 them, because a warm worker runs thousands of imports with the same ones; loading definitions opens nothing. A command
-or a test passes in what it has opened itself (`Resources.handed_in`). What does not belong here: their use, and
+or a test passes in what it has opened itself (`Resources.as_definitions`). What does not belong here: their use, and
 Dagster's own storage (`pipelines.engine.instance`).
 
 The UI shows a resource's fields, and a run's configuration may change them: no field is a secret, a path or an address.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self  # Any: each subclass declares its value's type
 
 import dagster as dg
 from pydantic import Field, PrivateAttr
@@ -32,7 +32,7 @@ _LEAST_CONNECTIONS: Final = 6
 """Two imports at a time (a worker's, and one that a command runs), each of two chunks and a heartbeat."""
 
 
-class OfProcess(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
+class ProcessResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
     """A resource over a value that a whole process shares."""
 
     _value: Any = PrivateAttr()
@@ -49,7 +49,7 @@ class OfProcess(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
         self._value = next(each._value for each in shared_resources() if type(each) is type(self))
 
 
-class Postgres(OfProcess):
+class Postgres(ProcessResource):
     """The service's database, by the application's role: a transaction sees the rows of one company, or of none."""
 
     _value: Pool = PrivateAttr()
@@ -60,7 +60,7 @@ class Postgres(OfProcess):
         return self._value
 
 
-class ObjectStore(OfProcess):
+class ObjectStore(ProcessResource):
     """Files as companies sent them, the tables read from them, and outputs of assets: bytes under a key."""
 
     _value: Objects = PrivateAttr()
@@ -71,7 +71,7 @@ class ObjectStore(OfProcess):
         return self._value
 
 
-class ServiceClock(OfProcess):
+class ServiceClock(ProcessResource):
     """The service's time: every stored or compared instant and day, in UTC."""
 
     _value: Clock = PrivateAttr()
@@ -86,18 +86,18 @@ class ServiceClock(OfProcess):
         return self._value.now()
 
 
-class RuleSets(OfProcess):
+class RuleSets(ProcessResource):
     """The rule-sets that grade, each read once; the database says which one is active."""
 
     _value: Rulesets = PrivateAttr()
 
     @property
-    def known(self) -> Rulesets:
+    def registry(self) -> Rulesets:
         """The database's rule-sets, as this process has cached them."""
         return self._value
 
 
-class FileReaders(OfProcess):
+class FileReaders(ProcessResource):
     """The confined processes that read files from outside."""
 
     _value: Readers = PrivateAttr()
@@ -108,18 +108,18 @@ class FileReaders(OfProcess):
         return self._value
 
 
-class Shutdown(OfProcess):
+class Shutdown(ProcessResource):
     """Whether the process that executes the run is stopping: the run then stops between two pieces of work."""
 
     _value: threading.Event = PrivateAttr()
 
     @property
-    def begun(self) -> threading.Event:
+    def event(self) -> threading.Event:
         """Set when the process has to end."""
         return self._value
 
 
-class Portfolios(OfProcess):
+class Portfolios(ProcessResource):
     """The folder of each company's published files: snapshots and figures, in the data directory."""
 
     _value: Path = PrivateAttr()
@@ -167,7 +167,7 @@ class Resources(NamedTuple):
     importing: Importing
     retention: Retention
 
-    def handed_in(self) -> dict[str, dg.ResourceDefinition]:
+    def as_definitions(self) -> dict[str, dg.ResourceDefinition]:
         """Return these resources for a run in this process, or for a test's tick, in place of the declared ones."""
         return {name: dg.ResourceDefinition.hardcoded_resource(resource) for name, resource in self._asdict().items()}
 

@@ -16,7 +16,7 @@ import dagster as dg
 
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import open_resources
-from pipelines.engine.runs import asked, catalogue, regrade, rollup, snapshot
+from pipelines.engine.runs import catalogue, execution, regrade, rollup, snapshot
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -35,7 +35,7 @@ def main() -> int:
     arguments = _arguments()
     settings = Settings.load()
     logs.configure(settings)
-    _say_once()
+    _silence_run_log()
     try:
         return _run(arguments, settings)
     except Exception as error:
@@ -48,8 +48,8 @@ def main() -> int:
 
 def _run(arguments: argparse.Namespace, settings: Settings) -> int:
     # The supervisor calls it before its services start.
-    alone = getattr(arguments, "if_needed", False)
-    with open_resources(settings) as resources, nullcontext() if alone else asked.by_the_service(settings):
+    before_start = getattr(arguments, "if_needed", False)
+    with open_resources(settings) as resources, nullcontext() if before_start else execution.prefer_service(settings):
         try:
             answer = arguments.run(arguments, resources, lambda: shared_instance(settings, Database.of(settings)))
         except dg.Failure as refused:
@@ -71,7 +71,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _say_once() -> None:
+def _silence_run_log() -> None:
     """Keep a run's faults out of the log: this command prints one sentence, and the run's record has them whole."""
     logger = logging.getLogger("dagster.run")
     logger.propagate = False

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Final, Self, TypeVar, cast
+from typing import IO, Any, Final, Self, TypeVar, cast  # Any: Dagster's own signatures
 
 import dagster as dg
 import structlog
@@ -26,16 +26,16 @@ from dagster._core.storage.compute_log_manager import CapturedLogContext, Captur
 from dagster._core.storage.local_compute_log_manager import IO_TYPE_EXTENSION, LocalComputeLogManager
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
-from pipelines.engine.captured import Sink, capture_output
+from pipelines.engine.capture import Sink, capture_output
 from warehouse.clock import Clock
 from warehouse.launches import run_logs
 from warehouse.objects import NoSuchObject, Objects
 
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
 
-_LOOK_SECONDS: Final = 2.0
+_POLL_SECONDS: Final = 2.0
 """How often a log that a page follows is read."""
-_NEW_FOLDER: Final = timedelta(hours=1)
+_EMPTY_FOLDER_GRACE: Final = timedelta(hours=1)
 """An empty folder touched within this time may be about to be written to."""
 
 log = structlog.get_logger(__name__)
@@ -74,16 +74,16 @@ class _Followers:
         with self._lock:
             self._followed.append(subscription)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._look, name="run-logs", daemon=True)
+                self._thread = threading.Thread(target=self._poll, name="run-logs", daemon=True)
                 self._thread.start()
 
     def remove(self, subscription: CapturedLogSubscription) -> None:
         with self._lock, suppress(ValueError):
             self._followed.remove(subscription)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         while True:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
             with self._lock:
                 followed = [*self._followed]
                 if not followed:
@@ -91,11 +91,11 @@ class _Followers:
                     return
             for subscription in followed:
                 try:
-                    self._look_at(subscription)
+                    self._poll_log(subscription)
                 except Exception as error:  # the database is away; the page waits
                     log.warning("run_log.not_followed", error=type(error).__name__)
 
-    def _look_at(self, subscription: CapturedLogSubscription) -> None:
+    def _poll_log(self, subscription: CapturedLogSubscription) -> None:
         if self._is_complete(subscription.log_key):
             subscription.complete()
             self.remove(subscription)
@@ -233,7 +233,7 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
     def delete_older(self, kept_for: timedelta) -> int:
         """Delete older logs, of runs and of ticks, and return their number; a deleted run's log is already gone."""
         now, removed = Clock().now(), 0
-        oldest, untouched = (now - kept_for).timestamp(), (now - _NEW_FOLDER).timestamp()
+        oldest, untouched = (now - kept_for).timestamp(), (now - _EMPTY_FOLDER_GRACE).timestamp()
         for path in sorted(self._folder.rglob("*"), key=lambda path: -len(path.parts)):
             with suppress(OSError):  # it was just deleted, or something was written into it
                 touched = path.stat().st_mtime

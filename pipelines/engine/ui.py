@@ -27,7 +27,7 @@ from warehouse import dagster_home, logs
 from warehouse.settings import Settings
 
 
-class Behind:
+class RequireKey:
     """ASGI application that passes on requests with the key, and answers all others with the service's address."""
 
     def __init__(self, app: ASGIApp, key: str, address: str) -> None:
@@ -36,7 +36,7 @@ class Behind:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
-        if scope["type"] == "lifespan" or self._is_the_door(scope):
+        if scope["type"] == "lifespan" or self._has_key(scope):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await WebSocketClose(1008)(scope, receive, send)
@@ -44,9 +44,9 @@ class Behind:
             sentence = f"Dagster is at {self._address} for signed-in staff. Nothing is answered here.\n"
             await PlainTextResponse(sentence, 403, {"X-Frame-Options": "DENY"})(scope, receive, send)
 
-    def _is_the_door(self, scope: Scope) -> bool:
-        shown = Headers(scope=scope).get(dagster_home.DOOR_HEADER, "")
-        return hmac.compare_digest(shown.encode(), self._key)
+    def _has_key(self, scope: Scope) -> bool:
+        key_sent = Headers(scope=scope).get(dagster_home.DOOR_HEADER, "")
+        return hmac.compare_digest(key_sent.encode(), self._key)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def application(settings: Settings) -> Iterator[ASGIApp]:
         target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
         with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as workspace:
             app = create_app_from_workspace_process_context(workspace, dagster_home.PREFIX)
-            yield Behind(app, dagster_home.door_key(settings), f"{settings.base_url}{dagster_home.PREFIX}")
+            yield RequireKey(app, dagster_home.door_key(settings), f"{settings.base_url}{dagster_home.PREFIX}")
 
 
 def main() -> None:

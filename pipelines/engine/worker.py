@@ -11,9 +11,9 @@ taken by a thread of its own, so that no handler of Dagster's turns a stop into 
 
 import signal
 
-_STOPS = {signal.SIGTERM, signal.SIGHUP}
+_STOP_SIGNALS = {signal.SIGTERM, signal.SIGHUP}
 if __name__ == "__main__":  # before libraries start threads of their own, which would take a stop for an interrupt
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
 
 import argparse
 import atexit
@@ -46,20 +46,20 @@ from warehouse.launches import queries as launches
 from warehouse.launches.queries import Launched
 from warehouse.settings import Settings
 
-LOOK_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 2.0
 """How often the worker looks for launches without a notification, and so the delay that a lost one causes."""
 _PAUSE_SECONDS: Final = 0.5
 """How late a waiting worker sees a stop, and how soon it reconnects to a lost database."""
-_LOST_SECONDS: Final = 10.0
+_LOST_RUNS_SECONDS: Final = 10.0
 """How often a worker looks for runs whose worker died before they had begun."""
-_COLD_SECONDS: Final = 0.05
+_COLD_START_SECONDS: Final = 0.05
 """How long a worker without a reader process leaves a launched run to a worker that has one."""
-_LOST_DATABASE: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
+_DATABASE_ERRORS: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
 """The errors of this process's own queries and of Dagster's while Postgres restarts."""
-_REMEMBERED: Final = 1_000
+_MAX_CANCELLATIONS: Final = 1_000
 """How many terminated runs a worker remembers: one of them may be launched to it a moment later."""
-_NO_ORIGIN: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
-_NEW_OBJECTS: Final = 50_000
+_NOT_RESUMABLE: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
+_COLLECT_AFTER_OBJECTS: Final = 50_000
 """How many more objects exist before cycles are collected: an import makes many lists, and few cycles."""
 
 log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ class Worker:
     def __init__(self, stopping: threading.Event, app_url: str, instance: dg.DagsterInstance) -> None:
         """`app_url` is the application role's; the worker listens on a connection of its own."""
         self._stopping, self._url, self._instance = stopping, app_url, instance
-        self.cancels = Cancels(app_url)
+        self.cancellations = Cancellations(app_url)
 
     def serve(self) -> None:
         """Work until `stopping` is set."""
@@ -79,30 +79,30 @@ class Worker:
             try:
                 with psycopg.connect(self._url, autocommit=True, application_name=LISTENER) as connection:
                     self._serve(connection)
-            except _LOST_DATABASE as error:
+            except _DATABASE_ERRORS as error:
                 log.warning("worker.database_lost", error=type(error).__name__)
                 self._stopping.wait(_PAUSE_SECONDS)
 
     def _serve(self, connection: psycopg.Connection) -> None:
         launches.listen(connection, launches.CHANNEL)
-        me, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
+        worker_id, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
         readers = shared_resources().file_readers.readers
         launches.sweep(connection)
-        log.info("worker.ready", worker=me)
-        heard = True
+        log.info("worker.ready", worker=worker_id)
+        notified = True
         while not self._stopping.is_set():
             now = time.monotonic()
-            if now >= swept_at + _LOST_SECONDS:
-                self._put_back(connection)
+            if now >= swept_at + _LOST_RUNS_SECONDS:
+                self._requeue_lost(connection)
                 swept_at = now
-            if heard or now >= looked_at + LOOK_SECONDS:
-                if heard and not readers.ready:
-                    self._stopping.wait(_COLD_SECONDS)
+            if notified or now >= looked_at + POLL_SECONDS:
+                if notified and not readers.ready:
+                    self._stopping.wait(_COLD_START_SECONDS)
                 looked_at = now
-                while not self._stopping.is_set() and (run := launches.take(connection, me)):
+                while not self._stopping.is_set() and (run := launches.take(connection, worker_id)):
                     self._execute(run)
-                    launches.end(connection, me, run.run_id)
-            heard = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
+                    launches.end(connection, worker_id, run.run_id)
+            notified = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
 
     def _execute(self, launched: Launched) -> None:
         """Run it to its end; errors in the run are in Dagster's storage."""
@@ -113,16 +113,17 @@ class Worker:
             self._instance.report_run_canceled(run)
             return
         if run.job_code_origin is None:  # of `pcds`, or of a release before 0024
-            self._instance.report_run_failed(run, _NO_ORIGIN)
+            self._instance.report_run_failed(run, _NOT_RESUMABLE)
             return
         started = time.perf_counter()
         # A run that has begun is resumed, however it was launched: another worker may have died with it just now.
-        begun = launched.resume or run.status == dg.DagsterRunStatus.STARTED
-        body = _resume_run_command_body if begun else _execute_run_command_body
+        resuming = launched.resume or run.status == dg.DagsterRunStatus.STARTED
+        body = _resume_run_command_body if resuming else _execute_run_command_body
         try:
-            with capture_interrupts(), self.cancels.of(launched.run_id):  # no interruption outside: it would end us
+            # An interruption outside this block would end the worker.
+            with capture_interrupts(), self.cancellations.interrupting(launched.run_id):
                 body(launched.run_id, self._instance, lambda _: None, False)
-        except _LOST_DATABASE:
+        except _DATABASE_ERRORS:
             raise
         except Exception as error:  # it failed before its first step, and would end one worker after the other
             log.exception("run.not_executed", run_id=launched.run_id)
@@ -132,18 +133,18 @@ class Worker:
             "run.ended",
             run_id=launched.run_id,
             job=run.job_name,
-            resumed=begun,
+            resumed=resuming,
             seconds=round(time.perf_counter() - started, 3),
         )
 
-    def _put_back(self, connection: psycopg.Connection) -> None:
+    def _requeue_lost(self, connection: psycopg.Connection) -> None:
         """Launch runs again that lost their worker or their launcher before they began; monitoring has the others."""
         starting = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING])
         for record in self._instance.get_run_records(starting):
             run, state = record.dagster_run, launches.state(connection, record.dagster_run.run_id)
             if state == "lost":
                 launches.queue_again(connection, run.run_id)
-            elif state is None and Clock().now().timestamp() - record.update_timestamp.timestamp() > _LOST_SECONDS:
+            elif state is None and Clock().now().timestamp() - record.update_timestamp.timestamp() > _LOST_RUNS_SECONDS:
                 launches.adopt(connection, run.run_id, company=run.tags.get(PARTITION))
         for run_id in launches.lost(connection):
             found = self._instance.get_run_by_id(run_id)
@@ -151,13 +152,13 @@ class Worker:
                 launches.close(connection, run_id)
 
 
-class Cancels:
+class Cancellations:
     """Listens in a thread for runs to interrupt, and interrupts this process while it executes one of them."""
 
     def __init__(self, app_url: str) -> None:
         """Prepare the state; `listen` opens the connection."""
         self._url, self._run_id, self._lock = app_url, "", threading.Lock()
-        self._heard: deque[str] = deque(maxlen=_REMEMBERED)
+        self._terminated: deque[str] = deque(maxlen=_MAX_CANCELLATIONS)
 
     def listen(self) -> None:
         """Listen for ever."""
@@ -165,16 +166,16 @@ class Cancels:
             try:
                 with psycopg.connect(self._url, autocommit=True) as connection:
                     launches.listen(connection, launches.CANCELS)
-                    for heard in connection.notifies():
+                    for notification in connection.notifies():
                         with self._lock:
-                            self._heard.append(heard.payload)
+                            self._terminated.append(notification.payload)
                             self._interrupt()
             except psycopg.OperationalError:
                 time.sleep(_PAUSE_SECONDS)
 
     @contextmanager
-    def of(self, run_id: str) -> Iterator[None]:
-        """Execute a run in the block, which may be interrupted."""
+    def interrupting(self, run_id: str) -> Iterator[None]:
+        """Execute a run in the block; a termination of the run interrupts the block."""
         self._executing(run_id)
         try:
             yield
@@ -187,13 +188,13 @@ class Cancels:
             self._interrupt()  # its termination may have arrived between the run's launch and now
 
     def _interrupt(self) -> None:
-        if self._run_id in self._heard:
-            self._heard.remove(self._run_id)
+        if self._run_id in self._terminated:
+            self._terminated.remove(self._run_id)
             os.kill(os.getpid(), signal.SIGINT)
 
 
 def _stop_at_signals(stopping: threading.Event) -> None:
-    signal.sigwait(_STOPS)
+    signal.sigwait(_STOP_SIGNALS)
     stopping.set()
 
 
@@ -204,15 +205,15 @@ def main() -> None:
     settings = Settings.load()
     logs.configure(settings)
     database = Database.of(settings)
-    stopping = shared_resources().shutdown.begun
-    leaving.warm = True
+    stopping = shared_resources().shutdown.event
+    leaving.is_warm_worker = True
     threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()
     worker = Worker(stopping, database.app_url, shared_instance(settings, database))
-    threading.Thread(target=worker.cancels.listen, daemon=True).start()
+    threading.Thread(target=worker.cancellations.listen, daemon=True).start()
     defs.resolve_all_job_defs()  # before the first run needs them
     gc.freeze()  # the objects of now stay; collections after a run can skip them
     atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects
-    gc.set_threshold(_NEW_OBJECTS)
+    gc.set_threshold(_COLLECT_AFTER_OBJECTS)
     worker.serve()
 
 

@@ -54,7 +54,7 @@ def loaded_catalogue(conn: Connection) -> Catalogue:
     return Catalogue(tuple(entries.values()), load.source_hash if load else release.source_hash)
 
 
-def figures_of(
+def compute_figures(
     portfolios: Iterable[Portfolio], entries: Sequence[Jurisdiction], rules: RuleSet, proceed: Callable[[], None]
 ) -> Figures:
     """Compute the figures of all blocks; `proceed` is called before each, and raises where the process has to end."""
@@ -67,7 +67,7 @@ def figures_of(
     return combine_blocks(each())
 
 
-def obligations_of(figures: Figures) -> pl.DataFrame:
+def compute_obligations(figures: Figures) -> pl.DataFrame:
     """Return the verdicts of every market and calendar year that has counted or listed SKUs, in the table's order."""
     counted_or_listed = (figures.tonnes, figures.uncounted)
     of_year = pl.concat([frame.filter(pl.col("half") == 0).select("market", "year") for frame in counted_or_listed])

@@ -21,10 +21,12 @@ SCOPED: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_
 _GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
 
 
-def keep(data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdicts: pl.DataFrame) -> StoredFigures:
+def publish_figures(
+    data_dir: Path, company_id: UUID, origin: Basis, found: Figures, verdicts: pl.DataFrame
+) -> StoredFigures:
     """Make these the company's figures; those of a later snapshot stay where there are any."""
     tonnes = with_tonnes(found.tonnes)
-    changed = rows_changed(held_tonnes(data_dir, company_id), tonnes)
+    changed = count_changed_rows(current_tonnes(data_dir, company_id), tonnes)
     frames = {
         "tonnes": tonnes,
         "uncounted": found.uncounted,
@@ -41,7 +43,7 @@ def with_tonnes(tonnes: pl.DataFrame) -> pl.DataFrame:
     return tonnes.with_columns(pl.col("basis").cast(pl.String), *rounded)
 
 
-def held_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
+def current_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
     """Return the current figures; none where none were computed."""
     stored_figures = stored.current(data_dir, company_id)
     return (
@@ -57,11 +59,11 @@ def are_behind(data_dir: Path, company_id: UUID) -> bool:
     return snapshot is not None and (stored_figures is None or stored_figures.origin.snapshot != snapshot.path)
 
 
-def rows_changed(before: pl.DataFrame, after: pl.DataFrame) -> int:
+def count_changed_rows(before: pl.DataFrame, after: pl.DataFrame) -> int:
     """Count the figures that are new, changed or removed."""
     same = after.join(before, on=after.columns, how="inner", nulls_equal=True).height
-    named = pl.concat([before.select(FIGURE), after.select(FIGURE)]).unique().height
-    return named - same
+    figures = pl.concat([before.select(FIGURE), after.select(FIGURE)]).unique().height
+    return figures - same
 
 
 class CompanyFigures(TypedDict):
@@ -84,7 +86,7 @@ def as_dict(stored_figures: StoredFigures) -> CompanyFigures:
     }
 
 
-def _figure(row: Mapping[str, Any]) -> dict[str, object]:
+def _figure(row: Mapping[str, Any]) -> dict[str, object]:  # a row of a Parquet file, untyped as polars yields it
     return {
         **{name: row[name] for name in FIGURE},
         "tonnes": float(row["tonnes"]),

@@ -21,7 +21,7 @@ BLOCK_SKUS: Final = 50_000
 _PARTS: Final = BLOCK_SKUS // PART_SKUS
 
 
-def newest(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
+def up_to_date_snapshot(pool: Pool, data_dir: Path, company_id: UUID) -> Snapshot | None:
     """Return the company's current snapshot; None where there is none, or where the company's last write is another.
 
     The last write differs after a newer write, or when a backup was restored and its ledger is another.

@@ -15,11 +15,11 @@ from compliance.rollup.tonnes import Figures
 from warehouse.snapshots import Snapshot
 
 PERIOD: Final = ("market", "year", "half")
-_CLOSE: Final = 1e-9
+_TOLERANCE: Final = 1e-9
 _YEAR: Final = 0
 
 
-class Wrong(NamedTuple):
+class FaultCounts(NamedTuple):
     """Faulty rows of a snapshot, by fault."""
 
     codes_twice: int
@@ -28,11 +28,11 @@ class Wrong(NamedTuple):
     below_zero: int
 
 
-def faults(snapshot: Snapshot) -> Wrong:
+def count_faults(snapshot: Snapshot) -> FaultCounts:
     """Count the rows that no complete snapshot has; all counts should be 0."""
     codes = pl.scan_parquet(snapshot.skus).select("sku_code")
     components, volumes = pl.scan_parquet(snapshot.components), pl.scan_parquet(snapshot.volumes)
-    found = [
+    counts = [
         codes.select(pl.len() - pl.col("sku_code").n_unique()),
         components.join(codes, on="sku_code", how="anti").select(pl.len()),
         volumes.join(codes, on="sku_code", how="anti").select(pl.len()),
@@ -43,18 +43,20 @@ def faults(snapshot: Snapshot) -> Wrong:
             ]
         ).sum(),
     ]
-    return Wrong(*(int(frame.item()) for frame in pl.collect_all(found)))
+    return FaultCounts(*(int(frame.item()) for frame in pl.collect_all(counts)))
 
 
 def differences(snapshot: Snapshot, figures: Figures, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
     """Return the periods whose counted grams differ from the placed: `market`, `year`, `half`, `counted`, `placed`."""
     counted = figures.tonnes.group_by(PERIOD).agg(pl.col("grams").sum().cast(pl.Float64).alias("counted"))
     gaps = figures.uncounted.select(PERIOD).unique().with_columns(pl.lit(value=True).alias("has_gaps"))
-    found = counted.join(_placed(snapshot, jurisdictions), on=PERIOD, how="left").join(gaps, on=PERIOD, how="left")
-    more = pl.col("counted") > pl.col("placed") * (1 + _CLOSE)
-    less = pl.col("counted") < pl.col("placed") * (1 - _CLOSE)
+    compared = counted.join(_placed(snapshot, jurisdictions), on=PERIOD, how="left").join(gaps, on=PERIOD, how="left")
+    more = pl.col("counted") > pl.col("placed") * (1 + _TOLERANCE)
+    less = pl.col("counted") < pl.col("placed") * (1 - _TOLERANCE)
     incomplete = pl.col("has_gaps").fill_null(value=False) | ((pl.col("market") == "GB") & (pl.col("half") == _YEAR))
-    return found.filter(pl.col("placed").is_null() | more | (less & ~incomplete)).select(*PERIOD, "counted", "placed")
+    return compared.filter(pl.col("placed").is_null() | more | (less & ~incomplete)).select(
+        *PERIOD, "counted", "placed"
+    )
 
 
 def _placed(snapshot: Snapshot, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:

@@ -2,17 +2,15 @@
 
     orphans.py    objects that no row names
     outputs.py    stored outputs of assets, once their run is old
-    expired.py    answers older than a day, tokens and counts that have ended
-    addresses.py  addresses of requests, after 12 months
+    expired.py    answers older than a day, tokens and counts that have ended, addresses after 12 months
     docs.py       enters DoCs whose last day has passed in the ledger
 
 Each function can be stopped between two pieces and begun again; what it did stays. Schedules decide when they
 run (`pipelines.defs.housekeeping`).
 """
 
-from pipelines.housekeeping.addresses import forget_addresses
 from pipelines.housekeeping.docs import enter_expiries
-from pipelines.housekeeping.expired import remove_expired_access, remove_old_answers
+from pipelines.housekeeping.expired import forget_addresses, remove_expired_access, remove_old_answers
 from pipelines.housekeeping.orphans import Swept, remove_orphans
 from pipelines.housekeeping.outputs import remove_old_outputs
 from pipelines.housekeeping.proceed import Proceed

@@ -24,15 +24,15 @@ def enter_expiries(pool: Pool, clock: Clock, proceed: Proceed) -> int:
         while more:
             proceed()
             with pool.company(company_id) as conn:
-                passed = _enter_some(conn, company_id, origin, clock.now())
-            entered += passed
-            more = passed == BATCH_DOCS
+                batch = _enter_batch(conn, company_id, origin, clock.now())
+            entered += batch
+            more = batch == BATCH_DOCS
     return entered
 
 
-def _enter_some(conn: Connection, company_id: UUID, origin: Origin, now: datetime) -> int:
-    passed = docs.mark_expired(conn, now.date(), most=BATCH_DOCS)
-    for doc_id, last_day in sorted(passed):
+def _enter_batch(conn: Connection, company_id: UUID, origin: Origin, now: datetime) -> int:
+    expired = docs.mark_expired(conn, now.date(), most=BATCH_DOCS)
+    for doc_id, last_day in sorted(expired):
         ledger.enter(
             conn,
             company_id,
@@ -43,4 +43,4 @@ def _enter_some(conn: Connection, company_id: UUID, origin: Origin, now: datetim
             before={"status": "valid"},
             after={"status": "expired"},
         )
-    return len(passed)
+    return len(expired)

@@ -61,12 +61,12 @@ def _batches(objects: Objects, company_id: UUID, folder: str) -> Iterator[list[t
 
 def _orphans(pool: Pool, company_id: UUID, folder: str, keys: list[str]) -> list[str]:
     ids = {key: _id_of(key) for key in keys}
-    asked = sorted({identifier for identifier in ids.values() if identifier is not None})
-    if not asked:
+    ids_to_find = sorted({identifier for identifier in ids.values() if identifier is not None})
+    if not ids_to_find:
         return keys
     with pool.company(company_id) as conn:
-        named = set[UUID]().union(*(sweeps.ids_of_rows(conn, table, asked) for table in _TABLES[folder]))
-    return [key for key, identifier in ids.items() if identifier not in named]
+        ids_found = set[UUID]().union(*(sweeps.ids_of_rows(conn, table, ids_to_find) for table in _TABLES[folder]))
+    return [key for key, identifier in ids.items() if identifier not in ids_found]
 
 
 def _id_of(key: str) -> UUID | None:

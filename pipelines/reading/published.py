@@ -4,20 +4,28 @@ from collections.abc import Iterable
 
 from pipelines.reading.fields import LONGEST_HEADER, Column
 from pipelines.reading.grid import letter
+from pipelines.reading.samples import Samples
 from pipelines.reading.sheet import Sheet
 from schemas.report import IgnoredColumn, MappedBy, SourceColumn
 
 
-def published_columns(columns: Iterable[Column]) -> list[SourceColumn]:
+def published_columns(columns: Iterable[Column], samples: Samples) -> list[SourceColumn]:
     """Return the columns of the file that are read, without constants of the mapping."""
     return [
-        {"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in columns if c.constant is None
+        {
+            "field": c.name,
+            "column": letter(c.position),
+            "header": _cut(c.header),
+            "samples": samples.get(c.position, []),
+        }
+        for c in columns
+        if c.constant is None
     ]
 
 
-def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[IgnoredColumn]:
+def published_ignored(ignored: Iterable[tuple[int, str]], samples: Samples) -> list[IgnoredColumn]:
     """Return the columns that are not read."""
-    return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
+    return [{"column": letter(at), "header": _cut(header), "samples": samples.get(at, [])} for at, header in ignored]
 
 
 def published_mapping(sheet: Sheet) -> MappedBy:

@@ -21,6 +21,7 @@ from pipelines.reading.meant import unmeant
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.rewritten import rewritten
+from pipelines.reading.samples import Samples, samples_of
 from pipelines.reading.skipped import not_data, skipped_lines
 from schemas.messages import Message
 from schemas.texts import INVISIBLE
@@ -38,7 +39,7 @@ class Sheet:
     `marks` are the decimal marks by column name, `kinds` the kinds of cells as in a grid. `skipped` are lines that
     are no data line, with the reason. `off` are the fields that the mapping, `mapped`, has switched off. `of_packaging`
     is true where a title or the sheet's name names packaging, `beside` are positions of ignored columns that may be
-    weights of one more material.
+    weights of one more material. `samples` are texts of the columns by position, for people.
     """
 
     name: str | None
@@ -54,6 +55,7 @@ class Sheet:
     mapped: MappedSheet = field(default_factory=MappedSheet)
     of_packaging: bool = False
     beside: tuple[int, ...] = ()
+    samples: Samples = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -122,6 +124,7 @@ def read_sheet(
         mapping,
         of_packaging,
         header.beside,
+        samples_of(body.cells),
     )
     sheet = sheet.without(unmeant([column for column in header.columns if not column.mapped], cells, table))
     return _with_constants(sheet, mapping.constants)

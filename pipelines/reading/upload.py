@@ -15,6 +15,7 @@ from pipelines.reading.container import sniff
 from pipelines.reading.delimited import read_delimited, sniff_delimiter
 from pipelines.reading.encoding import decode
 from pipelines.reading.fields import WEIGHTS
+from pipelines.reading.grid import position
 from pipelines.reading.header_row import field_names
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_below, without_parts
 from pipelines.reading.mapping import Mapped, check_mapping
@@ -132,8 +133,8 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Mapped,
         **about,
         "sheet": main.name,
         "header_row": main.header_row,
-        "columns": published_columns(main.columns),
-        "ignored": published_ignored(main.ignored),
+        "columns": published_columns(main.columns, main.samples),
+        "ignored": published_ignored(main.ignored, main.samples),
         "components": None if parts is None else _components(parts),
         "layout": layout,
         "decimal_marks": main.marks,
@@ -159,7 +160,13 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: Mapped) -> tuple
     headers = dict(main.ignored)
     more = [siblings.published_question(at, headers[at]) for at in main.beside if at in headers]
     kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.beside))
-    return kept, [*(asked.published_question(column) for column in columns), *more]
+    return kept, [
+        _with_samples(question, main) for question in (*(asked.published_question(c) for c in columns), *more)
+    ]
+
+
+def _with_samples(question: AskedColumn, sheet: Sheet) -> AskedColumn:
+    return {**question, "samples": sheet.samples.get(position(question["column"]), [])}
 
 
 def _laid_out(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
@@ -200,8 +207,8 @@ def _components(parts: Sheet) -> SourceSheet:
     return {
         "sheet": parts.name,
         "header_row": parts.header_row,
-        "columns": published_columns(parts.columns),
-        "ignored": published_ignored(parts.ignored),
+        "columns": published_columns(parts.columns, parts.samples),
+        "ignored": published_ignored(parts.ignored, parts.samples),
         "decimal_marks": parts.marks,
         "hidden": None,
         **published_mapping(parts),

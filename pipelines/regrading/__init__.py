@@ -1,13 +1,13 @@
 """Regrades every stored SKU by the active rule-set, block by block in the order of their codes.
 
-    progress.py   requests and their progress: one row of `regrades` for each company
     block.py      which SKUs of a block change, and their new grades
     work.py       the blocks of a company one after the other
 
-Only SKUs whose grade or trace changed are written, each as a new version with its entry in the ledger.
+`warehouse.rulesets.regrades` stores requests and their progress, one row for each company. Only SKUs whose grade or
+trace changed are written, each as a new version with its entry in the ledger.
 """
 
-from pipelines.regrading.work import Services, go_on, wait_for_older_writers, wait_once
+from pipelines.regrading.work import Services, regrade_company, wait_for_older_writers, wait_once
 from warehouse.rulesets.regrades import (
     EXAMPLES,
     Asked,
@@ -27,8 +27,8 @@ __all__ = [
     "Services",
     "Totals",
     "asked_of",
-    "go_on",
     "open_regrades",
+    "regrade_company",
     "request",
     "request_lacking",
     "total",

@@ -28,28 +28,28 @@ def read(conn: Connection, after: str | None, rows: int) -> Table:
 def lock_changed_rows(conn: Connection, rows: Table, rulesets: Rulesets, done: Regraded) -> Table:
     """Return the rows that change by the version of `done`, locked, as `store` takes them; `done` counts all rows."""
     answers = _answers(conn, rows, rulesets, done.version)
-    touched = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
-    versions = lock_versions(conn, touched) if touched else {}
+    changed_codes = [code for code, answer in zip(rows["sku_code"], answers, strict=True) if answer is not None]
+    versions = lock_versions(conn, changed_codes) if changed_codes else {}
     as_read = [versions.get(code, version) == version for code, version in rows.rows(("sku_code", "version"))]
     if not all(as_read):
-        moved = rows.where([not same for same in as_read])["sku_code"]
+        written_meanwhile = rows.where([not same for same in as_read])["sku_code"]
         answers = [answer for answer, same in zip(answers, as_read, strict=True) if same]
-        again = portfolio.skus_of_codes(conn, _COLUMNS, moved)
-        answers += _answers(conn, again, rulesets, done.version)
+        read_again = portfolio.skus_of_codes(conn, _COLUMNS, written_meanwhile)
+        answers += _answers(conn, read_again, rulesets, done.version)
         rows = rows.where(as_read)
-        rows = Table({name: [*rows[name], *again[name]] for name in _COLUMNS})
+        rows = Table({name: [*rows[name], *read_again[name]] for name in _COLUMNS})
     for code, before, answer in zip(rows["sku_code"], rows["recyclability_grade"], answers, strict=True):
         done.count(code, before, answer and answer[0])
     return _as_stored(rows, answers, done.version)
 
 
 def _answers(conn: Connection, rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
-    known = {name: _known(conn, rulesets, name) for name in set(rows["ruleset_version"])}
+    known = {name: _load_ruleset(conn, rulesets, name) for name in set(rows["ruleset_version"])}
     graded_by = (known[name] for name in rows["ruleset_version"])
     return regrade_rows(rows.rows(GRADED_INPUTS), rows.rows(_GRADE), graded_by, rulesets.of(conn, version))
 
 
-def _known(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None:
+def _load_ruleset(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None:
     try:
         return rulesets.of(conn, version)
     except TableError:
@@ -57,15 +57,15 @@ def _known(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None
 
 
 def _as_stored(rows: Table, answers: list[Answer | None], version: str) -> Table:
-    kept = rows.where([answer is not None for answer in answers])
-    given = zip(*(answer for answer in answers if answer is not None), strict=True)
-    none: list[object] = [None] * len(kept)
-    return kept.with_columns(
+    changed = rows.where([answer is not None for answer in answers])
+    grades = zip(*(answer for answer in answers if answer is not None), strict=True)
+    nulls: list[object] = [None] * len(changed)
+    return changed.with_columns(
         {
-            **{name: list(values) for name, values in zip(_GRADE, given, strict=False)},
-            "ruleset_version": [version] * len(kept),
-            "version": [stored_version + 1 for stored_version in kept["version"]],
-            "import_sheet": none,
-            "import_line": none,
+            **{name: list(values) for name, values in zip(_GRADE, grades, strict=False)},
+            "ruleset_version": [version] * len(changed),
+            "version": [stored_version + 1 for stored_version in changed["version"]],
+            "import_sheet": nulls,
+            "import_line": nulls,
         }
     )

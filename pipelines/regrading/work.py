@@ -1,6 +1,6 @@
 """Regrades a company in blocks, one transaction each, which stores all changes and ledger entries or none.
 
-Any run may do the next block; `progress` says which it is. An interrupted block leaves nothing behind.
+Any run may do the next block: the row in `regrades` says which it is. An interrupted block leaves nothing behind.
 """
 
 import time
@@ -20,8 +20,8 @@ from warehouse.rulesets.registry import FRESH_SECONDS, Rulesets
 from warehouse.sessions import Connection, Pool
 from warehouse.skus.store import store
 
-_LOOK_SECONDS: Final = 0.1
-_WAITED: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
+_POLL_SECONDS: Final = 0.1
+_LAST_WAITED_FOR: Final = WeakKeyDictionary[Pool, tuple[str, datetime]]()
 """What this process last waited for: a version, and when its regrade was requested."""
 
 
@@ -53,7 +53,7 @@ def wait_for_older_writers(pool: Pool, proceed: Callable[[], None]) -> None:
         with pool.system() as conn:
             if not regrades.writes_since_before(conn, began):
                 return
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
 def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None:
@@ -62,26 +62,26 @@ def wait_once(pool: Pool, company_id: UUID, proceed: Callable[[], None]) -> None
     It does not wait where no regrade is requested.
     """
     with pool.company(company_id) as conn:
-        asked = regrades.open_request(conn)
-    if asked is not None and _WAITED.get(pool) != asked:
+        request = regrades.open_request(conn)
+    if request is not None and _LAST_WAITED_FOR.get(pool) != request:
         wait_for_older_writers(pool, proceed)
-        _WAITED[pool] = asked
+        _LAST_WAITED_FOR[pool] = request
 
 
-def go_on(services: Services, company_id: UUID, proceed: Callable[[], None]) -> None:
+def regrade_company(services: Services, company_id: UUID, proceed: Callable[[], None]) -> None:
     """Do the rest of a company's regrade; `proceed` is called before each block and raises where the run has to end."""
     more = True
     while more:
         proceed()
-        more = services.pool.run(company_id, partial(_do_block, services, company_id), repeatable=True)
+        more = services.pool.run(company_id, partial(_regrade_block, services, company_id), repeatable=True)
 
 
-def _do_block(services: Services, company_id: UUID, conn: Connection) -> bool:
+def _regrade_block(services: Services, company_id: UUID, conn: Connection) -> bool:
     """Do one block in the caller's transaction; return whether there is another one."""
-    taken = regrades.take(conn)
-    if taken is None:
+    claimed = regrades.take(conn)
+    if claimed is None:
         return False
-    position, done = taken
+    position, done = claimed
     rows = block.read(conn, position, services.block_rows)
     last = len(rows) < services.block_rows
     if len(rows):

@@ -16,7 +16,7 @@ import polars as pl
 
 from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
 from compliance.rollup.tonnes import TONNES_SCHEMA
-from pipelines.declarations.filing import FILED_SCHEMA
+from pipelines.declarations.filing import FILING_SCHEMA
 from pipelines.engine.checks import CATALOGUE
 from pipelines.figures.compute import OBLIGATION_SCHEMA
 from schemas.fields import SKU
@@ -39,7 +39,7 @@ TABLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "portfolio": {**SKU_COLUMNS, **_PARTS},
     "figures": TONNES_SCHEMA,
     "obligations": OBLIGATION_SCHEMA,
-    "declarations": FILED_SCHEMA,
+    "declarations": FILING_SCHEMA,
     "jurisdiction_catalogue": {name: column.dtype for name, column in CATALOGUE.columns.items()},
 }
 """The columns of all tables of an asset together; an import's own file may have fewer of them."""

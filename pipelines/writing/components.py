@@ -23,7 +23,7 @@ _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
 _PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
 _BLANK: Final[Mapping[str, None]] = dict.fromkeys(("id", *_ORDER))
 _NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
-_NOT_SHARED: Final[LibraryPart] = {}
+_NO_LIBRARY_PART: Final[LibraryPart] = {}
 _REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
 _FILLED: Final = tuple(LibraryPart.__annotations__)
 """Fields that a library component fills where the line leaves them out."""
@@ -34,7 +34,9 @@ def draft_text(lines: Sequence[Component] | None) -> str:
     return orjson.dumps(list(lines or ())).decode()
 
 
-def complete(draft: str, library: Mapping[str, LibraryPart], rules: RuleSet) -> tuple[list[Component], list[Issue]]:
+def complete_lines(
+    draft: str, library: Mapping[str, LibraryPart], rules: RuleSet
+) -> tuple[list[Component], list[Issue]]:
     """Return the lines of a draft with library values filled in, in canonical key order, without nulls or ids.
 
     `library` has the company's own components by id; ids that are not in it were rejected before.
@@ -42,10 +44,10 @@ def complete(draft: str, library: Mapping[str, LibraryPart], rules: RuleSet) -> 
     lines: list[Component] = []
     issues: list[Issue] = []
     sent_lines: list[Component] = orjson.loads(draft)
-    for number, sent in enumerate(sent_lines):
-        given = {name: value for name, value in sent.items() if value is not None}
-        shared: Mapping[str, object] = library.get(sent.get("component_id") or "", _NOT_SHARED)
-        filled = {**{name: shared[name] for name in _FILLED if shared.get(name) is not None}, **given}
+    for number, line in enumerate(sent_lines):
+        given = {name: value for name, value in line.items() if value is not None}
+        part: Mapping[str, object] = library.get(line.get("component_id") or "", _NO_LIBRARY_PART)
+        filled = {**{name: part[name] for name in _FILLED if part.get(name) is not None}, **given}
         if "material_family" not in filled:
             issues.append(
                 Issue(
@@ -54,7 +56,7 @@ def complete(draft: str, library: Mapping[str, LibraryPart], rules: RuleSet) -> 
                     f"components[{number}].material_family",
                 )
             )
-        if (declared := sent.get("substances")) is not None:
+        if (declared := line.get("substances")) is not None:
             filled["substances"], faults = _substances(declared, number, rules)
             issues += faults
         lines.append(_canonical(filled))
@@ -89,8 +91,8 @@ def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
     by_place: dict[tuple[str, int], str] = {}
     places: dict[str, int] = defaultdict(int)
     for line in old:
-        if (shared := line.get("component_id")) is not None:
-            by_library[shared].append(line["id"])
+        if (component_id := line.get("component_id")) is not None:
+            by_library[component_id].append(line["id"])
         kind = line["component_type"]
         by_place[kind, places[kind]] = line["id"]
         places[kind] += 1
@@ -105,10 +107,10 @@ def _matching_ids(
     ids: list[str | None] = [None] * len(lines)
     used: set[str] = set()
     for index, line in enumerate(lines):
-        free = [i for i in by_library.get(line.get("component_id") or "", ()) if i not in used]
-        if free:
-            ids[index] = free[0]
-            used.add(free[0])
+        unused = [i for i in by_library.get(line.get("component_id") or "", ()) if i not in used]
+        if unused:
+            ids[index] = unused[0]
+            used.add(unused[0])
     places: dict[str, int] = defaultdict(int)
     for index, line in enumerate(lines):
         kind = line["component_type"]

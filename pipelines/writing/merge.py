@@ -3,18 +3,22 @@
 An omitted field stays, a null clears (interface v1, write semantics). The functions work column by column.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+import orjson
+
+from compliance.grading import GRADED_INPUTS
 from compliance.ruleset import RuleSet
 from pipelines.writing import components, volumes
 from pipelines.writing.patch import Patch, RowIssue
-from pipelines.writing.previous import after_write
 from pipelines.writing.resolve import Library
 from warehouse.skus.columns import Column, Table
 from warehouse.skus.detail import GRADED_BEFORE
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
 _CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", GRADED_BEFORE, *DERIVED_COLUMNS)
+_GRADED_BY: Final = ("ruleset_version", "recyclability_grade", "recyclability_score")
 
 
 def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tuple[Table, list[RowIssue]]:
@@ -25,10 +29,10 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     missing field; the caller rejects such rows, which are in the result too.
     """
     places = {code: place for place, code in enumerate(stored["sku_code"])}
-    found = [places.get(code) for code in patch.values["sku_code"]]
-    in_order = found == list(range(len(stored)))  # as with every single SKU that is stored
+    stored_at = [places.get(code) for code in patch.values["sku_code"]]
+    in_order = stored_at == list(range(len(stored)))  # as with every single SKU that is stored
     before = {
-        name: stored[name] if in_order else _at(stored[name], found)
+        name: stored[name] if in_order else _at(stored[name], stored_at)
         for name in (*_CARRIED, *VALUE_COLUMNS)
         if name in stored
     }
@@ -36,11 +40,12 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}
     changed = _changed(merged, before) if places else set()
     outcomes = [
-        "created" if place is None else "updated" if at in changed else "unchanged" for at, place in enumerate(found)
+        "created" if place is None else "updated" if at in changed else "unchanged"
+        for at, place in enumerate(stored_at)
     ]
     carried: dict[str, Column] = {name: before[name] for name in _CARRIED if name in before}
     if GRADED_BEFORE in carried:
-        carried[GRADED_BEFORE] = after_write(before, merged, outcomes, rules)
+        carried[GRADED_BEFORE] = _previous_grades(before, merged, outcomes, rules)
     return Table({"row": patch.values["row"], **carried, **merged, "outcome": outcomes}), issues
 
 
@@ -89,7 +94,35 @@ def _graphs(
     issues: list[RowIssue] = []
     texts: list[str | None] = []
     for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):
-        lines, faults = components.complete(draft, library, rules) if draft is not None else ([], [])
+        lines, faults = components.complete_lines(draft, library, rules) if draft is not None else ([], [])
         issues += [RowIssue(row, fault) for fault in faults]
         texts.append(None if faults else components.graph_text(lines, stored))
     return texts, issues
+
+
+def _previous_grades(
+    before: Mapping[str, Column], after: Mapping[str, Column], outcomes: Sequence[str], rules: RuleSet
+) -> list[str | None]:
+    """Return each row's previous grade after a write that changes it from `before` to `after`, graded by `rules`.
+
+    A record has a previous grade as long as the facts that grading reads do not change: the rule-set before never
+    graded the changed facts. `warehouse.skus.detail` finds it among the versions; `pipelines.writing.present` shows it.
+    """
+    same = [True] * len(outcomes)
+    for name in GRADED_INPUTS:
+        if after[name] is not before[name]:
+            same = [so_far and new == old for so_far, new, old in zip(same, after[name], before[name], strict=True)]
+    return [
+        stored if outcome == "unchanged" else _after_change(stored, grade, rules) if stays else None
+        for outcome, stays, stored, *grade in zip(
+            outcomes, same, before[GRADED_BEFORE], *(before[n] for n in _GRADED_BY), strict=True
+        )
+    ]
+
+
+def _after_change(stored: str | None, graded: Sequence[object], rules: RuleSet) -> str | None:
+    """Return the previous grade of a row with the same facts: its own if another rule-set gave it, else the stored."""
+    version, grade, score = graded
+    if version in (None, rules.version):
+        return stored
+    return orjson.dumps({"ruleset_version": version, "grade": grade, "score": score}).decode()

@@ -116,14 +116,17 @@ def from_typed(values: pl.DataFrame, given: pl.DataFrame, rules: RuleSet) -> Typ
         return TypedPatch(values.select("row", *plain), given.select(plain), [])
     flagged = values.select(source).with_columns(given.select(pl.col(source).name.prefix("given:")))
     combinations = flagged.unique(maintain_order=True)
-    read = [substances.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
+    declared = [substances.declared_in_columns(row, rules) for row in combinations.iter_rows(named=True)]
     entries = combinations.with_columns(
-        *(pl.Series(name, [substances.entry_text(got.get(name)) for got, _ in read], pl.String) for name in SUBSTANCES),
-        *(pl.Series(f"has:{name}", [name in got for got, _ in read], pl.Boolean) for name in SUBSTANCES),
+        *(
+            pl.Series(name, [substances.entry_text(by_name.get(name)) for by_name, _ in declared], pl.String)
+            for name in SUBSTANCES
+        ),
+        *(pl.Series(f"has:{name}", [name in by_name for by_name, _ in declared], pl.Boolean) for name in SUBSTANCES),
         pl.int_range(pl.len()).alias("combination"),
     )
     joined = flagged.join(entries, on=flagged.columns, how="left", nulls_equal=True, maintain_order="left")
-    faulty = {number: faults for number, (_, faults) in enumerate(read) if faults}
+    faulty = {number: faults for number, (_, faults) in enumerate(declared) if faults}
     issues = [
         RowIssue(row, fault)
         for row, combination in zip(values["row"], joined["combination"], strict=True)

@@ -1,6 +1,6 @@
 """Checks the plan's storage quota: counts a company's bytes of technical files and uploads, and refuses more.
 
-A dry run is never refused (decisions §12): uploads of ended dry runs are removed to make room for other files, the
+A dry run is never refused (decisions §12): uploads of ended dry runs are removed to free storage for other files, the
 oldest first. Derived files (tables read from uploads, snapshots, figures) are not counted.
 """
 
@@ -33,7 +33,7 @@ class StorageFull(PlanLimitReached):
 def admit(
     conn: Connection, objects: Objects, company_id: UUID, *, new_bytes: int, now: datetime, dry_run: bool = False
 ) -> None:
-    """Make room for a file of this size in the company's session; raise `StorageFull` where there is none.
+    """Check that the company may store a file of this size, in its session; raise `StorageFull` where it may not.
 
     Files that are removed stay removed if the caller's transaction is rolled back: they were of dry runs.
     """
@@ -41,12 +41,12 @@ def admit(
         return
     stored = limits.stored_bytes(conn)
     if stored + new_bytes > limit:
-        stored -= _make_room(conn, objects, stored + new_bytes - limit, now)
+        stored -= _free_bytes(conn, objects, stored + new_bytes - limit, now)
     if stored + new_bytes > limit and not dry_run:
         raise StorageFull(limit, stored, new_bytes)
 
 
-def _make_room(conn: Connection, objects: Objects, wanted: int, now: datetime) -> int:
+def _free_bytes(conn: Connection, objects: Objects, wanted: int, now: datetime) -> int:
     """Remove uploads of dry runs until so many bytes are free or none is left; return the bytes that were freed."""
     freed, removed = 0, []
     for upload in limits.uploads_of_dry_runs(conn):

@@ -27,7 +27,7 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus.detail import StoredSku
 
-_MISMATCH: Final = 0.05
+_WEIGHT_TOLERANCE: Final = 0.05
 """Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
 
 
@@ -81,9 +81,9 @@ def write_records(
     outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
     first: dict[str, int] = {}
     for row, outcome in outcomes.items():
-        before = first.setdefault(outcome.sku_code, row)
-        if before != row:
-            sentence = Message("Row {before} has the same sku_code; send each code once.", before=before)
+        first_row = first.setdefault(outcome.sku_code, row)
+        if first_row != row:
+            sentence = Message("Row {before} has the same sku_code; send each code once.", before=first_row)
             outcome.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
     patch, faults = from_records(
         [(row, records[row]) for row, outcome in outcomes.items() if not outcome.errors], rules
@@ -140,7 +140,7 @@ def _fill(
 
 def _weight_warning(row: StoredSku) -> list[Issue]:
     total, parts = row["weight_grams"], row["components_weight_g"]
-    if total is None or parts is None or abs(total - parts) <= _MISMATCH * total:
+    if total is None or parts is None or abs(total - parts) <= _WEIGHT_TOLERANCE * total:
         return []
     sentence = Message(
         "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",

@@ -36,10 +36,10 @@ class _Mention:
 def resolve(conn: Connection, patch: Patch) -> tuple[Patch, Library, list[RowIssue]]:
     """Return the patch with markets as the catalogue serves them, its library components, and the faults."""
     mentions = list(_mentions(patch))
-    wanted: dict[str, set[str]] = defaultdict(set)
+    ids_by_table: dict[str, set[str]] = defaultdict(set)
     for mention in mentions:
-        wanted[mention.table].add(mention.id)
-    known = {table: library.referred_to(conn, table, ids) for table, ids in wanted.items()}
+        ids_by_table[mention.table].add(mention.id)
+    known = {table: library.referred_to(conn, table, ids) for table, ids in ids_by_table.items()}
     issues = [
         RowIssue(
             m.row,

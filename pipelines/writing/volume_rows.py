@@ -40,8 +40,8 @@ def write_volumes(
     Return the rows as written, in their order, and the warnings. Raise `Invalid` where any row is refused, or where
     the law forbids the SKU as it would be stored; nothing is written then.
     """
-    settled = _checked_rows(rows, served_markets(conn))
-    units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in settled}
+    written = _checked_rows(rows, served_markets(conn))
+    units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in written}
     text = orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
     patch = Patch(
         Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
@@ -60,12 +60,12 @@ def write_volumes(
     if outcome.errors:
         raise Invalid([issue for _, issue in outcome.errors])
     [markets] = outcome.merged["markets"]
-    return settled, _market_warnings(settled, array_values(markets) or [])
+    return written, _market_warnings(written, array_values(markets) or [])
 
 
 def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
     """Return the rows with the markets that they count for; raise `Invalid` with a fault for every refused row."""
-    settled: list[VolumeRow] = []
+    checked: list[VolumeRow] = []
     issues: list[Issue] = []
     first: dict[str, int] = {}
     for index, row in enumerate(rows):
@@ -82,18 +82,18 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
                 "Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market
             )
             issues.append(Issue("out_of_range", sentence, "half", index))
-        before = first.setdefault(volumes.key(market, row["year"], row["half"]), index)
-        if before != index:
+        first_index = first.setdefault(volumes.key(market, row["year"], row["half"]), index)
+        if first_index != index:
             sentence = Message(
                 "Row {before} is of the same market, year and half as row {row}; send one of them.",
-                before=before,
+                before=first_index,
                 row=index,
             )
-            issues += [Issue("duplicate_row", sentence, None, at) for at in (before, index)]
-        settled.append({**row, "market": market})
+            issues += [Issue("duplicate_row", sentence, None, at) for at in (first_index, index)]
+        checked.append({**row, "market": market})
     if issues:
         raise Invalid(sorted(issues, key=lambda issue: issue.row or 0))
-    return settled
+    return checked
 
 
 def _market_warnings(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:

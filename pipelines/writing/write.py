@@ -32,7 +32,7 @@ from warehouse.skus.columns import Table
 from warehouse.skus.store import stage, store
 from warehouse.skus.tables import VALUE_COLUMNS
 
-_JUDGED: Final = (
+_ALWAYS_READ: Final = (
     "sku_code",
     "material",
     "material_subtype",
@@ -55,7 +55,7 @@ class Prepared:
     """What a write would do, computed from the rows as they were read.
 
     `patch`: the requested rows. `merged`: the accepted rows as they would be stored, with `row` and `outcome`; of an
-    import's chunk only the columns that it gives and those in `_JUDGED`. `errors`: the faults of the rejected rows.
+    import's chunk only the columns that it gives and those in `_ALWAYS_READ`. `errors`: faults of the rejected rows.
     `versions`: the versions of the stored rows that were read. `rules`: the rule-set that graded. `seconds`: the time
     of each step. `staged`: the changed rows as `store` takes them, once they are in the database's staging table.
     """
@@ -99,7 +99,7 @@ def prepare(
 ) -> Prepared:
     """Do everything up to storing, in a session that has the company set; write nothing.
 
-    With `whole_rows` the merged rows have every column, else those that the patch gives and those in `_JUDGED`.
+    With `whole_rows` the merged rows have every column, else those that the patch gives and those in `_ALWAYS_READ`.
     Without `locking` another writer may change the rows meanwhile: `write_patch` checks that.
     """
     watch, requested = _Stopwatch(), patch
@@ -107,7 +107,7 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = (*VALUE_COLUMNS, *by_code.INSTANTS) if whole_rows else (*patch.given.names, *_JUDGED)
+        columns = (*VALUE_COLUMNS, *by_code.INSTANTS) if whole_rows else (*patch.given.names, *_ALWAYS_READ)
         stored = by_code.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)

@@ -10,18 +10,23 @@ from schemas.responses.base import Answer, Identifier, Instant, Issue, Paginatio
 
 
 class SourceColumn(Answer):
-    """One column of the caller's file; `column` is its spreadsheet letter."""
+    """One column of the caller's file; `column` is its spreadsheet letter.
+
+    `samples` are up to three different texts of its cells; absent from imports of earlier releases.
+    """
 
     field: str
     column: str
     header: str
+    samples: list[str] | SkipJsonSchema[None] = None
 
 
 class IgnoredColumn(Answer):
-    """A column that fits no field."""
+    """A column that fits no field; `samples` as of a column that is read."""
 
     column: str
     header: str
+    samples: list[str] | SkipJsonSchema[None] = None
 
 
 class AskedColumn(Answer):
@@ -31,6 +36,7 @@ class AskedColumn(Answer):
     header: str
     could_be: list[str]
     message: str
+    samples: list[str] | SkipJsonSchema[None] = None
 
 
 class HiddenPlaces(Answer):

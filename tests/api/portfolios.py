@@ -42,9 +42,9 @@ def weigh(writes: Pool, rulesets: Rulesets, data_dir: Path, company: UUID) -> No
     assert snapshot is not None
     with writes.company(company) as conn:
         catalogue, rules = compute.loaded_catalogue(conn), rulesets.active(conn)
-    found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, lambda: None)
+    found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    keep.keep(data_dir, company, origin, found, compute.obligations_of(found))
+    keep.publish_figures(data_dir, company, origin, found, compute.compute_obligations(found))
 
 
 def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:

@@ -14,7 +14,7 @@ from api.commands import declaration as command
 from compliance.declarations.document import UNCOUNTED_COLUMNS
 from compliance.declarations.uk.rules import FileRefused
 from compliance.declarations.uk.tables import columns
-from pipelines.declarations.parcel import Asked
+from pipelines.declarations.bundle import DeclarationRequest
 from tests.commands import called
 from warehouse.embedded import running
 from warehouse.migrate import migrate
@@ -301,7 +301,7 @@ def test_a_refused_file_leaves_what_it_does_not_count_beside_where_it_would_have
     out = tmp_path / "gb.csv"
     row = {"sku_code": "JAR", "units": 10, "reason": "rating_missing", "fields": ["ram:body"]}
     uncounted = pl.DataFrame([row | {name: None for name in UNCOUNTED_COLUMNS if name not in row}])
-    asked = Asked("GB", 2025, 2, "rpd", out)
+    asked = DeclarationRequest("GB", 2025, 2, "rpd", out)
     said = command._write_left_out(asked, FileRefused(["82"], uncounted=uncounted))
     assert str(tmp_path / "gb.uncounted.csv") in said
     header, line = (tmp_path / "gb.uncounted.csv").read_text(encoding="utf-8").splitlines()

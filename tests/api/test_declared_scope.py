@@ -12,8 +12,8 @@ from compliance.coverage import ANSWERS, KINDS
 from compliance.obligations.thresholds import thresholds
 from compliance.rollup.categories import schemes
 from compliance.scopes import asked_fields, scopes
+from pipelines.declarations.bundle import DeclarationRequest, by_category
 from pipelines.declarations.declare import Inputs
-from pipelines.declarations.parcel import Asked, by_category
 from pipelines.figures.compute import loaded_catalogue
 from schemas.fields import SKU
 from schemas.labels import LANGUAGES
@@ -46,7 +46,7 @@ def test_every_worked_example_is_declared_as_it_says(caller):
     wrong = {}
     for number, example in enumerate(EXAMPLES):
         out = Path("declaration.json")
-        asked = Asked(example["market"], FIRST_YEAR + number, example["half"] or 0, "json", out)
+        asked = DeclarationRequest(example["market"], FIRST_YEAR + number, example["half"] or 0, "json", out)
         said = json.loads(by_category(inputs, asked).files[out])
         for row in said["scope_missing"]:
             row["sku_code"] = row["sku_code"].partition("-")[2]

@@ -25,6 +25,7 @@ PREVIEW = {
     ("GET", "/figures/uncounted"),
     ("GET", "/figures/undecided"),
     ("GET", "/figures/obligations"),
+    ("POST", "/imports/{id}/repeat"),
 }
 """Our own operations beside the contract (docs/spec)."""
 

@@ -1,6 +1,7 @@
 """Files: what is accepted, how it is read, and what the report says. Rows are written by the worker afterwards."""
 
 import io
+import json
 from uuid import uuid4
 
 import pytest
@@ -325,3 +326,15 @@ def test_groups_of_columns_and_weights_by_material_become_components(caller, lay
         ("metal", "body"),
     ]
     assert lines[0]["weight_g"] == 200
+
+
+@pytest.mark.promise("IMP-42")
+def test_a_dry_run_is_imported_with_another_mapping_and_without_its_file(caller):
+    wrong = {"columns": {"sku_code": "What", "name": "Ours"}}
+    first = caller.imported(b"Ours;What\nR-1;Bottle\n", dry_run="true", mapping=json.dumps(wrong))
+    right = {"mapping": {"columns": {"sku_code": "Ours", "name": "What"}}}
+    again = caller.post(f"/imports/{first['id']}/repeat", right)
+    assert again.status_code == 202, again.text
+    report = caller.finished(again.json()["poll_url"])
+    assert (report["status"], report["counts"]["created"]) == ("completed", 1)
+    assert caller.data("/skus", sku_codes="R-1")[0]["name"] == "Bottle"

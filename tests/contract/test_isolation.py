@@ -22,6 +22,7 @@ VALID: dict[str, dict[str, Any]] = {
     "PUT /skus/{id}/volumes": {"json": [{"market": "FR", "year": 2026, "units_placed": 1}]},
     "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
     "POST /skus/batch": {"json": {"skus": [ROW]}},
+    "POST /imports/{id}/repeat": {"json": {"dry_run": True}},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
     "GET /figures/tonnes": {}, "GET /figures/uncounted": {}, "GET /figures/undecided": {},

@@ -154,7 +154,7 @@ def stocked(resources: Resources, companies: list[Place]) -> None:
                 skus,
                 origin=Origin("api_key", "k", "ERP", "c"),
                 now=resources.clock.now(),
-                rulesets=resources.rule_sets.known,
+                rulesets=resources.rule_sets.registry,
                 dry_run=False,
             )
 

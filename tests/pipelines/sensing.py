@@ -14,7 +14,7 @@ def tick(
 ) -> dg.SensorResult:
     """What a tick asks for."""
     with dg.build_sensor_context(
-        instance=instance, cursor=cursor, resources=resources.handed_in(), definitions=defs
+        instance=instance, cursor=cursor, resources=resources.as_definitions(), definitions=defs
     ) as context:
         found: Any = sensor(context)
     return found if isinstance(found, dg.SensorResult) else dg.SensorResult(skip_reason=found)
@@ -49,6 +49,6 @@ def start(
         partition_key=request.partition_key,
         instance=instance,
         tags={**request.tags, **key},
-        resources=resources.handed_in(),
+        resources=resources.as_definitions(),
         raise_on_error=False,
     )

@@ -62,7 +62,7 @@ class Stocked:
 
     @property
     def rulesets(self) -> Rulesets:
-        return self.resources.rule_sets.known
+        return self.resources.rule_sets.registry
 
     @property
     def readers(self) -> Readers:
@@ -74,4 +74,4 @@ class Stocked:
 
     @property
     def stopping(self) -> threading.Event:
-        return self.resources.shutdown.begun
+        return self.resources.shutdown.event

@@ -120,16 +120,16 @@ def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
     config = run_config(jurisdiction_catalogue={"file": name.format(outside=outside)})
     with pytest.raises(dg.Failure, match="of the folder catalogue of the data directory alone"):
         defs.resolve_job_def("refresh_catalogue").execute_in_process(
-            run_config=config, instance=desk.instance, resources=desk.resources.handed_in()
+            run_config=config, instance=desk.instance, resources=desk.resources.as_definitions()
         )
 
 
 def by_schedule(desk: Desk) -> Changes:
     """A run as the daily schedule asks for it."""
-    context = dg.build_schedule_context(desk.instance, resources=desk.resources.handed_in())
+    context = dg.build_schedule_context(desk.instance, resources=desk.resources.as_definitions())
     [request] = daily_catalogue.evaluate_tick(context).run_requests or []
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-        run_config=request.run_config, instance=desk.instance, resources=desk.resources.handed_in()
+        run_config=request.run_config, instance=desk.instance, resources=desk.resources.as_definitions()
     )
     changes = result.output_for_node("jurisdiction_catalogue")
     assert isinstance(changes, Changes)

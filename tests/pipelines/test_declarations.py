@@ -33,7 +33,7 @@ def declared(desk: Desk, filing: str) -> dg.ExecuteInProcessResult:
     return defs.resolve_job_def("what_would_be_filed").execute_in_process(
         partition_key=dg.MultiPartitionKey({"company": slug, "filing": filing}),
         instance=desk.instance,
-        resources=desk.resources.handed_in(),
+        resources=desk.resources.as_definitions(),
         raise_on_error=False,
     )
 
@@ -92,7 +92,7 @@ def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
             selection=[asset],
             partition_key=slug,
             instance=desk.instance,
-            resources={**desk.resources.handed_in(), "io_manager": outputs},
+            resources={**desk.resources.as_definitions(), "io_manager": outputs},
         )
         assert run.success
     after = figures.current(desk.data_dir, desk.company)

@@ -13,12 +13,17 @@ import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from pipelines.definitions import defs
-from pipelines.defs.publication.sensors import IMPORTING_WAITS, SETTLES, lost_portfolios, written_portfolios
-from pipelines.engine import asking
-from pipelines.engine.asking import Failures
+from pipelines.defs.publication.sensors import (
+    WAIT_WHILE_IMPORTING,
+    WRITE_QUIET_TIME,
+    lost_portfolios,
+    written_portfolios,
+)
+from pipelines.engine import run_requests
+from pipelines.engine.run_requests import Failures
 from pipelines.engine.runs.of_company import publish_all, publish_company
 from pipelines.figures import compute, keep
-from pipelines.figures.portfolio import newest
+from pipelines.figures.portfolio import up_to_date_snapshot
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, tick
 from warehouse import figures
@@ -40,7 +45,7 @@ def runs(desk: Desk) -> int:
 
 def write(desk: Desk, number: int = 0) -> None:
     assert desk.run(desk.send(FILE.format(number)))
-    desk.clock.advance(IMPORTING_WAITS)
+    desk.clock.advance(WAIT_WHILE_IMPORTING)
 
 
 def ours(desk: Desk) -> Callable[[dg.RunRequest], bool]:
@@ -99,12 +104,12 @@ def test_what_comes_while_a_run_is_under_way_has_the_next_one_together(desk: Des
 def test_writes_wait_a_little_while_imports_follow_each_other(desk: Desk) -> None:
     assert desk.run(desk.send(FILE.format(0)))
     waiting = desk.send(FILE.format(1))
-    desk.clock.advance(SETTLES)
+    desk.clock.advance(WRITE_QUIET_TIME)
     assert asked(desk) == [], "an import of this company waits"
     assert desk.run(waiting)
     assert asked(desk) == [], "an import has just ended, and another one may follow"
     waiting = desk.send(FILE.format(2))
-    desk.clock.advance(IMPORTING_WAITS - SETTLES)
+    desk.clock.advance(WAIT_WHILE_IMPORTING - WRITE_QUIET_TIME)
     assert len(asked(desk)) == 1
     desk.run(waiting)
     assert len(look(desk)) == 1
@@ -160,19 +165,21 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later
         broken.setattr("warehouse.snapshots.source.volumes_of", None)
         assert [run.success for run in look(desk)] == [False]
         assert look(desk) == [], "one that failed is not tried again at once"
-        broken.setattr(asking, "RETRY_SECONDS", 0.0)
+        broken.setattr(run_requests, "RETRY_SECONDS", 0.0)
         assert [run.success for run in look(desk)] == [False]
-        broken.setattr(asking, "RETRY_SECONDS", 3_600.0)
+        broken.setattr(run_requests, "RETRY_SECONDS", 3_600.0)
         assert look(desk) == []
     assert published(desk) == before
-    monkeypatch.setattr(asking, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
     assert [run.success for run in look(desk)] == [True]
     assert published(desk).rows["skus"] == 4
     assert runs(desk) == 4
 
 
 def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.engine.asking.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC)))
+    monkeypatch.setattr(
+        "pipelines.engine.run_requests.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC))
+    )
     for times, waits in ((1, 60), (2, 120), (3, 240), (7, 3_840), (99, 3_840)):
         assert Failures(times, 100_000.0 - waits).is_over()
         assert not Failures(times, 100_001.0 - waits).is_over()
@@ -184,7 +191,7 @@ def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest
         broken.setattr("warehouse.snapshots.source.volumes_of", None)
         look(desk)
     with monkeypatch.context() as soon:
-        soon.setattr(asking, "RETRY_SECONDS", 0.0)
+        soon.setattr(run_requests, "RETRY_SECONDS", 0.0)
         look(desk)
     write(desk, 1)
     assert [str(request.run_key).count("again") for request in asked(desk)] == [0]
@@ -193,11 +200,11 @@ def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest
 def test_a_rollup_that_fails_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     write(desk)
     with monkeypatch.context() as broken:
-        broken.setattr("pipelines.figures.compute.obligations_of", None)
+        broken.setattr("pipelines.figures.compute.compute_obligations", None)
         look(desk)
         assert (published(desk) is not None, figures.current(desk.data_dir, desk.company)) == (True, None)
         assert look(desk, lost_portfolios) == [], "not at once"
-    monkeypatch.setattr(asking, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
     desk.clock.advance(timedelta(minutes=1))
     [run] = look(desk, lost_portfolios)
     assert run.success
@@ -214,11 +221,11 @@ def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
     before = figures.current(desk.data_dir, desk.company)
     write(desk, 1)
     with monkeypatch.context() as patched, suppress(DagsterExecutionInterruptedError):
-        patched.setattr(compute, "figures_of", terminated)
+        patched.setattr(compute, "compute_figures", terminated)
         publish_company(desk.resources, desk.instance, desk.company)
     assert figures.current(desk.data_dir, desk.company) == before
     assert look(desk) == [], "nobody wrote"
-    monkeypatch.setattr(asking, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
     look(desk, lost_portfolios)
     held, snapshot = figures.current(desk.data_dir, desk.company), published(desk)
     assert held is not None
@@ -234,14 +241,14 @@ def test_whoever_asks_for_many_gets_all_but_the_one_that_failed_and_hears_which_
     desk: Desk, new_company: Callable[[str], UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     companies = [desk.company, *(new_company("enterprise") for _ in range(2))]
-    broken, kept = companies[1], keep.keep
+    broken, kept = companies[1], keep.publish_figures
 
     def keep_of_others(data_dir: object, company_id: UUID, *rest: object) -> object:
         if company_id == broken:
             raise OSError("The disk is full.")
         return kept(data_dir, company_id, *rest)
 
-    monkeypatch.setattr(keep, "keep", keep_of_others)
+    monkeypatch.setattr(keep, "publish_figures", keep_of_others)
     found = list[UUID]()
     with pytest.raises(dg.Failure, match=str(broken)):
         found.extend(each.company_id for each in publish_all(desk.resources, desk.instance, companies))
@@ -285,12 +292,12 @@ def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
         look(desk)
     lost, data_dir = published(desk), desk.data_dir
     assert (lost.rows["skus"], lost.number > first.number) == (4, True)
-    assert newest(desk.pool, data_dir, desk.company) is None, "it has writes that never were"
+    assert up_to_date_snapshot(desk.pool, data_dir, desk.company) is None, "it has writes that never were"
     [run] = look(desk, lost_portfolios)
     assert run.success
     found = published(desk)
     assert (found.rows["skus"], found.number, found.link_hash) == (2, first.number, first.link_hash)
-    assert newest(desk.pool, data_dir, desk.company) == found
+    assert up_to_date_snapshot(desk.pool, data_dir, desk.company) == found
     assert figures.current(data_dir, desk.company).origin.snapshot == found.path
     desk.clock.advance(timedelta(seconds=1))
     write(desk, 1)
@@ -302,5 +309,5 @@ def test_a_write_waits_a_little_for_others(desk: Desk) -> None:
     for run in desk.instance.get_runs(dg.RunsFilter(job_name="import_file")):  # as if no file had come for a while
         desk.instance.delete_run(run.run_id)
     assert asked(desk) == []
-    desk.clock.advance(SETTLES)
+    desk.clock.advance(WRITE_QUIET_TIME)
     assert len(asked(desk)) == 1

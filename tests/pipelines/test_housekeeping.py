@@ -15,7 +15,7 @@ from pipelines.definitions import defs
 from pipelines.defs.catalogue.sensors import missed_catalogue
 from pipelines.defs.housekeeping.schedules import daily_housekeeping
 from pipelines.defs.housekeeping.sensors import missed_housekeeping
-from pipelines.engine.pieces import Stopping
+from pipelines.engine.interruption import Stopping
 from pipelines.engine.runs import of_company
 from pipelines.engine.tags import FOLLOWED, of_day
 from pipelines.housekeeping import orphans
@@ -48,7 +48,7 @@ def kept_house(desk: Desk) -> dg.ExecuteInProcessResult:
     """The whole job, as a run of the desk's instance."""
     return defs.resolve_job_def("keep_house").execute_in_process(
         instance=desk.instance,
-        resources=desk.resources.handed_in(),
+        resources=desk.resources.as_definitions(),
         raise_on_error=False,
     )
 
@@ -199,7 +199,7 @@ def test_a_day_whose_schedules_did_not_tick_is_made_up_for_once(desk: Desk) -> N
     assert begun() == []
     clock.advance(timedelta(days=10))
     assert begun() == ["keep_house", "refresh_catalogue"], "ten days that were missed are one run of each"
-    context = dg.build_schedule_context(desk.instance, resources=desk.resources.handed_in())
+    context = dg.build_schedule_context(desk.instance, resources=desk.resources.as_definitions())
     [request] = daily_housekeeping.evaluate_tick(context).run_requests or []
     assert request.tags.items() >= of_day(clock.now()).items(), "so that it is not done twice"
     clock.advance(datetime.combine(clock.now().date() + timedelta(days=1), time(0, 29), UTC) - clock.now())

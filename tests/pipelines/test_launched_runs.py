@@ -64,7 +64,7 @@ def test_a_warm_worker_that_stops_ends_without_a_word_and_leaves_the_run_its_cla
 
     import_id, run_id = desk.send(FILE), str(uuid4())
     desk.stopping.set()
-    monkeypatch.setattr(leaving, "warm", True)
+    monkeypatch.setattr(leaving, "is_warm_worker", True)
     monkeypatch.setattr("pipelines.engine.leaving.os._exit", end)
     run = desk.launch(import_id, run_id=run_id).dagster_run
     assert left == [(0, run_id, 0)]

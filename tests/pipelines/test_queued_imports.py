@@ -21,7 +21,7 @@ def requests(desk: Desk, clock: StoppedClock) -> Any:
 
     def asked() -> dict[str, dg.RunRequest]:
         clock.advance(timedelta(seconds=10))
-        context = dg.build_sensor_context(desk.instance, resources=desk.resources.handed_in())
+        context = dg.build_sensor_context(desk.instance, resources=desk.resources.as_definitions())
         result: Any = queued_imports(context)
         return {request.tags["pcds/import_id"]: request for request in result.run_requests}
 
@@ -43,7 +43,7 @@ def test_the_sensor_asks_for_a_run_that_writes_its_import(desk: Desk, requests: 
 
 def test_what_was_just_sent_is_the_apis_to_ask_for(desk: Desk) -> None:
     import_id = desk.send(FILE)
-    context = dg.build_sensor_context(desk.instance, resources=desk.resources.handed_in())
+    context = dg.build_sensor_context(desk.instance, resources=desk.resources.as_definitions())
     result: Any = queued_imports(context)
     assert str(import_id) not in {request.tags["pcds/import_id"] for request in result.run_requests}
 

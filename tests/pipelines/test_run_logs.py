@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from pipelines.definitions import defs
-from pipelines.engine import captured
+from pipelines.engine import capture
 from pipelines.engine.run_logs import ComputeIOType, RunLogs
 from tests.pipelines.conftest import Desk
 from tests.waiting import wait_until
@@ -157,15 +157,15 @@ def test_a_page_that_follows_a_run_sees_its_lines_and_its_end(opened: Opened) ->
 
 
 def test_a_log_has_an_end_and_a_full_disk_fails_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captured, "LARGEST_BYTES", 10)
-    with captured.capture_output(tmp_path / "a.out", tmp_path / "nowhere"):
+    monkeypatch.setattr(capture, "LARGEST_BYTES", 10)
+    with capture.capture_output(tmp_path / "a.out", tmp_path / "nowhere"):
         print("123456789abc")
         print("more")
     held = (tmp_path / "a.out").read_text(encoding="utf-8")
     assert held.startswith("123456789a\n[This copy ends here")
     assert not (tmp_path / "nowhere").exists(), "nobody wrote to it"
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with captured.capture_output(tmp_path / "file" / "no folder", tmp_path / "b.err"):
+    with capture.capture_output(tmp_path / "file" / "no folder", tmp_path / "b.err"):
         print("it goes on")
 
 
@@ -185,7 +185,7 @@ def test_logs_go_with_their_runs_and_others_when_they_are_as_old(
         assert (
             defs.resolve_job_def("keep_house")
             .execute_in_process(
-                run_config={"loggers": {"console": {}}}, instance=instance, resources=desk.resources.handed_in()
+                run_config={"loggers": {"console": {}}}, instance=instance, resources=desk.resources.as_definitions()
             )
             .success
         )

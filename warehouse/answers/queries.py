@@ -1,7 +1,7 @@
 """Stores answers to writes that carried an Idempotency-Key, and finds them again.
 
 What belongs here: the lock of a request, and its row in `kept_answers`. What does not: how long an answer counts and
-which payload it belongs to (`pipelines.writing.once`).
+which payload it belongs to (`pipelines.writing.idempotency`).
 """
 
 from datetime import datetime

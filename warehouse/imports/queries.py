@@ -4,13 +4,14 @@ Polls are answered by `warehouse.imports.polls`.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
 
-from schemas.report import StoredRowError
+from schemas.report import ImportSource, StoredRowError
 from warehouse.sessions import Connection
 
 _NEWEST: Final = """
@@ -94,6 +95,16 @@ class Recent(NamedTuple):
     unchanged: int
     rejected: int
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUpload:
+    """The file of an import, and the mapping that it was read with, as far as `source` tells it."""
+
+    upload_key: str
+    filename: str
+    sha256: str
+    source: ImportSource
 
 
 class Reason(NamedTuple):

@@ -9,7 +9,7 @@ from compliance.tables import TableError
 from pipelines import catalogue, regrading
 from pipelines.catalogue import Changes
 from pipelines.defs import OWNERS
-from pipelines.defs.catalogue.checks import HELD_BY_OLDER_RULES, held_by_older_rules
+from pipelines.defs.catalogue.checks import OLDER_RULES, older_rules_verdict
 from pipelines.engine import checks
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
 from pipelines.shown import columns, preview
@@ -56,7 +56,7 @@ catalogue_file: Final = dg.AssetSpec(
     kinds={"postgres"},
     tags={"pcds/stage": "received"},
     metadata=columns.metadata("rule_set"),
-    check_specs=[HELD_BY_OLDER_RULES],
+    check_specs=[OLDER_RULES],
 )
 def rule_set(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, rule_sets: RuleSets
@@ -67,22 +67,22 @@ def rule_set(
     newer version, this requests a regrade of every company that lacks it; an activation has already requested its own.
     """
     with postgres.pool.system() as conn:
-        rules = rule_sets.known.active(conn)
-    every = every_company(postgres.pool)
-    asked = regrading.request_lacking(postgres.pool, every, rules.version, clock.now())
-    if asked:
-        context.log.info("Asked for the regrade of %s companies by %s.", asked, rules.version)
+        rules = rule_sets.registry.active(conn)
+    company_ids = every_company(postgres.pool)
+    requested = regrading.request_lacking(postgres.pool, company_ids, rules.version, clock.now())
+    if requested:
+        context.log.info("Asked for the regrade of %s companies by %s.", requested, rules.version)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(rules.version),
         metadata={
             VERSION: rules.version,
             "rules": len(rules.rules),
-            "companies": len(every),
-            "regrades_asked": asked,
+            "companies": len(company_ids),
+            "regrades_asked": requested,
             **columns.metadata("rule_set"),
         },
         check_results=[
-            dg.AssetCheckResult(**held_by_older_rules(len(regrading.open_regrades(postgres.pool)), rules.version)),
+            dg.AssetCheckResult(**older_rules_verdict(len(regrading.open_regrades(postgres.pool)), rules.version)),
         ],
     )
 
@@ -107,19 +107,19 @@ def jurisdiction_catalogue(
 ) -> checks.CheckedResult:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
-        found = catalogue.read(catalogue.stored_file(portfolios.folder, config.file) if config.file else None)
+        file = catalogue.read(catalogue.stored_file(portfolios.folder, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
-    verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, found.frame())})
+    verdict = checks.contract({"jurisdictions": (checks.CATALOGUE, file.frame())})
     if not verdict.passed:
         sentence = "The catalogue breaks its contract; the cells that do are in the run's metadata."
         raise dg.Failure(sentence, metadata=verdict.metadata, allow_retries=False)
     now = clock.now()
     with postgres.pool.system() as conn:
-        if config.by_schedule and not catalogue.is_needed(conn, found):
-            changes = catalogue.as_held(conn, now)
+        if config.by_schedule and not catalogue.is_needed(conn, file):
+            changes = catalogue.unchanged_load(conn, now)
         else:
-            changes = catalogue.load(conn, found, _origin(context, config), now)
+            changes = catalogue.load(conn, file, _origin(context, config), now)
         stored = queries.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(

@@ -1,7 +1,7 @@
 """Defines group declarations: a company's declaration for a market and a period, the end of the graph."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import dagster as dg
 
@@ -12,7 +12,7 @@ from pipelines.declarations.filing import Filing
 from pipelines.defs import OWNERS
 from pipelines.defs.figures.assets import figures, obligations
 from pipelines.engine import tags
-from pipelines.engine.partitions import company_of, declared
+from pipelines.engine.partitions import company_of, declaration_partitions
 from pipelines.engine.resources import Portfolios, Postgres
 from pipelines.shown import columns, preview
 from warehouse import figures as stored
@@ -28,7 +28,7 @@ _VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshol
     owners=OWNERS,
     kinds={"polars"},
     tags={"pcds/stage": "reported"},
-    partitions_def=declared,
+    partitions_def=declaration_partitions,
     metadata=columns.metadata("declarations"),
     deps=[figures, obligations],
 )
@@ -85,9 +85,9 @@ def _keys(context: dg.AssetExecutionContext) -> tuple[str, str]:
     return key.keys_by_dimension["company"], key.keys_by_dimension["filing"]
 
 
-def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
-    return preview.table(named, ([_said(row[name]) for name in named] for row in rows), most=MOST_ROWS)
+def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
+    return preview.table(named, ([_cell(row[name]) for name in named] for row in rows), most=MOST_ROWS)
 
 
-def _said(value: object) -> object:
+def _cell(value: object) -> object:
     return "; ".join(map(str, value)) if isinstance(value, list) else value

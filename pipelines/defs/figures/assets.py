@@ -25,8 +25,8 @@ from pipelines.defs.figures import checks as figure_checks
 from pipelines.defs.imports.handover import Packed
 from pipelines.defs.publication.assets import portfolio_snapshot
 from pipelines.engine import checks, tags
-from pipelines.engine.partitions import companies, company_of
-from pipelines.engine.pieces import interruptible
+from pipelines.engine.interruption import interruptible
+from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, Shutdown
 from pipelines.figures import compute, keep, proof
 from pipelines.figures.portfolio import blocks
@@ -54,7 +54,7 @@ class Computed(NamedTuple):
 
     @classmethod
     def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
-        """Return the value of these parts."""
+        """Return the value of these parts; `about` is JSON, so its values have no known type."""
         origin = Basis(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
         basis = pl.col("basis").cast(TONNES_SCHEMA["basis"])
         return cls(Figures(**{**tables, "tonnes": tables["tonnes"].with_columns(basis)}), origin)
@@ -65,7 +65,7 @@ class Computed(NamedTuple):
     owners=OWNERS,
     kinds={"parquet"},
     tags={"pcds/stage": "published"},
-    partitions_def=companies,
+    partitions_def=company_partitions,
     deps=[portfolio_snapshot],
     metadata=columns.metadata("portfolio"),
     check_specs=[figure_checks.PORTFOLIO],
@@ -78,7 +78,7 @@ def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios:
     tags.name_company(context, snapshot.company_id, named["company"])
     return dg.MaterializeResult(
         metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},
-        check_results=[figure_checks.portfolio(proof.faults(snapshot))],
+        check_results=[figure_checks.portfolio(proof.count_faults(snapshot))],
     )
 
 
@@ -87,7 +87,7 @@ def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios:
     owners=OWNERS,
     kinds={"polars"},
     tags={"pcds/stage": "computed"},
-    partitions_def=companies,
+    partitions_def=company_partitions,
     metadata=columns.metadata("figures"),
     deps=[portfolio, jurisdiction_catalogue],
     dagster_type=dg.PythonObjectDagsterType(Computed),
@@ -104,12 +104,12 @@ def figures(
 
     What cannot be counted (no weight, no material, no category) is listed separately in units and SKUs, never as zero.
     """
-    begun, snapshot = time.perf_counter(), _snapshot(context, postgres.pool, portfolios.folder)
+    started, snapshot = time.perf_counter(), _snapshot(context, postgres.pool, portfolios.folder)
     with postgres.pool.company(snapshot.company_id) as conn:
-        catalogue, rules = compute.loaded_catalogue(conn), rule_sets.known.active(conn)
+        catalogue, rules = compute.loaded_catalogue(conn), rule_sets.registry.active(conn)
         named = preview.company(conn, snapshot.company_id)
-    with interruptible(context, shutdown.begun) as proceed:
-        found = compute.figures_of(blocks(snapshot), catalogue.entries, rules, proceed)
+    with interruptible(context, shutdown.event) as proceed:
+        found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     by_period = tonnes_by_period(found)
@@ -120,8 +120,8 @@ def figures(
         value=Computed(found, origin),
         metadata={
             **named,
-            **numbers(found, origin),
-            "seconds": round(time.perf_counter() - begun, 3),
+            **figures_metadata(found, origin),
+            "seconds": round(time.perf_counter() - started, 3),
             "dagster/row_count": found.tonnes.height,
             "tonnes_by_market": preview.table(("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES),
             "tonnes_by_market_picture": preview.bars("Tonnes by market, latest year and its halves", by_period),
@@ -139,7 +139,7 @@ def figures(
     kinds={"polars", "parquet"},
     tags={"pcds/stage": "published"},
     metadata=columns.metadata("obligations"),
-    partitions_def=companies,
+    partitions_def=company_partitions,
     dagster_type=dg.PythonObjectDagsterType(StoredFigures),
 )
 def obligations(
@@ -150,8 +150,11 @@ def obligations(
     No fee and no legal advice: each verdict names its rule, its source and how sure the source is. This asset publishes
     all of the company's figures together.
     """
-    verdicts, company_id = compute.obligations_of(figures.figures), company_of(postgres.pool, context.partition_key)
-    stored = keep.keep(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
+    verdicts, company_id = (
+        compute.compute_obligations(figures.figures),
+        company_of(postgres.pool, context.partition_key),
+    )
+    stored = keep.publish_figures(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
     with postgres.pool.company(company_id) as conn:
         named = preview.company(conn, company_id)
     counted = verdicts.group_by("verdict").len("rows").sort("verdict")
@@ -159,7 +162,7 @@ def obligations(
         value=stored,
         metadata={
             **named,
-            **published(stored),
+            **published_metadata(stored),
             "dagster/row_count": verdicts.height,
             "verdicts": preview.frame_table(counted),
             "reached": preview.frame_table(
@@ -189,7 +192,7 @@ def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Sn
     return found
 
 
-def numbers(found: Figures, origin: Basis) -> dict[str, Any]:
+def figures_metadata(found: Figures, origin: Basis) -> dict[str, dg.MetadataValue | str | float]:
     """Return the figures' basis, under a declaration's names, and their sums, which the UI plots over runs."""
     return {
         "as_of": dg.MetadataValue.timestamp(origin.as_of),
@@ -203,7 +206,7 @@ def numbers(found: Figures, origin: Basis) -> dict[str, Any]:
     }
 
 
-def published(figures: StoredFigures) -> dict[str, Any]:
+def published_metadata(figures: StoredFigures) -> dict[str, dg.MetadataValue | str | float]:
     """Describe the figures that are now current; `figures_changed` counts those that are new, changed or removed."""
     return {
         "as_of": dg.MetadataValue.timestamp(figures.origin.as_of),

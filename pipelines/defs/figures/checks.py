@@ -6,7 +6,7 @@ import dagster as dg
 import polars as pl
 
 from compliance.rollup.tonnes import Figures
-from pipelines.figures.proof import PERIOD, Wrong
+from pipelines.figures.proof import PERIOD, FaultCounts
 from pipelines.shown import preview
 
 PORTFOLIO: Final = dg.AssetCheckSpec(
@@ -33,7 +33,7 @@ FIGURES: Final = [
 ]
 
 
-def portfolio(wrong: Wrong) -> dg.AssetCheckResult:
+def portfolio(wrong: FaultCounts) -> dg.AssetCheckResult:
     """Check whether figures can be computed from the snapshot."""
     return dg.AssetCheckResult(
         check_name="portfolio_is_whole",

@@ -11,7 +11,7 @@ from typing import Final
 import dagster as dg
 
 from pipelines import housekeeping
-from pipelines.engine.pieces import interruptible
+from pipelines.engine.interruption import interruptible
 from pipelines.engine.resources import ObjectStore, Portfolios, Postgres, Retention, ServiceClock, Shutdown
 from pipelines.engine.run_logs import RunLogs
 from pipelines.engine.tags import FOLLOWED
@@ -32,7 +32,7 @@ def orphan_objects(
     context: dg.OpExecutionContext, postgres: Postgres, object_store: ObjectStore, shutdown: Shutdown
 ) -> None:
     """Remove uploaded objects older than an hour that no record names: a crash between object and record left them."""
-    with interruptible(context, shutdown.begun) as proceed:
+    with interruptible(context, shutdown.event) as proceed:
         swept = housekeeping.remove_orphans(postgres.pool, object_store.objects, proceed)
     context.add_output_metadata(
         {
@@ -50,16 +50,16 @@ def _counting_op(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int
     `counted` is the name of the count in the op's metadata.
     """
 
-    def made(function: Callable[[Pool, Clock, Proceed], int]) -> dg.OpDefinition:
+    def decorate(count: Callable[[Pool, Clock, Proceed], int]) -> dg.OpDefinition:
         def op(context: dg.OpExecutionContext, postgres: Postgres, clock: ServiceClock, shutdown: Shutdown) -> None:
-            with interruptible(context, shutdown.begun) as proceed:
-                number = function(postgres.pool, clock.clock, proceed)
+            with interruptible(context, shutdown.event) as proceed:
+                number = count(postgres.pool, clock.clock, proceed)
             context.add_output_metadata({counted: number})
 
-        op.__name__, op.__doc__ = function.__name__, function.__doc__
+        op.__name__, op.__doc__ = count.__name__, count.__doc__
         return dg.op(out=_OUT)(op)
 
-    return made
+    return decorate
 
 
 @_counting_op("answers_removed")
@@ -92,7 +92,7 @@ def expired_docs(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 @dg.op(out=_OUT)
 def old_snapshots(context: dg.OpExecutionContext, portfolios: Portfolios, shutdown: Shutdown) -> None:
     """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
-    with interruptible(context, shutdown.begun):
+    with interruptible(context, shutdown.event):
         removed = snapshots.sweep(portfolios.folder)
     context.add_output_metadata({"snapshots_removed": removed})
 
@@ -106,7 +106,7 @@ def old_outputs(
     retention: Retention,
 ) -> None:
     """Remove stored outputs as old as the runs that are removed; the newest of each asset and company stays."""
-    with interruptible(context, shutdown.begun) as proceed:
+    with interruptible(context, shutdown.event) as proceed:
         removed = housekeeping.remove_old_outputs(postgres.pool, object_store.objects, retention.runs_kept_for, proceed)
     context.add_output_metadata({"objects_removed": removed})
 
@@ -119,10 +119,10 @@ def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
     are rows of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
     """
     now, removed = dagster_now(), 0
-    every = dg.RunsFilter(statuses=_ENDED, created_before=now - retention.runs_kept_for)
+    expired = dg.RunsFilter(statuses=_ENDED, created_before=now - retention.runs_kept_for)
     followed = dg.RunsFilter(statuses=_ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
-    with interruptible(context, shutdown.begun) as proceed:
-        for chosen in (every, followed):
+    with interruptible(context, shutdown.event) as proceed:
+        for chosen in (expired, followed):
             while runs := context.instance.get_runs(chosen, limit=_BATCH):
                 for run in runs:
                     proceed()
@@ -139,7 +139,7 @@ def old_logs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
     A run's own log is removed with the run.
     """
     logs, removed = context.instance.compute_log_manager, 0
-    with interruptible(context, shutdown.begun):
+    with interruptible(context, shutdown.event):
         if isinstance(logs, RunLogs):
             removed = logs.delete_older(retention.runs_kept_for)
     context.add_output_metadata({"logs_removed": removed})

@@ -13,7 +13,7 @@ from pipelines.defs.imports.claimed import ClaimedImport, claim_import, goes_on
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.engine import checks, tags
-from pipelines.engine.partitions import companies, company_of
+from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, ServiceClock, Shutdown
 from pipelines.imports import settle, work
 from pipelines.imports.work import Work
@@ -52,7 +52,7 @@ class ImportRun(dg.Config):
     owners=OWNERS,
     kinds={"file"},
     tags={"pcds/stage": "received"},
-    partitions_def=companies,
+    partitions_def=company_partitions,
     dagster_type=dg.PythonObjectDagsterType(Received),
     output_required=False,
     hooks={fail_import_once},
@@ -84,7 +84,7 @@ def uploaded_file(
             context.log.info(reason)
             return
         file_readers.readers.expect()  # `typed_rows` needs one: it starts while the earlier steps run
-        with claim_import(context, received, postgres.pool, clock.clock, shutdown.begun) as taken:
+        with claim_import(context, received, postgres.pool, clock.clock, shutdown.event) as taken:
             sent = taken.work
     yield dg.MaterializeResult(
         value=received,
@@ -138,7 +138,7 @@ def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> 
     kinds={"polars", "parquet"},
     tags={"pcds/stage": "received"},
     metadata=columns.metadata("parsed_table"),
-    partitions_def=companies,
+    partitions_def=company_partitions,
     hooks={fail_import_once},
     dagster_type=dg.PythonObjectDagsterType(Parsed),
     check_specs=[checks.contract_spec("parsed_table")],
@@ -153,7 +153,7 @@ def parsed_table(
     shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
-    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
+    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event) as taken:
         try:
             upload = Upload.from_bytes(object_store.objects.get(taken.work.table_key))
         except NoSuchObject:
@@ -185,7 +185,7 @@ def parsed_table(
     kinds={"polars", "parquet"},
     tags={"pcds/stage": "typed"},
     metadata=columns.metadata("typed_rows"),
-    partitions_def=companies,
+    partitions_def=company_partitions,
     hooks={fail_import_once},
     dagster_type=dg.PythonObjectDagsterType(Typed),
     check_specs=[checks.contract_spec("typed_rows")],
@@ -203,7 +203,7 @@ def typed_rows(
 ) -> checks.CheckedResult:
     """One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart."""
     same_import(uploaded_file, parsed_table)
-    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun) as taken:
+    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event) as taken:
         with postgres.pool.system() as conn:
             served = served_markets(conn)
         services = _Services(postgres.pool, clock.clock, object_store.objects, file_readers.readers)

@@ -81,7 +81,9 @@ def claim_import(
     except claims.ClaimLost as lost:
         raise dg.Failure(f"Ended without effect: {lost}.", allow_retries=False) from None
     except claims.HandedBack as reason:
-        claims.lay_down(pool, claim, keep=leaving.warm)  # a run that another worker resumes takes its claim again
+        claims.lay_down(
+            pool, claim, keep=leaving.is_warm_worker
+        )  # a run that another worker resumes takes its claim again
         leaving.leave(context, f"Handed back: {reason}")
     except BaseException:  # an interruption, or the error that it caused in a running query
         run = context.instance.get_run_by_id(context.run.run_id)

@@ -12,7 +12,7 @@ from pipelines.defs.imports.claimed import ClaimedImport, claim_import
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.engine import checks
-from pipelines.engine.partitions import companies
+from pipelines.engine.partitions import company_partitions
 from pipelines.engine.resources import Importing, ObjectStore, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.imports import process, settle
 from pipelines.imports.process import Written
@@ -43,7 +43,7 @@ class _Services(NamedTuple):
     kinds={"polars", "postgres"},
     tags={"pcds/stage": "stored"},
     metadata=columns.metadata("graded_skus"),
-    partitions_def=companies,
+    partitions_def=company_partitions,
     hooks={fail_import_once},
     check_specs=[
         dg.AssetCheckSpec(checks.GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
@@ -67,8 +67,8 @@ def graded_skus(
     """
     same_import(uploaded_file, parsed_table, typed_rows)
     begun = time.perf_counter()
-    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.begun, writes=True) as taken:
-        services = _Services(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows)
+    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event, writes=True) as taken:
+        services = _Services(postgres.pool, clock.clock, rule_sets.registry, importing.chunk_rows)
         written = write_import_rows(services, taken, parsed_table, typed_rows)
     graded = sum(written.grades.values())
     return dg.MaterializeResult(
@@ -111,7 +111,7 @@ def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed,
     kinds={"postgres"},
     tags={"pcds/stage": "reported"},
     deps=[graded_skus],
-    partitions_def=companies,
+    partitions_def=company_partitions,
     check_specs=[
         dg.AssetCheckSpec(
             checks.COUNTS, asset="import_report", blocking=True, description="One outcome per SKU, every line is read."

@@ -12,7 +12,7 @@ import dagster as dg
 
 from pipelines.defs.imports import terminated
 from pipelines.defs.imports.jobs import import_file
-from pipelines.engine import asking, tags
+from pipelines.engine import run_requests, tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Postgres, ServiceClock
 from warehouse.clock import Clock
@@ -25,7 +25,7 @@ _LOST_AFTER: Final = timedelta(seconds=20)
 """A run recorded for this long, but neither launched nor queued, was lost by the webserver; monitoring ends it."""
 
 
-@asking.sensor(
+@run_requests.sensor(
     job=import_file,
     description="Requests a run for each import that waits or has stalled and that no unfinished run works on; "
     "ends those whose last run was terminated.",
@@ -40,14 +40,14 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
         if (request := _requested(context.instance, postgres.pool, clock.clock, found)) is not None
     ]
     return dg.SensorResult(
-        run_requests=requested, dynamic_partitions_requests=asking.partitions_of(context.instance, requested)
+        run_requests=requested, dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested)
     )
 
 
 def _is_worked_on(record: dg.RunRecord) -> bool:
     if record.dagster_run.status == dg.DagsterRunStatus.NOT_STARTED:
         return Clock().now() - record.create_timestamp < _LOST_AFTER
-    return record.dagster_run.status in asking.UNDER_WAY
+    return record.dagster_run.status in run_requests.UNDER_WAY
 
 
 def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport) -> dg.RunRequest | None:

@@ -1,4 +1,4 @@
-"""Defines group publication: a company's snapshot and the overview of its portfolio.
+"""Defines group publication: a company's snapshot and the overview of its portfolio; and the ledger of writes.
 
 Figures are computed from the same snapshot (`pipelines.defs.figures`).
 """
@@ -13,11 +13,10 @@ import dagster as dg
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import jurisdiction_catalogue
 from pipelines.defs.imports.grading import graded_skus
-from pipelines.defs.publication.ledger import ledger
 from pipelines.defs.regrading.assets import regraded_skus
 from pipelines.engine import checks, tags
-from pipelines.engine.partitions import companies, company_of
-from pipelines.engine.pieces import interruptible
+from pipelines.engine.interruption import interruptible
+from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.shown import columns, preview
 from warehouse import snapshots
@@ -27,6 +26,18 @@ from warehouse.skus import origins
 
 GROUP: Final = "publication"
 
+ledger: Final = dg.AssetSpec(
+    "ledger",
+    group_name="intake",
+    owners=OWNERS,
+    kinds={"postgres"},
+    tags={"pcds/stage": "received"},
+    partitions_def=company_partitions,
+    description="A company's audit ledger: single writes, supplier answers and accepted reviews beside its imports. "
+    "Its data version is the number of the last entry.",
+)
+"""The asset of writes, the head of the graph: snapshots and figures follow from it."""
+
 
 @dg.asset(
     group_name=GROUP,
@@ -34,7 +45,7 @@ GROUP: Final = "publication"
     kinds={"postgres", "parquet"},
     tags={"pcds/stage": "published"},
     metadata=columns.metadata("portfolio_snapshot"),
-    partitions_def=companies,
+    partitions_def=company_partitions,
     deps=[ledger, graded_skus, regraded_skus],
     check_specs=checks.SNAPSHOT_SPECS,
 )
@@ -48,20 +59,20 @@ def portfolio_snapshot(
     shutdown: Shutdown,
 ) -> checks.CheckedResult:
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     company_id = company_of(postgres.pool, context.partition_key)
-    with interruptible(context, shutdown.begun) as proceed:
+    with interruptible(context, shutdown.event) as proceed:
         snapshot = snapshots.publish(
-            postgres.pool, company_id, portfolios.folder, clock.now(), rule_sets.known, proceed=proceed
+            postgres.pool, company_id, portfolios.folder, clock.now(), rule_sets.registry, proceed=proceed
         )
-    spent = time.perf_counter() - begun
+    spent = time.perf_counter() - started
     # Said by the run, with which it is removed; said by the sensor it would stay for ever.
-    read = {"dagster/data_version": str(snapshot.number)}
-    context.log_event(dg.AssetObservation(ledger.key, partition=context.partition_key, tags=read))
-    behind = imports(snapshot)
+    observed = {"dagster/data_version": str(snapshot.number)}
+    context.log_event(dg.AssetObservation(ledger.key, partition=context.partition_key, tags=observed))
+    skus_by_import = imports(snapshot)
     with postgres.pool.company(company_id) as conn:
         counts, named = counters(conn), preview.company(conn, company_id)
-        files = origins.files(conn, [*behind][: preview.PREVIEW_ROWS])
+        files = origins.files(conn, [*skus_by_import][: preview.PREVIEW_ROWS])
     tags.name_company(context, company_id, named["company"])
     return dg.MaterializeResult(
         metadata={
@@ -72,10 +83,10 @@ def portfolio_snapshot(
             "seconds": round(spent, 3),
             "skus_by_import": preview.table(
                 ("import that wrote last", "file", "sent at (UTC)", "SKUs"),
-                _by_import(behind, files),
-                total=len(behind),
+                _by_import(skus_by_import, files),
+                total=len(skus_by_import),
             ),
-            "skus_by_single_writes": snapshot.rows["skus"] - sum(behind.values()),
+            "skus_by_single_writes": snapshot.rows["skus"] - sum(skus_by_import.values()),
             **columns.metadata("portfolio_snapshot"),
         },
         check_results=checks.snapshot(snapshot, links=counts.links, skus=counts.skus),
@@ -87,7 +98,7 @@ def portfolio_snapshot(
     owners=OWNERS,
     kinds={"duckdb"},
     tags={"pcds/stage": "reported"},
-    partitions_def=companies,
+    partitions_def=company_partitions,
     deps=[portfolio_snapshot, jurisdiction_catalogue],
 )
 def portfolio_overview(
@@ -121,7 +132,7 @@ def portfolio_overview(
     )
 
 
-def _by_import(behind: Mapping[UUID, int], files: Mapping[UUID, origins.File]) -> Iterator[tuple[object, ...]]:
+def _by_import(skus_by_import: Mapping[UUID, int], files: Mapping[UUID, origins.File]) -> Iterator[tuple[object, ...]]:
     for import_id, file in files.items():
         sent_at = f"{file.sent_at:%Y-%m-%d %H:%M:%S}"
-        yield import_id, file.filename, sent_at, behind[import_id]
+        yield import_id, file.filename, sent_at, skus_by_import[import_id]

@@ -12,25 +12,25 @@ import dagster as dg
 
 from pipelines.defs.imports.jobs import import_file
 from pipelines.defs.publication.jobs import publish_portfolio
-from pipelines.engine import asking, tags
-from pipelines.engine.asking import Wanted
+from pipelines.engine import run_requests, tags
 from pipelines.engine.resources import Portfolios, Postgres, ServiceClock
+from pipelines.engine.run_requests import WantedRun
 from pipelines.figures.keep import are_behind
 from warehouse.clock import Clock
 from warehouse.snapshots import follow
 from warehouse.snapshots.follow import Published, Stale
 
-SETTLES: Final = timedelta(seconds=8)
+WRITE_QUIET_TIME: Final = timedelta(seconds=8)
 """How long a write waits for further writes: a publication beside the next import would slow that import."""
-IMPORTING_WAITS: Final = timedelta(seconds=20)
+WAIT_WHILE_IMPORTING: Final = timedelta(seconds=20)
 """The longest that writes wait while files are imported: more writes come, and imports need the machine."""
-NEXT_FILE: Final = timedelta(seconds=4)
+NEXT_FILE_WITHIN: Final = timedelta(seconds=4)
 """How soon after an import another one counts as following it: its file is being uploaded meanwhile."""
 LOST_SECONDS: Final = 60
 """How often the sensor looks for missing files: one query, and a small file or two for each company."""
 
 
-@asking.sensor(
+@run_requests.sensor(
     job=publish_portfolio,
     description="Publishes each company that has written since its snapshot, or whose snapshot a new day changes.",
 )
@@ -39,19 +39,20 @@ def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, 
     postgres.pool.stamp()  # stamps committed writes whose writer ended before it could
     now = clock.now()
     with postgres.pool.system() as conn:
-        found = follow.stale(conn, now.date())
-    busy = bool(found) and _are_importing(context.instance)
-    return _published(
+        stale = follow.stale(conn, now.date())
+    importing = bool(stale) and _are_importing(context.instance)
+    return _publication_requests(
         context.instance,
         {
-            each.slug: _wanted(each, _state(each, now.date()))
-            for each in found
-            if each.since is None or each.since <= now - (IMPORTING_WAITS if busy or each.importing else SETTLES)
+            each.slug: _wanted_run(each, _state(each, now.date()))
+            for each in stale
+            if each.since is None
+            or each.since <= now - (WAIT_WHILE_IMPORTING if importing or each.importing else WRITE_QUIET_TIME)
         },
     )
 
 
-@asking.sensor(
+@run_requests.sensor(
     job=publish_portfolio,
     minimum_interval_seconds=LOST_SECONDS,
     description="Publishes each company whose snapshot or figures are not in this data directory, or not whole.",
@@ -62,11 +63,11 @@ def lost_portfolios(
     """Request a run where one was broken off or terminated, a file was lost, or a backup was restored."""
     with postgres.pool.system() as conn:
         found = follow.published(conn)
-    look = f"lost-{clock.now():%Y%m%dT%H%M}"
-    return _published(
+    minute = f"lost-{clock.now():%Y%m%dT%H%M}"
+    return _publication_requests(
         context.instance,
         {
-            each.slug: _wanted(each, f"{each.position}/{look}")
+            each.slug: _wanted_run(each, f"{each.position}/{minute}")
             for each in found
             if follow.is_astray(each, portfolios.folder) or are_behind(portfolios.folder, each.company_id)
         },
@@ -75,18 +76,20 @@ def lost_portfolios(
 
 def _are_importing(instance: dg.DagsterInstance) -> bool:
     """Return whether an import of any company is under way or has just ended."""
-    just_ended = dg.RunsFilter(job_name=import_file.name, updated_after=Clock().now() - NEXT_FILE)
-    under_way = dg.RunsFilter(job_name=import_file.name, statuses=asking.UNDER_WAY)
+    just_ended = dg.RunsFilter(job_name=import_file.name, updated_after=Clock().now() - NEXT_FILE_WITHIN)
+    under_way = dg.RunsFilter(job_name=import_file.name, statuses=run_requests.UNDER_WAY)
     return any(instance.get_run_records(wanted, limit=1) for wanted in (just_ended, under_way))
 
 
-def _published(instance: dg.DagsterInstance, wanted: Mapping[str, Wanted]) -> dg.SensorResult:
-    requests = asking.of_companies(instance, publish_portfolio.name, wanted)
-    return dg.SensorResult(run_requests=requests, dynamic_partitions_requests=asking.partitions_of(instance, requests))
+def _publication_requests(instance: dg.DagsterInstance, wanted: Mapping[str, WantedRun]) -> dg.SensorResult:
+    requests = run_requests.requests_of_companies(instance, publish_portfolio.name, wanted)
+    return dg.SensorResult(
+        run_requests=requests, dynamic_partitions_requests=run_requests.partition_requests(instance, requests)
+    )
 
 
-def _wanted(found: Stale | Published, state: str) -> Wanted:
-    return Wanted(state, {tags.COMPANY: str(found.company_id), "dagster/priority": "-1", **tags.FOLLOWED})
+def _wanted_run(found: Stale | Published, state: str) -> WantedRun:
+    return WantedRun(state, {tags.COMPANY: str(found.company_id), "dagster/priority": "-1", **tags.FOLLOWED})
 
 
 def _state(found: Stale, today: date) -> str:

@@ -14,8 +14,8 @@ from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import rule_set
 from pipelines.defs.imports.grading import GROUP, graded_skus
 from pipelines.engine import tags
-from pipelines.engine.partitions import companies, company_of
-from pipelines.engine.pieces import interruptible
+from pipelines.engine.interruption import interruptible
+from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.shown import columns, preview
 
@@ -33,7 +33,7 @@ class Regrade(dg.Config):
     owners=OWNERS,
     kinds={"postgres"},
     tags={"pcds/stage": "stored"},
-    partitions_def=companies,
+    partitions_def=company_partitions,
     metadata=columns.metadata("regraded_skus"),
     deps=[graded_skus, rule_set],
 )
@@ -52,19 +52,21 @@ def regraded_skus(
     Only SKUs whose grade or trace changed are written, each as a new version with an entry in its company's ledger. It
     waits until no write by an older rule-set is under way, and continues where an earlier run stopped.
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     company_id = company_of(postgres.pool, context.partition_key)
     with postgres.pool.company(company_id) as conn:
-        version, named = rule_sets.known.active(conn).version, preview.company(conn, company_id)
+        version, named = rule_sets.registry.active(conn).version, preview.company(conn, company_id)
         if not config.only_open:
             regrading.request(conn, company_id, version, clock.now())
     tags.name_company(context, company_id, named["company"])
-    services = regrading.Services(postgres.pool, clock.clock, rule_sets.known, importing.chunk_rows, context.run.run_id)
-    with interruptible(context, shutdown.begun) as proceed:
+    services = regrading.Services(
+        postgres.pool, clock.clock, rule_sets.registry, importing.chunk_rows, context.run.run_id
+    )
+    with interruptible(context, shutdown.event) as proceed:
         regrading.wait_once(postgres.pool, company_id, proceed)
-        regrading.go_on(services, company_id, proceed)
+        regrading.regrade_company(services, company_id, proceed)
     with postgres.pool.company(company_id) as conn:
-        version = rule_sets.known.active(conn).version
+        version = rule_sets.registry.active(conn).version
     done = regrading.total(postgres.pool, [company_id], version).regraded
     return dg.MaterializeResult(
         metadata={
@@ -73,7 +75,7 @@ def regraded_skus(
             "skus": done.skus,
             "skus_changed": done.changed,
             "ruleset_version": version,
-            "seconds": round(time.perf_counter() - begun, 3),
+            "seconds": round(time.perf_counter() - started, 3),
             "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
             "first_changes": preview.table(_BY_GRADE, done.examples, most=regrading.EXAMPLES, total=done.changed),
             **columns.metadata("regraded_skus"),

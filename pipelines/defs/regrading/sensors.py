@@ -7,42 +7,42 @@ a backfill's runs are by its id (`pipelines.engine.tags.REGRADE`).
 import dagster as dg
 
 from pipelines import regrading
-from pipelines.defs.catalogue.checks import held_by_older_rules
+from pipelines.defs.catalogue.checks import older_rules_verdict
 from pipelines.defs.regrading.jobs import regrade_portfolios
-from pipelines.engine import asking, tags
-from pipelines.engine.asking import Wanted
+from pipelines.engine import run_requests, tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Postgres, RuleSets
+from pipelines.engine.run_requests import WantedRun
 from warehouse.companies import slugs
 
 
-@asking.sensor(
+@run_requests.sensor(
     job=regrade_portfolios,
     description="Regrades each company whose regrade is asked for and not finished; says how many are left.",
 )
 def asked_regrades(context: dg.SensorEvaluationContext, postgres: Postgres, rule_sets: RuleSets) -> dg.SensorResult:
     """Request one run a company; work of a run that was killed stays, and the next run continues there."""
     with postgres.pool.system() as conn:
-        version = rule_sets.known.active(conn).version
+        version = rule_sets.registry.active(conn).version
         waiting = regrading.asked_of(conn)
         named = slugs.of(conn, [each.company_id for each in waiting])
-    requests = asking.of_companies(
-        context.instance, regrade_portfolios.name, {named[each.company_id]: _wanted(each) for each in waiting}
+    requests = run_requests.requests_of_companies(
+        context.instance, regrade_portfolios.name, {named[each.company_id]: _wanted_run(each) for each in waiting}
     )
     left = f"{len(waiting)} by {version}"
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=asking.partitions_of(context.instance, requests),
+        dynamic_partitions_requests=run_requests.partition_requests(context.instance, requests),
         asset_events=[]
         if left == context.cursor
         else [
-            dg.AssetCheckEvaluation(asset_key=dg.AssetKey("rule_set"), **held_by_older_rules(len(waiting), version)),
+            dg.AssetCheckEvaluation(asset_key=dg.AssetKey("rule_set"), **older_rules_verdict(len(waiting), version)),
         ],
         cursor=left,
     )
 
 
-def _wanted(asked: regrading.Asked) -> Wanted:
-    run_tags = {tags.REGRADE: asked.version, tags.COMPANY: str(asked.company_id), "dagster/priority": "-2"}
+def _wanted_run(request: regrading.Asked) -> WantedRun:
+    run_tags = {tags.REGRADE: request.version, tags.COMPANY: str(request.company_id), "dagster/priority": "-2"}
     config = run_config(regraded_skus={"only_open": True})
-    return Wanted(f"{asked.version}/{asked.at:%Y%m%dT%H%M%S.%f}", run_tags, config)
+    return WantedRun(f"{request.version}/{request.at:%Y%m%dT%H%M%S.%f}", run_tags, config)

@@ -12,7 +12,7 @@ from pipelines.catalogue import Changes
 from pipelines.defs.catalogue.assets import CHANGES
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import Answer, OpenInstance, asked
+from pipelines.engine.runs import Answer, OpenInstance, execution
 from pipelines.engine.tags import PCDS
 from warehouse.sessions import Pool
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, resources: Resources, open_instance: OpenInstance) -> Answer | None:
     """Load the catalogue; None where no load was needed."""
-    if arguments.if_needed and not _needed(resources.postgres.pool):
+    if arguments.if_needed and not _is_load_needed(resources.postgres.pool):
         return None
     with open_instance() as instance:
         changes = refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator)
@@ -40,22 +40,22 @@ def refresh_catalogue(
 ) -> Changes:
     """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
     try:
-        name = None if file is None else catalogue.keep(resources.portfolios.folder, file)
+        name = None if file is None else catalogue.copy_for_runs(resources.portfolios.folder, file)
     except TableError as fault:
         raise dg.Failure(str(fault)) from None
-    given = {"file": name, "operator": operator}
-    source = {name: value for name, value in given.items() if value is not None}
-    ended = asked.run(
+    options = {"file": name, "operator": operator}
+    source = {name: value for name, value in options.items() if value is not None}
+    ended = execution.run(
         "refresh_catalogue",
         resources,
         instance,
         run_config=run_config(jurisdiction_catalogue=source),
         tags=PCDS if operator is None else {"user": operator},
     )
-    return _made(instance, ended.dagster_run.run_id)
+    return _changes_of(instance, ended.run_id)
 
 
-def _made(instance: dg.DagsterInstance, run_id: str) -> Changes:
+def _changes_of(instance: dg.DagsterInstance, run_id: str) -> Changes:
     """Return what the run changed, from the metadata of its asset."""
     [materialization] = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
     materialised = materialization.asset_materialization
@@ -65,7 +65,7 @@ def _made(instance: dg.DagsterInstance, run_id: str) -> Changes:
     return Changes(**changes)
 
 
-def _needed(pool: Pool) -> bool:
+def _is_load_needed(pool: Pool) -> bool:
     with pool.system() as conn:
         return catalogue.is_needed(conn, catalogue.read(None))
 

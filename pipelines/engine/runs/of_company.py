@@ -1,4 +1,4 @@
-"""Runs a job for one company, for commands (`pipelines.engine.runs.asked` executes it)."""
+"""Runs a job for one company, for commands (`pipelines.engine.runs.execution` executes it)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
@@ -9,7 +9,7 @@ from pipelines.engine import tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import asked
+from pipelines.engine.runs import execution
 from pipelines.figures.keep import are_behind
 from warehouse.companies.queries import every_company
 from warehouse.sessions import Pool
@@ -25,10 +25,10 @@ def run(
     config: Mapping[str, Mapping[str, object]] | None = None,
     run_tags: Mapping[str, str] | None = None,
     raise_on_error: bool = True,
-) -> asked.Ended:
+) -> dg.DagsterRun:
     """Run a job for the company's partition; `config` is by asset. Errors in the run are raised."""
     pool = resources.postgres.pool
-    return asked.run(
+    return execution.run(
         job,
         resources,
         instance,
@@ -48,8 +48,8 @@ def publish_company(
     """
     before = current(resources.portfolios.folder, company_id)
     run("publish_portfolio", resources, instance, company_id, raise_on_error=raise_on_error)
-    found = current(resources.portfolios.folder, company_id)
-    return None if found == before else found
+    after = current(resources.portfolios.folder, company_id)
+    return None if after == before else after
 
 
 def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids: Sequence[UUID]) -> Iterator[Snapshot]:
@@ -57,22 +57,22 @@ def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids:
 
     Raises `dagster.Failure`, after all others, where a company's was not published.
     """
-    broken = list[str]()
+    unpublished = list[str]()
     for company_id in company_ids:
         snapshot = publish_company(resources, instance, company_id, raise_on_error=len(company_ids) == 1)
         if snapshot is None or are_behind(resources.portfolios.folder, company_id):
-            broken.append(str(company_id))
+            unpublished.append(str(company_id))
         else:
             yield snapshot
-    if broken:
-        raise dg.Failure(f"Not published: {', '.join(broken)}. Their runs in Dagster have each reason.")
+    if unpublished:
+        raise dg.Failure(f"Not published: {', '.join(unpublished)}. Their runs in Dagster have each reason.")
 
 
 def chosen_companies(pool: Pool, company_id: UUID | None) -> list[UUID]:
     """Return the requested company, or all; raises `dagster.Failure` where there is no such company."""
-    every = every_company(pool)
+    all_companies = every_company(pool)
     if company_id is None:
-        return every
-    if company_id not in every:
+        return all_companies
+    if company_id not in all_companies:
         raise dg.Failure(f"There is no company {company_id}; `pcds company list` shows those there are.")
     return [company_id]

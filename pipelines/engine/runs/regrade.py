@@ -41,7 +41,7 @@ def regrade_portfolios(
     """
     pool = resources.postgres.pool
     with pool.system() as conn:
-        version = resources.rule_sets.known.active(conn).version
+        version = resources.rule_sets.registry.active(conn).version
     if not only_open:
         for company_id in chosen:
             with pool.company(company_id) as conn:

@@ -10,7 +10,7 @@ from pipelines.engine.resources import Resources
 from pipelines.engine.runs import Answer, OpenInstance, of_company
 from pipelines.engine.runs.of_company import chosen_companies, publish_company
 from pipelines.figures.keep import as_dict
-from pipelines.figures.portfolio import newest
+from pipelines.figures.portfolio import up_to_date_snapshot
 from warehouse import figures
 from warehouse.figures import StoredFigures
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace, resources: Resources, open_instance: Open
     """Roll up; raises `dagster.Failure` where there is no such company, or where its figures fail a check."""
     chosen = chosen_companies(resources.postgres.pool, arguments.company)
     with open_instance() as instance:
-        rolled_up = [_rolled_up(resources, instance, company_id) for company_id in chosen]
+        rolled_up = [_roll_up(resources, instance, company_id) for company_id in chosen]
     changed = sum(each.rows_written for each in rolled_up)
     return Answer(
         {"companies": [as_dict(each) for each in rolled_up]},
@@ -34,9 +34,9 @@ def run(arguments: argparse.Namespace, resources: Resources, open_instance: Open
     )
 
 
-def _rolled_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
+def _roll_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID) -> StoredFigures:
     """Return the company's current figures; a snapshot older than the last write is published anew first."""
-    if newest(resources.postgres.pool, resources.portfolios.folder, company_id) is None:
+    if up_to_date_snapshot(resources.postgres.pool, resources.portfolios.folder, company_id) is None:
         publish_company(resources, instance, company_id)
     else:
         of_company.run("roll_up", resources, instance, company_id)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from compliance.rollup.tonnes import TONNES_SCHEMA
-from pipelines.figures.keep import rows_changed, with_tonnes
+from pipelines.figures.keep import count_changed_rows, with_tonnes
 from warehouse import figures
 from warehouse.figures import TABLES, Basis
 
@@ -132,7 +132,7 @@ def test_rows_changed_are_those_that_are_new_differ_or_are_gone():
         )
 
     before = frame(("glass", 5, 1), ("paper", 7, 1))
-    assert rows_changed(frame(), before) == 2
-    assert rows_changed(before, before) == 0
-    assert rows_changed(before, frame(("glass", 6, 1), ("paper", 7, 1))) == 1
-    assert rows_changed(before, frame(("paper", 7, 2), ("wood", 1, 1))) == 3
+    assert count_changed_rows(frame(), before) == 2
+    assert count_changed_rows(before, before) == 0
+    assert count_changed_rows(before, frame(("glass", 6, 1), ("paper", 7, 1))) == 1
+    assert count_changed_rows(before, frame(("paper", 7, 2), ("wood", 1, 1))) == 3

@@ -127,7 +127,7 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         assert set(re.findall(r"`(\w+)`", words)) <= shown[asset].keys(), asset
     [slug] = desk.instance.get_dynamic_partitions("companies")
     defs.resolve_job_def("roll_up").execute_in_process(  # as the UI starts it
-        partition_key=slug, instance=desk.instance, resources=desk.resources.handed_in()
+        partition_key=slug, instance=desk.instance, resources=desk.resources.as_definitions()
     )
     for runs in (
         desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company": shown["figures"]["company"]})),
@@ -140,13 +140,13 @@ def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monk
     desk.run(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
     before = figures.current(desk.data_dir, desk.company)
-    whole = compute.figures_of
+    whole = compute.compute_figures
 
     def twice(*arguments: object) -> Figures:
         found = whole(*arguments)
         return found._replace(tonnes=found.tonnes.with_columns(pl.col("grams") + pl.col("grams")))
 
-    monkeypatch.setattr(compute, "figures_of", twice)
+    monkeypatch.setattr(compute, "compute_figures", twice)
     with contextlib.suppress(dg.DagsterError):  # a failed check is told, or left to the run's record
         publish_company(desk.resources, desk.instance, desk.company)
     assert figures.current(desk.data_dir, desk.company) == before

@@ -56,7 +56,7 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
             version = office.activate(change, then_regrade=False)
             services = office.services(7)
             regrading.wait_for_older_writers(office.pool, lambda: None)
-            regrading.go_on(services, office.company, lambda: None)
+            regrading.regrade_company(services, office.company, lambda: None)
         stop.set()
         for each in writers:
             each.result()
@@ -88,7 +88,7 @@ def test_an_activation_while_a_regrade_is_under_way_begins_anew(office: Office) 
         if next(blocks) == 1:
             office.activate({}, then_regrade=False)
 
-    regrading.go_on(services, office.company, activate_after_the_first)
+    regrading.regrade_company(services, office.company, activate_after_the_first)
     assert {held[0] for held in office.held().values()} == {"B"}
     assert [held[2] for held in office.held().values()] == [3, 3, 1, 1]
 

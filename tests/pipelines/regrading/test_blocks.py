@@ -58,9 +58,9 @@ def test_it_goes_on_where_it_stopped_and_does_nothing_twice(office: Office) -> N
     for blocks in range(3):
         left = iter([None] * blocks)
         with pytest.raises(StopIteration):
-            regrading.go_on(services, office.company, lambda left=left: next(left))
+            regrading.regrade_company(services, office.company, lambda left=left: next(left))
     assert [held[1] == version for held in office.held().values()] == [True] * 9 + [False]
-    regrading.go_on(services, office.company, lambda: None)
+    regrading.regrade_company(services, office.company, lambda: None)
     totals = office.regrade()
     assert (totals.regraded.skus, totals.regraded.changed, len(totals.regraded.examples)) == (10, 10, 10)
     assert {held[2] for held in office.held().values()} == {2}
@@ -84,7 +84,9 @@ def test_workers_on_one_company_take_turns(office: Office) -> None:
     office.activate(LINES, then_regrade=False)
     services = office.services(2)
     with ThreadPoolExecutor(4) as threads:
-        for done in [threads.submit(regrading.go_on, services, office.company, lambda: None) for _ in range(4)]:
+        for done in [
+            threads.submit(regrading.regrade_company, services, office.company, lambda: None) for _ in range(4)
+        ]:
             done.result()
     assert {held[2] for held in office.held().values()} == {2}
     assert office.regrade().regraded.changed == 30

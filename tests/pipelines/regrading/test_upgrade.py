@@ -57,7 +57,7 @@ def test_the_new_release_regrades_by_itself_and_says_what_was_before(
         for _ in range(5):  # broken off after so many blocks of three, each time by another process
             left = iter([None] * chance.randrange(1, 3))
             with pytest.raises(StopIteration):
-                regrading.go_on(office.services(3), office.company, lambda left=left: next(left))
+                regrading.regrade_company(office.services(3), office.company, lambda left=left: next(left))
             assert office.chain_holds()
         assert [run.success for run in follow(asked_regrades, office.instance, office.resources)] == [True]
         assert regrading.open_regrades(office.pool) == []

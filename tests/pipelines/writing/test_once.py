@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.writing.once import Answer, Once, ReusedKey
+from pipelines.writing.idempotency import Answer, RepeatableRequest, ReusedKey
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.answers.queries import FIND
 from warehouse.clock import Clock
@@ -18,8 +18,8 @@ from warehouse.sessions import Pool
 DONE = Answer(201, "application/json", b'{"done": true}')
 
 
-def once(company: UUID, *, key: str = "k", fingerprint: bytes = b"p" * 32) -> Once:
-    return Once.of(company, method="POST", path="/api/v1/skus", key=key, fingerprint=fingerprint)
+def once(company: UUID, *, key: str = "k", fingerprint: bytes = b"p" * 32) -> RepeatableRequest:
+    return RepeatableRequest.of(company, method="POST", path="/api/v1/skus", key=key, fingerprint=fingerprint)
 
 
 def waiting(database: Database) -> bool:

@@ -12,20 +12,20 @@ from compliance import schemes
 from compliance.rollup.portfolio import SKU_COLUMNS
 from compliance.schemes import PartRating, Scheme
 from pipelines.declarations import declare, forms
+from pipelines.declarations.bundle import Bundle
 from pipelines.declarations.declare import Inputs, NotDeclarable
 from pipelines.declarations.files import companion_path
-from pipelines.declarations.parcel import Parcel
 from pipelines.writing import present
 from schemas.sku import Sku
 from warehouse.sessions import Connection
-from warehouse.skus import portfolio as held
+from warehouse.skus import portfolio as stored_skus
 
 OPEN: Final = "open.csv"
 RATING_COLUMNS: Final = ("sku_code", "component_type", "rating", "scheme", "why", "rules", "confidence")
 OPEN_COLUMNS: Final = ("sku_code", "component_type", "field", "could_become", "ask")
 
 
-def proposed(inputs: Inputs, market: str, year: int, out: Path, connection: Connection) -> Parcel:
+def propose_ratings(inputs: Inputs, market: str, year: int, out: Path, connection: Connection) -> Bundle:
     """Return both files, and a record of how many parts have a rating. Raises `NotDeclarable` where no scheme rates."""
     scheme = schemes.of_market(market, year)
     if scheme is None:
@@ -34,7 +34,7 @@ def proposed(inputs: Inputs, market: str, year: int, out: Path, connection: Conn
     ratings: list[Mapping[str, object]] = []
     still_open: list[Mapping[str, object]] = []
     unrated = 0
-    for record in _records(inputs, market, year, connection):
+    for record in _records_placed(inputs, market, year, connection):
         for part in schemes.part_ratings(record, scheme, inputs.rules):
             if part.code is None:
                 unrated += 1
@@ -55,17 +55,17 @@ def proposed(inputs: Inputs, market: str, year: int, out: Path, connection: Conn
         "unrated": unrated,
         "open": len(still_open),
     }
-    return Parcel(files, summary, ())
+    return Bundle(files, summary, ())
 
 
-def _records(inputs: Inputs, market: str, year: int, connection: Connection) -> Iterator[Sku]:
+def _records_placed(inputs: Inputs, market: str, year: int, connection: Connection) -> Iterator[Sku]:
     """Yield the SKUs with units on the market in the year, as `compliance` takes them."""
     codes = [
         code
         for portfolio in declare.portfolios(inputs, market, year, SKU_COLUMNS)
         for code in sorted(portfolio.skus["sku_code"])
     ]
-    for row in held.of_codes(connection, codes):
+    for row in stored_skus.of_codes(connection, codes):
         yield present.record(row)
 
 

@@ -36,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class RepeatableRequest:
     """The identity of a request and its repeats. The key belongs to company, method and path (decisions §3)."""
 
     company_id: UUID

@@ -13,22 +13,22 @@ from typing import Final, NamedTuple
 import dagster as dg
 
 from pipelines.engine.jobs import run_config
-from pipelines.engine.partitions import companies
+from pipelines.engine.partitions import company_partitions
 from warehouse.clock import Clock
 
-LOOK_SECONDS: Final = 4
+POLL_SECONDS: Final = 4
 """Less than the five seconds of the daemon's loop, which would otherwise miss every second tick."""
-sensor: Final = partial(dg.sensor, minimum_interval_seconds=LOOK_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING)
+sensor: Final = partial(dg.sensor, minimum_interval_seconds=POLL_SECONDS, default_status=dg.DefaultSensorStatus.RUNNING)
 """A sensor that looks as often as the daemon does, and is on from the first start."""
 RETRY_SECONDS: Final = 60.0
 """How long after a failed run the same partition is requested again; twice as long after each further failure."""
-_MOST_DOUBLINGS: Final = 6
+_MAX_DOUBLINGS: Final = 6
 _LOST_AFTER: Final = timedelta(minutes=10)
 """A run recorded for this long, but never queued, was lost by its daemon: another request launches it."""
-_LOOKED_BACK: Final = timedelta(days=2)
-_MOST_RUNS: Final = 2_000
+_LOOKBACK: Final = timedelta(days=2)
+_MAX_RUNS: Final = 2_000
 _PARTITION: Final = "dagster/partition"
-WHOLE: Final = ""
+UNPARTITIONED: Final = ""
 """Stands for the partition of a job that has none."""
 UNDER_WAY: Final = [
     dg.DagsterRunStatus.QUEUED,
@@ -48,10 +48,10 @@ class Failures(NamedTuple):
 
     def is_over(self) -> bool:
         """Return whether enough time has passed to try again."""
-        return Clock().now().timestamp() >= self.at + RETRY_SECONDS * (1 << min(self.times - 1, _MOST_DOUBLINGS))
+        return Clock().now().timestamp() >= self.at + RETRY_SECONDS * (1 << min(self.times - 1, _MAX_DOUBLINGS))
 
 
-class Wanted(NamedTuple):
+class WantedRun(NamedTuple):
     """A run that a company needs. `state` identifies its work: a run for the same state is requested once."""
 
     state: str
@@ -59,7 +59,9 @@ class Wanted(NamedTuple):
     config: Mapping[str, object] = run_config()
 
 
-def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[str, Wanted]) -> list[dg.RunRequest]:
+def requests_of_companies(
+    instance: dg.DagsterInstance, job_name: str, wanted: Mapping[str, WantedRun]
+) -> list[dg.RunRequest]:
     """Return the runs that may be requested now, one a slug."""
     return [
         dg.RunRequest(
@@ -68,27 +70,27 @@ def of_companies(instance: dg.DagsterInstance, job_name: str, wanted: Mapping[st
             run_config=wanted[slug].config,
             tags=wanted[slug].tags,
         )
-        for slug, failures in due(instance, job_name, wanted).items()
+        for slug, failures in due_partitions(instance, job_name, wanted).items()
     ]
 
 
-def partitions_of(
+def partition_requests(
     instance: dg.DagsterInstance, requests: Collection[dg.RunRequest]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
     """Return the requests that add the partitions of these runs' companies; none if all exist."""
-    wanted = sorted({str(request.partition_key) for request in requests})
-    known = set(instance.get_dynamic_partitions("companies")) if wanted else set()
-    new = [slug for slug in wanted if slug not in known]
-    return [companies.build_add_request(new)] if new else []
+    slugs = sorted({str(request.partition_key) for request in requests})
+    known = set(instance.get_dynamic_partitions("companies")) if slugs else set()
+    new = [slug for slug in slugs if slug not in known]
+    return [company_partitions.build_add_request(new)] if new else []
 
 
-def due(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) -> dict[str, int]:
+def due_partitions(instance: dg.DagsterInstance, job_name: str, wanted: Collection[str]) -> dict[str, int]:
     """Return the wanted partitions for which a run may be requested now, each with its number of failures."""
     if not wanted:
         return {}
     busy = _unfinished_partitions(instance, job_name)
     free = [partition for partition in wanted if partition not in busy]
-    failed = _failures(instance, job_name, free)
+    failed = _failures_by_partition(instance, job_name, free)
     return {
         partition: failed[partition].times if partition in failed else 0
         for partition in free
@@ -105,7 +107,7 @@ def _unfinished_partitions(instance: dg.DagsterInstance, job_name: str) -> set[s
     """Return the partitions with an unfinished run of the job; one that was never queued does not count."""
     lost_before = Clock().now() - _LOST_AFTER
     return {
-        record.dagster_run.tags.get(_PARTITION, WHOLE)
+        record.dagster_run.tags.get(_PARTITION, UNPARTITIONED)
         for record in instance.get_run_records(
             dg.RunsFilter(job_name=job_name, statuses=[dg.DagsterRunStatus.NOT_STARTED, *UNDER_WAY])
         )
@@ -113,14 +115,16 @@ def _unfinished_partitions(instance: dg.DagsterInstance, job_name: str) -> set[s
     }
 
 
-def _failures(instance: dg.DagsterInstance, job_name: str, partitions: Collection[str]) -> dict[str, Failures]:
+def _failures_by_partition(
+    instance: dg.DagsterInstance, job_name: str, partitions: Collection[str]
+) -> dict[str, Failures]:
     """Return failures by partition, without partitions whose last run succeeded or that have had none."""
     if not (ended := _end_times(instance, job_name, partitions, _FAILED)):
         return {}
     succeeded = _end_times(instance, job_name, ended.keys(), [dg.DagsterRunStatus.SUCCESS])
     found = {}
-    for partition, at in ended.items():
-        later = [each for each in at if each > max(succeeded.get(partition, [0.0]))]
+    for partition, ended_at in ended.items():
+        later = [each for each in ended_at if each > max(succeeded.get(partition, [0.0]))]
         if later:
             found[partition] = Failures(len(later), max(later))
     return found
@@ -132,14 +136,14 @@ def _end_times(
     """Return when runs of these partitions ended with one of these statuses, in seconds since 1970."""
     if not partitions:
         return {}
-    asked = dg.RunsFilter(
+    run_filter = dg.RunsFilter(
         job_name=job_name,
         statuses=statuses,
-        tags=None if WHOLE in partitions else {_PARTITION: list(partitions)},
-        created_after=Clock().now() - _LOOKED_BACK,
+        tags=None if UNPARTITIONED in partitions else {_PARTITION: list(partitions)},
+        created_after=Clock().now() - _LOOKBACK,
     )
-    found: dict[str, list[float]] = {}
-    for record in instance.get_run_records(asked, limit=_MOST_RUNS):
+    times: dict[str, list[float]] = {}
+    for record in instance.get_run_records(run_filter, limit=_MAX_RUNS):
         ended = record.end_time or record.update_timestamp.timestamp()
-        found.setdefault(record.dagster_run.tags.get(_PARTITION, WHOLE), []).append(ended)
-    return found
+        times.setdefault(record.dagster_run.tags.get(_PARTITION, UNPARTITIONED), []).append(ended)
+    return times

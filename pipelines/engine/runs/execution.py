@@ -11,45 +11,31 @@ key.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final  # Any: the answer to a query, as JSON
 
 import dagster as dg
 import httpx2
 
-from pipelines.definitions import defs
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import here
-from pipelines.engine.tags import CODE_LOCATION, PARTITION
+from pipelines.engine.runs.in_process import run_in_this_process
+from pipelines.engine.tags import PARTITION
 from warehouse import dagster_home
 from warehouse.settings import Settings
 
-_WHERE: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
-_LAUNCH: Final = """
+_REPOSITORY: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
+_LAUNCH_MUTATION: Final = """
 mutation($run: ExecutionParams!) {
   launchRun(executionParams: $run) { __typename ... on LaunchRunSuccess { run { runId } } }
 }
 """
-_TIMES: Final = httpx2.Timeout(connect=2, read=60, write=5, pool=5)
-_LOOK_SECONDS: Final = 0.1
+_TIMEOUTS: Final = httpx2.Timeout(connect=2, read=60, write=5, pool=5)
+_POLL_SECONDS: Final = 0.1
 """How often the command looks at the run that it waits for."""
-_ASK_SECONDS: Final = 5.0
+_HEALTH_CHECK_SECONDS: Final = 5.0
 """How often the command checks that the service still runs."""
-_PATIENCE_SECONDS: Final = 60.0
+_GIVE_UP_SECONDS: Final = 60.0
 """How long the command waits for a service that is away, and for a code server that starts."""
-_ENDS: Final = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A run that has ended, as Dagster recorded it."""
-
-    dagster_run: dg.DagsterRun
-
-    @property
-    def success(self) -> bool:
-        """Return whether the run succeeded."""
-        return self.dagster_run.is_success
+_FAILURE_EVENTS: Final = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
 
 
 class Service:
@@ -63,21 +49,21 @@ class Service:
     def answers(self) -> bool:
         """Return whether the service runs; the web server of another data directory does not know the key."""
         try:
-            return "version" in self._asked("{ version }")
+            return "version" in self._query("{ version }")
         except httpx2.HTTPError:
             return False
 
     def launch(self, job: str, run_config: Mapping[str, object], tags: Mapping[str, str]) -> str:
         """Launch a run and return its id. Raises `dagster.Failure` where Dagster refuses."""
         run = {
-            "selector": {**_WHERE, "jobName": job},
+            "selector": {**_REPOSITORY, "jobName": job},
             "runConfigData": run_config,
             "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
         }
-        until = time.monotonic() + _PATIENCE_SECONDS
+        until = time.monotonic() + _GIVE_UP_SECONDS
         while True:
             try:
-                answer = self._asked(_LAUNCH, {"run": run}).get("launchRun", {})
+                answer = self._query(_LAUNCH_MUTATION, {"run": run}).get("launchRun", {})
             except httpx2.HTTPError as error:
                 raise dg.Failure(f"Dagster's web server did not answer: {type(error).__name__}.") from None
             if answer.get("__typename") == "LaunchRunSuccess":
@@ -87,26 +73,26 @@ class Service:
                 raise dg.Failure(f"Dagster did not launch {job}: {answer.get('__typename', 'no answer')}.")
             time.sleep(1)
 
-    def wait(self, instance: dg.DagsterInstance, run_id: str) -> Ended:
+    def wait(self, instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRun:
         """Wait for the run's end. Raises `dagster.Failure` where the service went away; the run stays as it is."""
-        asked_at = seen_at = time.monotonic()
+        checked_at = seen_at = time.monotonic()
         while True:
             run = instance.get_run_by_id(run_id)
             if run is None:
                 raise dg.Failure(f"Somebody deleted the run {run_id}.")
             if run.is_finished:
-                return Ended(run)
+                return run
             now = time.monotonic()
-            if now > asked_at + _ASK_SECONDS:
-                asked_at = now
+            if now > checked_at + _HEALTH_CHECK_SECONDS:
+                checked_at = now
                 if self.answers():
                     seen_at = time.monotonic()
-                elif now > seen_at + _PATIENCE_SECONDS:
+                elif now > seen_at + _GIVE_UP_SECONDS:
                     raise dg.Failure(f"The service is away. The run {run_id} goes on when it is back.")
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
-    def _asked(self, query: str, variables: Mapping[str, object] | None = None) -> dict[str, Any]:
-        with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMES) as client:
+    def _query(self, query: str, variables: Mapping[str, object] | None = None) -> dict[str, Any]:
+        with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMEOUTS) as client:
             answer = client.post(self._url, json={"query": query, "variables": variables}, headers=self._headers)
         if not answer.is_success:
             return {}
@@ -120,7 +106,7 @@ _services: Final[list[Service]] = []
 
 
 @contextmanager
-def by_the_service(settings: Settings) -> Iterator[None]:
+def prefer_service(settings: Settings) -> Iterator[None]:
     """Have the service execute the block's runs, where one runs."""
     service = Service(settings)
     found = [service] if service.answers() else []
@@ -140,48 +126,34 @@ def run(
     run_config: Mapping[str, object],
     partition: str | None = None,
     raise_on_error: bool = True,
-) -> Ended:
-    """Run the job to its end. Its errors are raised: as `dagster.Failure` by the service, unchanged by this process."""
+) -> dg.DagsterRun:
+    """Run the job to its end and return the run.
+
+    Its errors are raised: as `dagster.Failure` by the service, unchanged by this process.
+    """
     if not _services:
-        return _here(job, resources, instance, tags, run_config, partition, raise_on_error=raise_on_error)
+        return run_in_this_process(
+            job,
+            resources,
+            instance,
+            tags=tags,
+            run_config=run_config,
+            partition=partition,
+            raise_on_error=raise_on_error,
+        )
     service = _services[-1]
     run_id = service.launch(job, run_config, {**tags, **({} if partition is None else {PARTITION: partition})})
     ended = service.wait(instance, run_id)
-    if raise_on_error and not ended.success:
-        raise dg.Failure(_reason(instance, ended.dagster_run))
+    if raise_on_error and not ended.is_success:
+        raise dg.Failure(_failure_reason(instance, ended))
     return ended
 
 
-def _here(  # noqa: PLR0917  (as `run` takes them)
-    job: str,
-    resources: Resources,
-    instance: dg.DagsterInstance,
-    tags: Mapping[str, str],
-    run_config: Mapping[str, object],
-    partition: str | None,
-    *,
-    raise_on_error: bool,
-) -> Ended:
-    with here.locked_run(resources.postgres.pool) as run_id:
-        result = defs.resolve_job_def(job).execute_in_process(
-            run_id=run_id,
-            run_config=run_config,
-            partition_key=partition,
-            instance=instance,
-            tags={**CODE_LOCATION, **tags},
-            resources=resources.handed_in(),
-            raise_on_error=raise_on_error,
-        )
-    ended = instance.get_run_by_id(result.run_id)
-    assert ended is not None
-    return Ended(ended)
-
-
-def _reason(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+def _failure_reason(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Return why a run did not succeed: the message of the first failed step, else Dagster's message about the run."""
     if run.status == dg.DagsterRunStatus.CANCELED:
         return f"Somebody ended its run {run.run_id} in Dagster."
-    events = [entry.dagster_event for entry in instance.all_logs(run.run_id, of_type=_ENDS)]
+    events = [entry.dagster_event for entry in instance.all_logs(run.run_id, of_type=_FAILURE_EVENTS)]
     for event in filter(None, events):
         if not event.is_step_failure:
             continue

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import IO, Any, Final, TextIO, cast
+from typing import IO, Any, Final, TextIO, cast  # Any: any attribute of a stream
 
 LARGEST_BYTES: Final = 8 * 2**20
 """The largest copy. Text beyond it goes to the process's log alone."""
-_CUT: Final = b"\n[This copy ends here: the rest is in the log of the process.]\n"
+_TRUNCATION_NOTE: Final = b"\n[This copy ends here: the rest is in the log of the process.]\n"
 
 
 class Sink:
@@ -42,7 +42,7 @@ class Sink:
             self._file = self._path.open("ab", buffering=0)
         self._file.write(data[: self._left])
         if len(data) >= self._left:
-            self._file.write(_CUT)
+            self._file.write(_TRUNCATION_NOTE)
         self._left = max(self._left - len(data), 0)
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class Sink:
                 self._file.close()
 
 
-class Both:
+class TeeStream:
     """A text stream that also writes its text to a capture; everything else is delegated to the stream."""
 
     def __init__(self, stream: TextIO, sink: Sink) -> None:
@@ -84,11 +84,11 @@ def capture_output(out: Path, err: Path) -> Iterator[None]:
         written, errors = Sink(out), Sink(err)
         for sink in (written, errors):
             ends.callback(sink.close)
-        both = cast("TextIO", Both(sys.stderr, errors))
+        both = cast("TextIO", TeeStream(sys.stderr, errors))
         for handler in logging.getLogger().handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream in (sys.stderr, sys.__stderr__):
                 ends.callback(handler.setStream, handler.stream)
                 handler.setStream(both)
-        ends.enter_context(redirect_stdout(cast("TextIO", Both(sys.stdout, written))))
+        ends.enter_context(redirect_stdout(cast("TextIO", TeeStream(sys.stdout, written))))
         ends.enter_context(redirect_stderr(both))
         yield

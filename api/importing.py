@@ -1,0 +1,129 @@
+"""Submits a file for import: reads it in a reader process, stores and queues it, and requests its run.
+
+Callers' requests (`api.imports`) and the pages (`api.pages.upload`) come here, once they know what was sent. What a
+request must look like belongs to them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.bodies import fingerprint, unreadable
+from api.errors import NotFound
+from api.launching import Launch
+from api.read_apart import read_apart
+from api.writing import Write
+from pipelines import imports
+from pipelines.reading.packed import PackedUpload
+from pipelines.sandbox import orders
+from schemas import report
+from schemas.messages import Message
+from warehouse.companies import slugs
+from warehouse.imports import mappings, queries
+from warehouse.imports.queries import StoredUpload
+from warehouse.objects import NoSuchObject
+from warehouse.sessions import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A file to import. `mapping` applies to it; with `keeps_mapping` it is also stored under `mapping_name`.
+
+    `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`). `sender_id` is the client of the key,
+    or the person.
+    """
+
+    data: bytes
+    filename: str
+    dry_run: bool
+    mapping: Mapping[str, object] | None
+    mapping_name: str | None
+    keeps_mapping: bool
+    fingerprint: bytes
+    sender_id: UUID
+
+
+async def submit(request: Request, write: Write, sent: Submission) -> Response:
+    """Return the contract's answer to a submission: 202 with ImportAccepted. Raise the refusals of the contract."""
+    order = orders.order_reading(
+        sent.data,
+        sent.filename,
+        mapping=None if sent.mapping is None else dict(sent.mapping),
+        mapping_name=sent.mapping_name,
+        today=write.now.date(),
+    )
+    read = await read_apart(request, write.company_id, "company", order)
+    response, launch = await run_in_threadpool(_accept, write, sent, read)
+    if launch is not None:
+        request.app.state.launching.soon(launch)
+    return response
+
+
+def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Response, Launch | None]:
+    """Check the file against the plan, store and queue it; return the run it needs, unless it was sent before."""
+    launch: Launch | None = None
+
+    def work(conn: Connection) -> report.ImportAccepted:
+        if sent.keeps_mapping and sent.mapping is not None and sent.mapping_name is not None and not sent.dry_run:
+            mappings.keep(conn, write.company_id, sent.mapping_name, sent.mapping, write.now)
+        accepted = imports.submit(
+            conn,
+            write.service.objects,
+            write.company_id,
+            read,
+            data=sent.data,
+            filename=sent.filename,
+            dry_run=sent.dry_run,
+            origin=write.origin,
+            key_id=sent.sender_id,
+            now=write.now,
+        )
+        nonlocal launch
+        slug = slugs.own(conn, write.company_id)
+        launch = Launch(UUID(accepted["id"]), write.company_id, slug, sent.filename, read.rows)
+        return accepted
+
+    show = partial(json_of, status=202)
+    return write.answer(sent.fingerprint, work, show, dry_run=sent.dry_run), launch
+
+
+def stored_import(write: Write, import_id: UUID) -> StoredUpload:
+    """Return an import of the company. Raise `NotFound` where there is none of that id."""
+    with write.service.writes.company(write.company_id) as conn:
+        found = queries.one(conn, import_id, StoredUpload, StoredUpload.__slots__)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def repeated(
+    write: Write, found: StoredUpload, *, mapping: Mapping[str, object] | None, dry_run: bool, sender_id: UUID
+) -> Submission | Response:
+    """Return the submission of an earlier import's file with this mapping, or the answer that an equal request had.
+
+    Raise `InvalidBody` where the file is no longer stored.
+    """
+    digest = fingerprint([found.sha256, found.filename, mapping, dry_run])
+    if earlier := write.answered(digest, dry_run=dry_run):
+        return earlier
+    try:
+        data = write.service.objects.get(found.upload_key)
+    except NoSuchObject:
+        gone = Message("The file of this import is no longer stored: it made room for another one. Send it again.")
+        raise unreadable(gone) from None
+    return Submission(
+        data,
+        found.filename,
+        dry_run,
+        mapping,
+        None,
+        keeps_mapping=False,
+        fingerprint=digest,
+        sender_id=sender_id,
+    )

@@ -1,0 +1,120 @@
+"""Shows how the columns of a file were read, and turns a person's other choices into a mapping.
+
+A form has one choice for each column: `sku.A` for column A of the main table, `component.A` for one of the components
+sheet; the value is the field, empty for none. What the person left as it was stays as it was read.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pipelines.reading.fields import fields_of
+from schemas.labels import header
+from schemas.report import ImportSource, MappedBy, SourceSheet
+
+Table = Literal["sku", "component"]
+_WITHOUT: Final = ""
+"""The choice of no field."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """One column of the file with what was read from it; `field` is empty where none was."""
+
+    table: Table
+    sheet: str | None
+    column: str
+    header: str
+    field: str
+    samples: Sequence[str]
+    could_be: Sequence[str] = ()
+    message: str | None = None
+
+    @property
+    def input(self) -> str:
+        """The name of the column's choice in the form."""
+        return f"{self.table}.{self.column}"
+
+
+def shown_columns(source: ImportSource) -> list[ShownColumn]:
+    """Return every column of both tables: those that are read, those that are asked about, those that are not read."""
+    parts = source["components"]
+    found = [*_of_table("sku", source["sheet"], source), *_asked(source)]
+    if parts is not None:
+        table: Table = "component" if _is_own_sheet(source, parts) else "sku"
+        found += _of_table(table, parts["sheet"], parts)
+    first: dict[str, ShownColumn] = {}
+    for column in found:  # one column may serve several fields; a person chooses one
+        if column.input not in first or (column.field and not first[column.input].field):
+            first[column.input] = column
+    return sorted(first.values(), key=lambda each: (each.table != "sku", len(each.column), each.column))
+
+
+def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[tuple[str, str]]:
+    """Return the fields that a column can be, with their words: those of its table, and what it is now."""
+    tables: list[Table] = ["component"] if column.table == "component" else ["sku"]
+    if column.table == "sku" and source["layout"] != "rows":
+        tables.append("component")
+    choices = {name: header(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
+    if column.field:
+        choices.setdefault(column.field, column.field)
+    return sorted(choices.items(), key=lambda choice: choice[1].casefold())
+
+
+def chosen_mapping(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
+    """Return the mapping with which the file is read as the form says."""
+    parts, columns = source["components"], shown_columns(source)
+    mapping = _mapping_of(source, [each for each in columns if each.table == "sku"], form)
+    if source["sheet"] is not None:
+        mapping["sheet"] = source["sheet"]
+    if parts is not None and _is_own_sheet(source, parts):
+        of_parts = _mapping_of(parts, [each for each in columns if each.table == "component"], form)
+        mapping["components"] = {**of_parts, "sheet": parts["sheet"]}
+    return mapping
+
+
+def _mapping_of(read: MappedBy, columns: Sequence[ShownColumn], form: Mapping[str, str]) -> dict[str, object]:
+    """Return the mapping of one table: what a mapping had settled before, then what the form changes."""
+    mapped = set(read.get("mapped", ()))
+    chosen: dict[str, list[str]] = {}
+    off = {each["field"] for each in read.get("switched_off", ())}
+    for each in columns:
+        now = form.get(each.input, each.field)
+        if now != each.field or now in mapped:
+            chosen.setdefault(now, []).append(each.column)
+        if now != each.field and each.field:
+            off.add(each.field)
+    kept = {form.get(each.input, each.field) for each in columns}
+    settled: dict[str, object] = dict.fromkeys(sorted(off - kept))
+    settled |= {name: at[0] if len(at) == 1 else at for name, at in chosen.items() if name != _WITHOUT}
+    mapping: dict[str, object] = {"columns": settled} if settled else {}
+    for key in ("constants", "values"):
+        if given := read.get(key):
+            mapping[key] = given
+    return mapping
+
+
+def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:
+    for each in read["columns"]:
+        yield ShownColumn(table, sheet, each["column"], each["header"], each["field"], each.get("samples", ()))
+    for ignored in read["ignored"]:
+        samples = ignored.get("samples", ())
+        yield ShownColumn(table, sheet, ignored["column"], ignored["header"], _WITHOUT, samples)
+
+
+def _asked(source: ImportSource) -> Iterator[ShownColumn]:
+    for each in source.get("asked", ()):
+        yield ShownColumn(
+            "sku",
+            source["sheet"],
+            each["column"],
+            each["header"],
+            _WITHOUT,
+            each.get("samples", ()),
+            each["could_be"],
+            each["message"],
+        )
+
+
+def _is_own_sheet(source: ImportSource, parts: SourceSheet) -> bool:
+    return parts["sheet"] is not None and parts["sheet"] != source["sheet"]

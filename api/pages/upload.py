@@ -1,0 +1,109 @@
+"""Pages on which people send a spreadsheet: choose or paste it, see how it was read, correct the columns, import it.
+
+A file is first sent as a dry run, whose page shows what was understood and what would happen. From there it is read
+again with other columns, or imported. Both are the interface's own operations (`api.importing`); nothing is stored in
+between but the dry run.
+"""
+
+import hmac
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.bodies import Upload, form_with_file
+from api.errors import Refused
+from api.importing import Submission, repeated, stored_import, submit
+from api.pages import forms
+from api.pages.columns import chosen_mapping
+from api.pages.forms import Form, read_form
+from api.pages.imports import import_page, list_page
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, redirect
+from api.pages.request_values import path_id
+from api.pages.sessions import Session, SignedIn
+from api.writing import Write
+from pipelines.imports.template import template
+
+router = APIRouter(prefix="/imports")
+
+_PARTS = (forms.CSRF_FIELD, "file", "rows", "lang")
+_PASTED_NAME = "pasted.csv"
+"""File name of rows that a person pasted; the reader finds their delimiter."""
+_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@router.get("/template.xlsx")
+async def get_template(request: Request, _: SignedIn) -> Response:
+    """Return the workbook to fill in, in the page's language."""
+    lang = language_of(request)
+    data = await run_in_threadpool(template, lang)
+    disposition = f'attachment; filename="packaging-{lang}.xlsx"'
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(data, headers=headers, media_type=_WORKBOOK)
+
+
+@router.post("")
+async def post_upload(request: Request, session: SignedIn) -> Response:
+    """Read a chosen file or pasted rows as a dry run, and show it."""
+    try:
+        file = await _sent_file(request, session)
+        write = await run_in_threadpool(_write, request, session)
+        sent = Submission(
+            file.data,
+            file.filename,
+            dry_run=True,
+            mapping=None,
+            mapping_name=None,
+            keeps_mapping=False,
+            fingerprint=b"",
+            sender_id=session.user_id,
+        )
+        return _to_import(request, await submit(request, write, sent))
+    except Refused as refused:
+        return await run_in_threadpool(list_page, request, session, refusal=refused)
+
+
+@router.post("/{id}/columns")
+async def post_columns(request: Request, session: SignedIn) -> Response:
+    """Read the file of a dry run again with the chosen columns, or import it with them."""
+    form = await read_form(request, session)
+    try:
+        write = await run_in_threadpool(_write, request, session, once=form.get("once"))
+        submission = await run_in_threadpool(_chosen, write, path_id(request), form, session.user_id)
+        answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
+        return _to_import(request, answer)
+    except Refused as refused:
+        return await run_in_threadpool(import_page, request, session, refusal=refused)
+
+
+def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
+    """Return the submission of the import's file with the columns of the form; `step` tells what is wanted of it."""
+    found = stored_import(write, import_id)
+    mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
+    return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id)
+
+
+def _write(request: Request, session: Session, once: str | None = None) -> Write:
+    return Write.by(request, session.company_id, "user", str(session.user_id), session.email, form_key=once)
+
+
+async def _sent_file(request: Request, session: Session) -> Upload:
+    """Return the chosen file, else the pasted rows. Raise `PageRefused` where the form is not of this session."""
+    if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
+        raise PageRefused(403, "refused.form")
+    fields, file = await form_with_file(request, _PARTS)
+    if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
+        raise PageRefused(403, "refused.form")
+    if file is not None and file.data:
+        return file
+    return Upload(fields.get("rows", "").encode(), _PASTED_NAME, {})
+
+
+def _to_import(request: Request, answer: Response) -> Response:
+    accepted = orjson.loads(answer.body)
+    lang = request.query_params.get("lang")
+    return redirect(f"/imports/{accepted['id']}" + (f"?lang={lang}" if lang else ""))

@@ -1,0 +1,160 @@
+"""Sending a spreadsheet in the browser: what is shown before anything is stored, and what confirming it does."""
+
+import re
+from html import unescape
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import run
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
+FILE = (
+    b"Artikelnummer;Bezeichnung;Verpackungsgewicht (g);Verpackungsmaterial;Notiz\n"
+    b"A-1;Flasche;12,5;plastic;x\nA-2;Deckel;2,5;plastic;y\n"
+)
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company)).status_code == 303
+    return browser
+
+
+def send(browser, data=FILE, *, filename="liste.csv", rows=None, lang="en", **fields):
+    """What the form on Imports sends; where it leads, or its page with the faults."""
+    form = hidden(browser.get(f"/imports?lang={lang}").text) | fields
+    files = {"file": (filename, data, "text/csv")} if rows is None else {"file": ("", b"", "application/octet-stream")}
+    return browser.post(f"/imports?lang={lang}", form | {"rows": rows or ""}, files=files)
+
+
+def shown(caller, browser, answer):
+    """The dry run that the form led to, run, as its page shows it: its address and the page's text."""
+    assert answer.status_code == 303, answer.text
+    address = answer.headers["Location"]
+    run(caller, address.partition("?")[0].rpartition("/")[2])
+    return address, unescape(browser.get(address).text)
+
+
+def choices(page):
+    """The field that each column's list shows as chosen, by the name of the list."""
+    lists = re.findall(r'<select name="([^"]+)"(.*?)</select>', page, re.DOTALL)
+    return {name: (re.findall(r'<option value="([^"]*)" selected', body) or [""])[0] for name, body in lists}
+
+
+def confirm(browser, address, page, step, **changed):
+    path = address.partition("?")[0]
+    fields = hidden(page) | choices(page) | {key.replace("_", "."): value for key, value in changed.items()}
+    return browser.post(f"{path}/columns", fields | {"step": step})
+
+
+def test_a_file_is_shown_before_anything_is_stored_and_then_imported(caller, browser):
+    address, page = shown(caller, browser, send(browser))
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+    assert choices(page) == {
+        "sku.A": "sku_code", "sku.B": "name", "sku.C": "weight_grams", "sku.D": "material", "sku.E": ""
+    }  # fmt: skip
+    for text in ("Flasche · Deckel", "12,5 · 2,5", "x · y"):
+        assert text in page
+    answer = confirm(browser, address, page, "import")
+    assert answer.status_code == 303, answer.text
+    run(caller, answer.headers["Location"].rpartition("/")[2])
+    found = caller.get("/skus").json()["data"]
+    assert {(sku["sku_code"], sku["name"], sku["weight_grams"]) for sku in found} == {
+        ("A-1", "Flasche", 12.5),
+        ("A-2", "Deckel", 2.5),
+    }
+
+
+def test_another_column_is_chosen_and_the_file_read_again(caller, browser):
+    address, page = shown(caller, browser, send(browser))
+    again = confirm(browser, address, page, "read", sku_B="", sku_E="name", sku_D="")
+    address, page = shown(caller, browser, again)
+    assert choices(page) == {
+        "sku.A": "sku_code", "sku.B": "", "sku.C": "weight_grams", "sku.D": "", "sku.E": "name"
+    }  # fmt: skip
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+    answer = confirm(browser, address, page, "import")
+    run(caller, answer.headers["Location"].rpartition("/")[2])
+    assert {sku["name"] for sku in caller.get("/skus").json()["data"]} == {"x", "y"}
+
+
+def test_a_column_that_may_be_the_products_is_asked_about_and_answered_there(caller, browser):
+    address, page = shown(caller, browser, send(browser, b"Artikelnummer;Bezeichnung;Gewicht (g)\nA-1;Flasche;12\n"))
+    assert choices(page)["sku.C"] == ""
+    assert "may be the product's or its packaging's" in page
+    answer = confirm(browser, address, page, "import", sku_C="weight_grams")
+    run(caller, answer.headers["Location"].rpartition("/")[2])
+    [sku] = caller.get("/skus").json()["data"]
+    assert sku["weight_grams"] == 12
+
+
+def test_confirming_twice_imports_once(caller, browser):
+    address, page = shown(caller, browser, send(browser))
+    first, second = (confirm(browser, address, page, "import") for _ in range(2))
+    assert first.headers["Location"] == second.headers["Location"]
+
+
+def test_rows_are_pasted(caller, browser):
+    _, page = shown(caller, browser, send(browser, rows="sku_code\tname\nP-1\tTray\n"))
+    assert choices(page) == {"sku.A": "sku_code", "sku.B": "name"}
+
+
+def test_the_example_workbook_is_read_with_both_its_sheets(caller, browser):
+    address, page = shown(caller, browser, send(browser, EXAMPLE.read_bytes(), filename="portfolio.xlsx"))
+    assert {name.partition(".")[0] for name in choices(page)} == {"sku", "component"}
+    answer = confirm(browser, address, page, "import")
+    run(caller, answer.headers["Location"].rpartition("/")[2])
+    assert caller.get("/skus").json()["pagination"]["total"] > 0
+
+
+@pytest.mark.parametrize(("lang", "data"), [("en", b""), ("de", b"\x00\x01\x02"), ("fr", b"a;b\n1;2\n")])
+def test_what_cannot_be_read_is_said_at_the_form(browser, lang, data):
+    answer = send(browser, data, lang=lang)
+    assert answer.status_code == 400
+    [fault] = re.findall(r'<div class="fault" role="alert">(.*?)</div>', answer.text, re.DOTALL)
+    assert len(re.sub(r"<[^>]+>", "", fault).split()) > 3
+    assert 'lang="' + lang in answer.text
+
+
+def test_a_file_that_is_too_large_is_refused(browser):
+    answer = send(browser, b"a" * (10 * 2**20 + 1))
+    assert answer.status_code == 413
+    assert 'role="alert"' in answer.text
+
+
+def test_a_form_of_another_page_is_refused(browser, caller):
+    assert send(browser, csrf="x").status_code == 403
+    form = hidden(browser.get("/imports").text)
+    files = {"file": ("a.csv", FILE, "text/csv")}
+    other = browser.post("/imports", form, files=files, headers={"Sec-Fetch-Site": "cross-site"})
+    assert other.status_code == 403
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+
+
+def test_another_companys_import_is_not_there(caller, browser, join, pool):
+    address, _ = shown(caller, browser, send(browser))
+    stranger = join()
+    other = Browser(stranger.http, stranger.address)
+    other.sign_in(added(pool, stranger.company))
+    fields = hidden(other.get("/imports").text) | {"step": "import"}
+    assert other.post(f"{address.partition('?')[0]}/columns", fields).status_code == 404
+    assert other.post(f"/imports/{uuid4()}/columns", fields).status_code == 404
+    assert other.post("/imports/x/columns", fields).status_code == 404
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_the_template_lies_beside_the_form(browser, lang):
+    answer = browser.get(f"/imports/template.xlsx?lang={lang}")
+    assert answer.status_code == 200
+    assert answer.content.startswith(b"PK")
+    assert f"/imports/template.xlsx?lang={lang}" in unescape(browser.get(f"/imports?lang={lang}").text)
+
+
+def test_who_is_not_signed_in_sends_nothing(caller):
+    visitor = Browser(caller.http, caller.address)
+    answer = visitor.post("/imports", {}, files={"file": ("a.csv", FILE, "text/csv")})
+    assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/sign-in")
