@@ -1,4 +1,4 @@
-"""Models of the body that makes a declaration: market, period and form, and what a UK producer states beside the records.
+"""Models of the body that makes a declaration: market, period and form, and what a UK producer states besides.
 
 A model checks the body by itself. Whether the market has such a declaration, and whether the regulator's rules take
 the file, is decided where it is made (`services.declarations`).
@@ -36,7 +36,7 @@ def _sha256(value: str) -> str:
 
 def _text(most: int, *, least: int | None = None, is_code: bool = False) -> Any:
     """Return the type of a text of at most so many characters."""
-    lengths = {"maxLength": most} | ({} if least is None else {"minLength": least})
+    lengths: dict[str, Any] = {"maxLength": most} | ({} if least is None else {"minLength": least})
     limits = {"min_length": least, "max_length": most, "is_code": is_code}
     return Annotated[str, AfterValidator(validator(normalise.text, **limits)), PydanticField(json_schema_extra=lengths)]
 
@@ -64,8 +64,8 @@ class UkProducer(Strict):
     activity: Literal["SO", "PF", "IM", "SE", "HL", "OM"] = "SO"
     household_type: Literal["HH", "NH"] = "HH"
     subsidiary_id: _text(64) = ""  # type: ignore[valid-type]
-    ratings: Annotated[list[StatedRating], PydanticField(max_length=MAX_STATEMENTS)] = []
-    drinks: Annotated[list[StatedDrinks], PydanticField(max_length=MAX_STATEMENTS)] = []
+    ratings: Annotated[list[StatedRating], PydanticField(max_length=MAX_STATEMENTS, default_factory=list)]
+    drinks: Annotated[list[StatedDrinks], PydanticField(max_length=MAX_STATEMENTS, default_factory=list)]
 
 
 class DeclarationInput(Strict):
@@ -86,28 +86,28 @@ def parse_declaration(body: Any) -> DeclarationInput:
     """Return the declaration that a parsed JSON body asks for. Raise `Invalid` with every fault."""
     check_size(body)
     try:
-        asked = DeclarationInput.model_validate(body)
+        wanted = DeclarationInput.model_validate(body)
     except ValidationError as error:
         raise Invalid(issues_of(error)) from None
-    if issues := [*_of_format(asked), *_contradictions(asked)]:
+    if issues := [*_of_format(wanted), *_contradictions(wanted)]:
         raise Invalid(issues)
-    return asked
+    return wanted
 
 
-def _of_format(asked: DeclarationInput) -> Iterator[Issue]:
-    if asked.format == UK_FORMAT and asked.uk is None:
+def _of_format(wanted: DeclarationInput) -> Iterator[Issue]:
+    if wanted.format == UK_FORMAT and wanted.uk is None:
         yield Issue("required", Message("The UK file names the organisation: send uk.organisation_id."), "uk")
-    if asked.format != UK_FORMAT and asked.uk is not None:
+    if wanted.format != UK_FORMAT and wanted.uk is not None:
         yield Issue("unknown_field", Message("uk belongs to the UK file, the format rpd; leave it out."), "uk")
 
 
-def _contradictions(asked: DeclarationInput) -> Iterator[Issue]:
+def _contradictions(wanted: DeclarationInput) -> Iterator[Issue]:
     """Yield each entry that says something else about the same than an entry before it."""
     rated: dict[tuple[str, str], str] = {}
     answered: dict[str, bool] = {}
-    for place, each in enumerate(asked.uk.ratings if asked.uk else ()):
+    for place, each in enumerate(wanted.uk.ratings if wanted.uk else ()):
         if rated.setdefault((each.sku_code, each.component_type), each.rating) != each.rating:
             yield Issue("invalid_format", _CONTRADICTS, f"uk.ratings[{place}]")
-    for place, answer in enumerate(asked.uk.drinks if asked.uk else ()):
+    for place, answer in enumerate(wanted.uk.drinks if wanted.uk else ()):
         if answered.setdefault(answer.sku_code, answer.drinks_container) != answer.drinks_container:
             yield Issue("invalid_format", _CONTRADICTS, f"uk.drinks[{place}]")

@@ -71,6 +71,7 @@ def validator(function: Any, *arguments: object, **limits: object) -> Any:
 
 
 def uuid_text(value: str) -> str:
+    """Return the usual form of an id. Raise `Unfit`."""
     try:
         return str(UUID(value))
     except ValueError:

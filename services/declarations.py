@@ -65,7 +65,7 @@ _RULES: Final[Mapping[str, tuple[str, Message]]] = {
 
 
 class Refused(ValueError):  # noqa: N818  (an answer, not a fault)
-    """The declaration cannot be made, or not be kept, as it is request for; nothing was written."""
+    """The declaration cannot be made, or not be kept, as it was asked for; nothing was written."""
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
@@ -84,7 +84,7 @@ class Prepared(NamedTuple):
 class Made:
     """A declaration that is not kept yet, its files, and the first SKUs that it does not count."""
 
-    request: DeclarationInput
+    wanted: DeclarationInput
     market: str
     inputs: Inputs
     record: Mapping[str, Any]
@@ -94,14 +94,14 @@ class Made:
     @property
     def filing(self) -> Filing:
         """Return the market and period that it is of."""
-        return Filing(self.market, self.request.year, self.request.half)
+        return Filing(self.market, self.wanted.year, self.wanted.half)
 
 
 def prepare(
-    conn: Connection, company_id: UUID, request: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
+    conn: Connection, company_id: UUID, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
 ) -> Prepared:
     """Return what the declaration is made from, in a session of its company. Raise `Refused`."""
-    check_correction(conn, request)
+    check_correction(conn, wanted)
     snapshot = snapshots.current(data_dir, company_id)
     if snapshot is None:
         message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
@@ -110,54 +110,53 @@ def prepare(
     return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
 
 
-def check_correction(conn: Connection, request: DeclarationInput) -> None:
+def check_correction(conn: Connection, wanted: DeclarationInput) -> None:
     """Raise `Refused` where the declaration that is corrected is unknown, is a correction, or is of another period."""
-    if request.corrects is None:
+    if wanted.corrects is None:
         return
-    first = kept.by_id(conn, UUID(request.corrects))
+    first = kept.by_id(conn, UUID(wanted.corrects))
     if first is None:
         message = Message("There is no kept declaration with this id.")
         raise Refused([Issue("unknown_reference", message, "corrects")])
     if first.corrects is not None:
         message = Message("This declaration corrects {first}; name that one.", first=str(first.corrects))
         raise Refused([Issue("not_declarable", message, "corrects")])
-    if (first.market, first.year, first.half) != (request.market, request.year, request.half):
+    if (first.market, first.year, first.half) != (wanted.market, wanted.year, wanted.half):
         name = Filing(first.market, first.year, first.half).name
         message = Message("A correction is of the same market and period; that one is of {name}.", name=name)
         raise Refused([Issue("not_declarable", message, "corrects")])
 
 
-def make(inputs: Inputs, request: DeclarationInput) -> Made:
+def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
     """Make the declaration; it reads the whole snapshot and no database. Raise `Refused` with every reason."""
-    market = _market(inputs, request)
-    out = Path(Filing(market, request.year, request.half).name + _SUFFIXES[request.format])
-    wanted = DeclarationRequest(market, request.year, request.half, request.format, out)
+    market = _market(inputs, wanted)
+    out = Path(Filing(market, wanted.year, wanted.half).name + _SUFFIXES[wanted.format])
+    form = DeclarationRequest(market, wanted.year, wanted.half, wanted.format, out)
     try:
-        made = (
-            bundle.uk_file(inputs, wanted, _statements(request)) if request.uk else bundle.by_category(inputs, wanted)
-        )
+        made = bundle.uk_file(inputs, form, _statements(wanted)) if wanted.uk else bundle.by_category(inputs, form)
     except FileRefused as refused:
         raise Refused([*_of_rules(refused), *_left_out(refused)]) from None
     except OverflowError as beyond:
         raise Refused([Issue("not_declarable", message_of(str(beyond)))]) from None
     if not made.record["rows"] and not made.uncounted:
         raise Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
-    content = _content(made, out, request)
-    if request.sha256 not in (None, content.sha256):
+    content = _content(made, out, wanted)
+    if wanted.sha256 not in (None, content.sha256):
         message = Message(
             "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
         )
         raise Refused([Issue("not_declarable", message, "sha256")])
-    return Made(request, market, inputs, made.record, content, made.uncounted[:LISTED])
+    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
 
 
 def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now: datetime) -> Row:
     """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
-    check_correction(conn, made.request)
-    row = row_of(made, UUID(str(uuid7())), origin, now)
-    kept.add(conn, company_id, row, made.content, _stated(made.request.uk))
+    check_correction(conn, made.wanted)
+    declaration_id = UUID(str(uuid7()))
+    row = row_of(made, declaration_id, origin, now)
+    kept.add(conn, company_id, row, made.content, _stated(made.wanted.uk))
     after = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
-    ledger.enter(conn, company_id, "declaration.kept", row.id, origin=origin, now=now, before=None, after=after)
+    ledger.enter(conn, company_id, "declaration.kept", declaration_id, origin=origin, now=now, before=None, after=after)
     return row
 
 
@@ -167,9 +166,9 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
     return Row(
         id=declaration_id,
         market=made.market,
-        year=made.request.year,
-        half=made.request.half,
-        format=made.request.format,
+        year=made.wanted.year,
+        half=made.wanted.half,
+        format=made.wanted.format,
         filename=made.content.filename,
         media_type=made.content.media_type,
         size_bytes=len(made.content.data),
@@ -184,40 +183,40 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
         difference_kg=record.get("difference_kg"),
         uncounted=record["uncounted"],
         scope_missing=record.get("scope_missing"),
-        producer=_producer(made.request.uk),
-        corrects=None if made.request.corrects is None else UUID(made.request.corrects),
+        producer=_producer(made.wanted.uk),
+        corrects=None if made.wanted.corrects is None else UUID(made.wanted.corrects),
         corrected_by=[],
         kept_by={"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
         created_at=now,
     )
 
 
-def _market(inputs: Inputs, request: DeclarationInput) -> str:
+def _market(inputs: Inputs, wanted: DeclarationInput) -> str:
     """Return the market that is declared. Raise `Refused` where it has no such period or file."""
-    if request.format == UK_FORMAT and request.market != MARKET:
+    if wanted.format == UK_FORMAT and wanted.market != MARKET:
         message = Message(
             "The format rpd is the file of {market}; choose csv or json for another market.", market=MARKET
         )
         raise Refused([Issue("not_declarable", message, "format")])
-    if request.half and request.market not in HALF_YEARLY:
-        message = Message("{market} is declared by the year; only GB has halves.", market=request.market)
+    if wanted.half and wanted.market not in HALF_YEARLY:
+        message = Message("{market} is declared by the year; only GB has halves.", market=wanted.market)
         raise Refused([Issue("not_declarable", message, "half")])
     try:
-        return declared_market(inputs, request.market, request.half)
+        return declared_market(inputs, wanted.market, wanted.half)
     except NotDeclarable:
-        message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=request.market)
+        message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=wanted.market)
         raise Refused([Issue("unknown_market", message, "market")]) from None
 
 
-def _statements(request: DeclarationInput) -> Statements:
-    uk = request.uk
+def _statements(wanted: DeclarationInput) -> Statements:
+    uk = wanted.uk
     assert uk is not None, "the UK file has its producer"
     producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
     rated = dict.fromkeys((each.sku_code, each.component_type, each.rating) for each in uk.ratings)
     answered = dict.fromkeys((each.sku_code, each.drinks_container) for each in uk.drinks)
     ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
     return Statements(
-        producer, request.year, request.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
+        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
     )
 
 
@@ -245,11 +244,11 @@ def _left_out(refused: FileRefused) -> Iterator[Issue]:
         yield Issue("not_counted", message)
 
 
-def _content(made: Bundle, out: Path, request: DeclarationInput) -> Content:
+def _content(made: Bundle, out: Path, wanted: DeclarationInput) -> Content:
     data = made.files[out]
     return Content(
         filename=out.name,
-        media_type=_MEDIA_TYPES[request.format],
+        media_type=_MEDIA_TYPES[wanted.format],
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),
         uncounted=made.files.get(companion_path(out, UNCOUNTED)),

@@ -1,4 +1,4 @@
-"""Stores declarations that were filed, once and without changes: their bytes, what they were made from, and who kept them.
+"""Stores declarations as they were filed, without changes: their bytes, what they were made from, who kept them.
 
 A correction is a row of its own that names the first. `services.declarations` makes them.
 """
@@ -153,7 +153,8 @@ def page(limit: int, offset: int, filters: tuple[str, ...]) -> str:
 
 DETAIL: Final = f"""
 SELECT row_to_json(found)::text AS found FROM (
-    SELECT {_ITEM}, coalesce(stated -> 'ratings', '[]'::json) AS ratings, coalesce(stated -> 'drinks', '[]'::json) AS drinks
+    SELECT {_ITEM}, coalesce(stated -> 'ratings', '[]'::json) AS ratings,
+        coalesce(stated -> 'drinks', '[]'::json) AS drinks
     FROM kept_declarations WHERE id = %(id)s
 ) AS found"""
 """One declaration as JSON text, for the parameter `id`."""
