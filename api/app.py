@@ -15,6 +15,7 @@ from starlette.routing import Route
 from api import (
     audit,
     batches,
+    declarations,
     docs,
     document,
     figures,
@@ -129,6 +130,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         library,
         docs,
         figures,
+        declarations,
         audit,
         jurisdictions,
         published,

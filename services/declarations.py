@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -155,7 +156,8 @@ def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now:
     declaration_id = UUID(str(uuid7()))
     row = row_of(made, declaration_id, origin, now)
     kept.add(conn, company_id, row, made.content, _stated(made.wanted.uk))
-    after = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
+    shown = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
+    after = {name: str(value) if isinstance(value, Decimal) else value for name, value in shown.items()}
     ledger.enter(conn, company_id, "declaration.kept", declaration_id, origin=origin, now=now, before=None, after=after)
     return row
 

@@ -213,6 +213,11 @@ def _figures(recorder: _Recorder, service: Service) -> None:
     service.made("rollup", "--company", service.company_id)
     for name in ("tonnes", "uncounted", "undecided", "obligations"):
         recorder.call(f"list_{name}", "GET", f"/api/v1/figures/{name}?limit=2")
+    wanted = {"market": "FR", "year": 2026, "format": "csv"}
+    kept = recorder.call("post_declaration", "POST", "/api/v1/declarations", json=wanted)["data"]
+    recorder.call("post_declaration", "POST", "/api/v1/declarations?dry_run=1", json=wanted)
+    recorder.call("list_declarations", "GET", "/api/v1/declarations")
+    recorder.call("get_declaration", "GET", f"/api/v1/declarations/{kept['id']}")
 
 
 def _lists(recorder: _Recorder) -> None:

@@ -7,6 +7,11 @@ has a default. v1 is additive: clients ignore fields that they do not know.
 from schemas.responses.access import TokenResponse
 from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
+from schemas.responses.declarations import (
+    DeclarationDetailResponse,
+    DeclarationListResponse,
+    DeclarationWriteResult,
+)
 from schemas.responses.docs import DocListResponse
 from schemas.responses.figures import (
     ObligationListResponse,
@@ -26,6 +31,9 @@ from schemas.responses.volumes import VolumesWriteResult
 __all__ = [
     "AuditLogResponse",
     "BrandListResponse",
+    "DeclarationDetailResponse",
+    "DeclarationListResponse",
+    "DeclarationWriteResult",
     "DocListResponse",
     "Error",
     "Health",

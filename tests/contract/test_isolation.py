@@ -26,7 +26,9 @@ VALID: dict[str, dict[str, Any]] = {
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
     "GET /figures/tonnes": {}, "GET /figures/uncounted": {}, "GET /figures/undecided": {},
-    "GET /figures/obligations": {},
+    "GET /figures/obligations": {}, "GET /declarations": {}, "GET /declarations/{id}": {},
+    "GET /declarations/{id}/content": {},
+    "POST /declarations": {"json": {"market": "DE", "year": 2025, "format": "json"}},
 }  # fmt: skip
 """A request of each operation that its own company may make."""
 
@@ -39,6 +41,7 @@ KINDS = {
     "packing_site_id": "site",
     "supplier_id": "supplier",
     "component_id": "component",
+    "corrects": "declarations",
 }
 """What the ids in bodies refer to."""
 
@@ -90,6 +93,7 @@ def records(owner) -> dict[str, str]:
     }
     owner.added("doc", sku="ISO", reference="Own", status="valid")
     figures(owner, made["skus"]["id"])
+    made["declarations"] = good(owner.post("/declarations", VALID["POST /declarations"]["json"]))["data"]
     return {kind: record["id"] for kind, record in made.items()}
 
 
@@ -182,6 +186,8 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, owner, s
 @pytest.mark.promise("SVC-02", "WRT-04")
 def test_every_id_in_a_file_is_unknown_to_the_other_company(owner, stranger, records):
     for field, kind in KINDS.items():
+        if field == "corrects":
+            continue  # no field of a file: a declaration is corrected by one of its own
         part = field in ("supplier_id", "component_id")
         header = f"sku_code;name;{'component_type;material_family;' if part else ''}{field}"
         cells = f"FILE;File;{'body;glass;' if part else ''}{records[kind]}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 from uuid import UUID
 
 import orjson
@@ -17,6 +17,8 @@ from warehouse import pages
 from warehouse.sessions import Connection
 
 Part = Literal["declaration", "uncounted", "scope_missing"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+"""The declaration, and the lists beside one whose format has no field for them."""
 
 _PLAIN: Final = """id, market, year, half, format, filename, media_type, size_bytes, sha256, as_of, snapshot,
     ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus AS uncounted,
@@ -131,10 +133,14 @@ def of_period(conn: Connection, market: str, year: int, half: int) -> list[Row]:
         return cursor.execute(_OF_PERIOD, [market, year, half]).fetchall()
 
 
-def part(conn: Connection, declaration_id: UUID, name: Part) -> bytes | None:
-    """Return the bytes of a part as they were filed; None where there is no such declaration or it has no such part."""
-    row = conn.execute(f"SELECT {_COLUMNS[name]} FROM kept_declarations WHERE id = %s", [declaration_id]).fetchone()
-    return None if row is None or row[0] is None else bytes(row[0])
+def content_of(part: Part) -> str:
+    """Return the query of a part as it was filed: file name, media type, bytes and SHA-256, for the parameter `id`."""
+    name, media, column = "filename", "media_type", _COLUMNS[part]
+    if part != "declaration":
+        name, media = f"regexp_replace(filename, '[.][^.]*$', '.{part}.csv')", "'text/csv; charset=utf-8'"
+    return f"""
+SELECT {name} AS filename, {media} AS media_type, {column} AS data, sha256({column}) AS digest
+FROM kept_declarations WHERE id = %(id)s"""
 
 
 def page(limit: int, offset: int, filters: tuple[str, ...]) -> str:
