@@ -27,6 +27,7 @@ NAVIGATION: Final = (
     ("/portfolio", "nav.portfolio"),
     ("/items", "nav.items"),
     ("/imports", "nav.imports"),
+    ("/figures", "nav.figures"),
     ("/review", "nav.review"),
     ("/supplier-requests", "nav.requests"),
     ("/connections", "nav.connections"),

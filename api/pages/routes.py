@@ -12,6 +12,7 @@ from api.pages import (
     connections,
     consent,
     drafts,
+    figures,
     imports,
     issuing,
     item,
@@ -42,6 +43,7 @@ for pages in (
     items,
     item,
     market,
+    figures,
     upload,
     imports,
 ):

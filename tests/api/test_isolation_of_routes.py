@@ -40,6 +40,8 @@ LISTS = {
     "GET /connections",
     "GET /supplier-requests",
     "GET /markets/{code}",
+    "GET /figures",
+    "GET /obligations",
 }
 """Pages that show what a company has; of a market, of any."""
 BY_TOKEN = {
@@ -50,7 +52,7 @@ BY_TOKEN = {
     "POST /supplier-data/{token}/files",
 }
 """Routes of a supplier, whose token is the whole authentication: of its one request."""
-OF_NO_RECORD = {"POST /imports", "GET /imports/template.xlsx"}
+OF_NO_RECORD = {"POST /imports", "GET /imports/template.xlsx", "GET /figures/items"}
 """Routes of a signed-in person that name no record."""
 FORMS = {"POST /supplier-requests"}
 """Routes that name a record in their form."""

@@ -76,3 +76,9 @@ def figure_rows(
 def _whole(table: Table) -> list[pl.Expr]:
     """Return units as integers: sums of tonnes count them in a decimal without places."""
     return [pl.col("units").cast(pl.Int64)] if table == "tonnes" else []
+
+
+def periods(figures: StoredFigures) -> list[tuple[str, int, int]]:
+    """Return each market, year and half that has a figure."""
+    found = pl.scan_parquet(figures.folder / "tonnes.parquet").select(_PERIOD).unique().sort(_PERIOD).collect()
+    return found.rows()
