@@ -147,11 +147,16 @@ async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRu
     Nothing changes or removes a kept declaration: a correction is a new one whose `corrects` is the id of the first.
     """
     write, body = await run_in_threadpool(received.admitted)
+    return await declare(request, write, body, dry_run=dry_run)
+
+
+async def declare(request: Request, write: Write, body: Any, *, dry_run: bool) -> Response:
+    """Return the contract's answer to a declaration's body; the pages show it. Raise `InvalidBody`."""
     digest = fingerprint(body)
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
     try:
-        prepared, made = await make_declaration(request, write, parse_declaration(body))
+        prepared, made = await _made(request, write, parse_declaration(body))
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
     except Refused as refused:
@@ -159,7 +164,7 @@ async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRu
     return await run_in_threadpool(_settled, write, digest, prepared, made, dry_run=dry_run)
 
 
-async def make_declaration(request: Request, write: Write, wanted: DeclarationInput) -> tuple[Prepared, Made]:
+async def _made(request: Request, write: Write, wanted: DeclarationInput) -> tuple[Prepared, Made]:
     """Return a declaration that is not kept, made when there is a place for such work. Raise `Refused`."""
     service = write.service
 

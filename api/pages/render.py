@@ -28,6 +28,7 @@ NAVIGATION: Final = (
     ("/items", "nav.items"),
     ("/imports", "nav.imports"),
     ("/figures", "nav.figures"),
+    ("/declarations", "nav.declarations"),
     ("/review", "nav.review"),
     ("/supplier-requests", "nav.requests"),
     ("/connections", "nav.connections"),

@@ -11,6 +11,7 @@ from api.answers import cacheable
 from api.pages import (
     connections,
     consent,
+    declarations,
     drafts,
     figures,
     imports,
@@ -44,6 +45,7 @@ for pages in (
     item,
     market,
     figures,
+    declarations,
     upload,
     imports,
 ):

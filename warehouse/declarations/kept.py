@@ -43,8 +43,9 @@ VALUES (%(id)s, %(company_id)s, %(market)s, %(year)s, %(half)s, %(format)s, %(fi
 _ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
 _BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
 _NEWEST: Final = f"SELECT {_ROW} FROM kept_declarations ORDER BY {_ORDER} LIMIT %s OFFSET %s"
-_OF_PERIOD: Final = f"""
-SELECT {_ROW} FROM kept_declarations WHERE (market, year, half) = (%s, %s, %s) ORDER BY {_ORDER} LIMIT 50"""
+_LATEST: Final = """
+SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
+ORDER BY market, year, half, created_at DESC, id DESC"""
 _COUNT: Final = "SELECT count(*) FROM kept_declarations"
 _COLUMNS: Final[Mapping[Part, str]] = {
     "declaration": "content",
@@ -127,10 +128,15 @@ def newest(conn: Connection, *, limit: int, offset: int) -> tuple[list[Row], int
     return found, total[0] if total else 0
 
 
-def of_period(conn: Connection, market: str, year: int, half: int) -> list[Row]:
-    """Return the newest 50 declarations of a market and period."""
-    with conn.cursor(row_factory=class_row(Row)) as cursor:
-        return cursor.execute(_OF_PERIOD, [market, year, half]).fetchall()
+def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
+    """Return the newest declaration of each market, year and half."""
+    return {(market, year, half): found for market, year, half, found in conn.execute(_LATEST)}
+
+
+def content(conn: Connection, declaration_id: UUID, part: Part) -> tuple[str, str, bytes, bytes] | None:
+    """Return a part as `content_of` does; None where there is no such declaration or it has no such part."""
+    row = conn.execute(content_of(part), {"id": declaration_id}).fetchone()
+    return None if row is None or row[2] is None else (row[0], row[1], bytes(row[2]), bytes(row[3]))
 
 
 def content_of(part: Part) -> str:
