@@ -30,8 +30,8 @@ CREATE TABLE kept_declarations (
     scope_missing BYTEA,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_kept_declarations PRIMARY KEY (id),
-    CONSTRAINT uq_kept_declarations_company_id UNIQUE (company_id, id),
-    CONSTRAINT fk_kept_declarations_company_id FOREIGN KEY (company_id, corrects)
+    CONSTRAINT uq_kept_declarations_company_id_id UNIQUE (company_id, id),
+    CONSTRAINT fk_kept_declarations_company_id_corrects FOREIGN KEY (company_id, corrects)
         REFERENCES kept_declarations (company_id, id)
 );
 
