@@ -15,6 +15,7 @@ ACTIONS: Final[dict[str, str]] = {
     "connection.authorised": "A person let an application see what the company holds.",
     "connection.revoked": "An application that a person had connected was shut out; its tokens count no more.",
     "catalogue.refreshed": "The jurisdiction catalogue that all companies share changed.",
+    "declaration.kept": "A declaration of a market and period was kept as it was filed.",
     "doc.created": "A declaration of conformity was added.",
     "doc.expired": "The last day of a declaration of conformity has passed.",
     "doc.updated": "A declaration of conformity was changed.",

@@ -230,6 +230,21 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Send the file again when the operator says that it may be sent.",
         "an import whose run was terminated while it was worked on",
     ),
+    "not_declarable": IssueCode(
+        "The market has no such declaration, or it is not the one that is asked for.",
+        "Do what the message says: another period or format, the first declaration of a chain, or the new SHA-256.",
+        '"market": "DE", "half": 1',
+    ),
+    "regulator_rule": IssueCode(
+        "A published rule of the regulator refuses the file; the message has the rule's number.",
+        "Correct the field that the message names, or the records behind it; nothing is kept meanwhile.",
+        '"uk": {"organisation_id": "12345"}, which has five digits and not six',
+    ),
+    "not_counted": IssueCode(
+        "The refused file leaves a SKU out.",
+        "Give the facts that the message names.",
+        "a bottle for a beverage without an answer about drinks containers",
+    ),
     "more": IssueCode(
         "There are more faults than are listed; `count` says how many.",
         "Correct what is listed, and send it again.",

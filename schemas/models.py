@@ -70,7 +70,8 @@ def validator(function: Any, *arguments: object, **limits: object) -> Any:
     return check
 
 
-def _uuid(value: str) -> str:
+def uuid_text(value: str) -> str:
+    """Return the usual form of an id. Raise `Unfit`."""
     try:
         return str(UUID(value))
     except ValueError:
@@ -122,7 +123,9 @@ def _type_of(field: Field) -> Any:  # noqa: PLR0912  (one case per kind)
         case "gtin":
             return Annotated[str, AfterValidator(validator(normalise.gtin))]
         case "uuid":
-            return Annotated[str, AfterValidator(validator(_uuid)), PydanticField(json_schema_extra={"format": "uuid"})]
+            return Annotated[
+                str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})
+            ]
         case "markets":
             return list[Annotated[str, AfterValidator(validator(normalise.market))]]
         case "codes":

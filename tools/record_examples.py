@@ -74,6 +74,7 @@ def main() -> None:
         sku = _skus(recorder, service)
         _evidence(recorder, sku)
         _supplier(recorder, service)
+        _figures(recorder, service)
         _lists(recorder)
         _service_itself(recorder, service)
         recorder.write()
@@ -208,6 +209,22 @@ def _supplier(recorder: _Recorder, service: Service) -> None:
             },
         },
     )
+
+
+def _figures(recorder: _Recorder, service: Service) -> None:
+    body = {"component_type": "body", "material_family": "plastic"}
+    pouch = {"sku_code": "POUCH-1", "name": "Pouch", "components": [body]}
+    made = recorder.call("post_sku", "POST", "/api/v1/skus", json=pouch)["data"]["id"]
+    units = [{"market": "FR", "year": 2026, "units_placed": 800}]
+    recorder.call("put_volumes", "PUT", f"/api/v1/skus/{made}/volumes", json=units)
+    service.made("rollup", "--company", service.company_id)
+    for name in ("tonnes", "uncounted", "undecided", "obligations"):
+        recorder.call(f"list_{name}", "GET", f"/api/v1/figures/{name}?limit=2")
+    wanted = {"market": "FR", "year": 2026, "format": "csv"}
+    kept = recorder.call("post_declaration", "POST", "/api/v1/declarations", json=wanted)["data"]
+    recorder.call("post_declaration", "POST", "/api/v1/declarations?dry_run=1", json=wanted)
+    recorder.call("list_declarations", "GET", "/api/v1/declarations")
+    recorder.call("get_declaration", "GET", f"/api/v1/declarations/{kept['id']}")
 
 
 def _lists(recorder: _Recorder) -> None:

@@ -22,6 +22,8 @@ _TAGS: Final = {
     "Library": "What SKUs refer to: shared components, sites and brands.",
     "Suppliers": "What a supplier answers to a company's request, by the link that it was sent.",
     "Declarations": "Declarations of Conformity: their metadata.",
+    "Figures": "Tonnes placed on each market, what could not be counted, and the duties that follow.",
+    "Kept declarations": "Declarations of tonnes made of the figures, kept as they were filed, corrected by new ones.",
     "Jurisdictions": "Where extended producer responsibility applies, how it is run and when that was verified.",
     "Audit": "Who changed what, with the values before and after.",
     "Service": "What the service says of itself.",

@@ -1,4 +1,4 @@
-"""Limits concurrent page work that takes a core or much memory: a few at a time in one process.
+"""Limits concurrent work of pages and figures that takes a core or much memory: a few at a time in one process.
 
 A request waits while all places are taken; the other pages and the REST API do not wait.
 """

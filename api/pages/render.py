@@ -27,6 +27,8 @@ NAVIGATION: Final = (
     ("/portfolio", "nav.portfolio"),
     ("/items", "nav.items"),
     ("/imports", "nav.imports"),
+    ("/figures", "nav.figures"),
+    ("/declarations", "nav.declarations"),
     ("/review", "nav.review"),
     ("/supplier-requests", "nav.requests"),
     ("/connections", "nav.connections"),

@@ -1,9 +1,9 @@
 """Combines a declaration with its companion files, as bytes by file name, and the record that the command prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -42,12 +42,13 @@ class DeclarationRequest:
 class Bundle:
     """`files` in the order in which they take their names, the declaration last; `record` sums them up.
 
-    `figures` are the codes of the declaration's figures.
+    `figures` are the codes of the declaration's figures, `uncounted` the rows of the SKUs that it does not count.
     """
 
     files: Mapping[Path, bytes]
     record: Mapping[str, object]
     figures: Sequence[str]
+    uncounted: Sequence[Mapping[str, Any]] = ()
 
 
 def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
@@ -66,7 +67,8 @@ def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
         data = forms.tonnes_csv(content["tonnes"])
         missing = {companion_path(request.out, MISSING): forms.missing_csv(content["scope_missing"])}
         files = missing | _with_companions(inputs, request, data, content["uncounted"], sums)
-    return _bundle(inputs, request, files, sums, [row["category_code"] for row in content["tonnes"]])
+    bundle = _bundle(inputs, request, files, sums, [row["category_code"] for row in content["tonnes"]])
+    return replace(bundle, uncounted=content["uncounted"])
 
 
 def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements) -> Bundle:
@@ -83,7 +85,8 @@ def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements)
         "uncounted": len(uncounted),
     }
     files = _with_companions(inputs, request, forms.uk_csv(file.rows), uncounted, sums)
-    return _bundle(inputs, request, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    bundle = _bundle(inputs, request, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    return replace(bundle, uncounted=uncounted)
 
 
 def left_out_files(request: DeclarationRequest, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:

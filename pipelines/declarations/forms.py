@@ -21,6 +21,11 @@ def as_json(document: Mapping[str, object]) -> bytes:
     return orjson.dumps(document, default=_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
+def compact_json(value: object) -> bytes:
+    """Write a value as JSON without white space, its decimals as numbers with every digit."""
+    return orjson.dumps(value, default=_number)
+
+
 def tonnes_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write the rows of `tonnes`, a column each."""
     return _csv(TONNES_COLUMNS, ([_cell(row[name]) for name in TONNES_COLUMNS] for row in rows))

@@ -7,7 +7,18 @@ has a default. v1 is additive: clients ignore fields that they do not know.
 from schemas.responses.access import TokenResponse
 from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
+from schemas.responses.declarations import (
+    DeclarationDetailResponse,
+    DeclarationListResponse,
+    DeclarationWriteResult,
+)
 from schemas.responses.docs import DocListResponse
+from schemas.responses.figures import (
+    ObligationListResponse,
+    TonnesListResponse,
+    UncountedListResponse,
+    UndecidedListResponse,
+)
 from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.responses.imports import ImportAccepted, ImportStatusResponse, RejectedRowListResponse
 from schemas.responses.jurisdictions import JurisdictionListResponse
@@ -21,6 +32,9 @@ from schemas.responses.words import OwnWordListResponse, OwnWordsWriteResult
 __all__ = [
     "AuditLogResponse",
     "BrandListResponse",
+    "DeclarationDetailResponse",
+    "DeclarationListResponse",
+    "DeclarationWriteResult",
     "DocListResponse",
     "Error",
     "Health",
@@ -29,6 +43,7 @@ __all__ = [
     "JsonSchemaDocument",
     "JurisdictionListResponse",
     "LibraryComponentListResponse",
+    "ObligationListResponse",
     "OpenApiDocument",
     "OwnWordListResponse",
     "OwnWordsWriteResult",
@@ -42,5 +57,8 @@ __all__ = [
     "TechnicalFileUploadResponse",
     "TechnicalFilesListResponse",
     "TokenResponse",
+    "TonnesListResponse",
+    "UncountedListResponse",
+    "UndecidedListResponse",
     "VolumesWriteResult",
 ]

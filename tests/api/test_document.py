@@ -27,6 +27,14 @@ PREVIEW = {
     ("POST", "/imports/{id}/corrections"),
     ("GET", "/words"),
     ("PUT", "/words"),
+    ("GET", "/figures/tonnes"),
+    ("GET", "/figures/uncounted"),
+    ("GET", "/figures/undecided"),
+    ("GET", "/figures/obligations"),
+    ("GET", "/declarations"),
+    ("POST", "/declarations"),
+    ("GET", "/declarations/{id}"),
+    ("GET", "/declarations/{id}/content"),
 }
 """Our own operations beside the contract (docs/spec)."""
 

@@ -16,6 +16,7 @@ from starlette.routing import WebSocketRoute
 
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import counted
 from tests.connector.oauth.authorising import Application, at_home
 from tests.services.making import PDF
 
@@ -29,6 +30,8 @@ OF_A_RECORD = {
     "GET /imports/{id}",
     "POST /imports/{id}/columns",
     "GET /declarations/{id}.pdf",
+    "GET /declarations/kept/{id}",
+    "GET /declarations/kept/{id}/content",
     "POST /connections/{connection_id}/revoke",
 }
 """Routes whose path names a record of a company."""
@@ -40,6 +43,9 @@ LISTS = {
     "GET /connections",
     "GET /supplier-requests",
     "GET /markets/{code}",
+    "GET /figures",
+    "GET /declarations",
+    "GET /obligations",
 }
 """Pages that show what a company has; of a market, of any."""
 BY_TOKEN = {
@@ -50,9 +56,9 @@ BY_TOKEN = {
     "POST /supplier-data/{token}/files",
 }
 """Routes of a supplier, whose token is the whole authentication: of its one request."""
-OF_NO_RECORD = {"POST /imports", "GET /imports/template.xlsx"}
+OF_NO_RECORD = {"POST /imports", "GET /imports/template.xlsx", "GET /figures/items"}
 """Routes of a signed-in person that name no record."""
-FORMS = {"POST /supplier-requests"}
+FORMS = {"POST /supplier-requests", "POST /declarations"}
 """Routes that name a record in their form."""
 OF_NOBODY = {
     "GET /",
@@ -140,6 +146,17 @@ def issue(browser: Browser, entry: str) -> str:
     return re.search(r"/declarations/([0-9a-f-]{36})\.pdf", browser.get(f"/review/{entry}").text)[1]
 
 
+def declared(caller: Any) -> str:
+    """The id of a declaration that the company keeps."""
+    part = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 1}
+    made = caller.made(components=[part])
+    rows = [{"market": "DE", "year": 2025, "units_placed": 1}]
+    assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
+    counted(caller)
+    answer = caller.post("/declarations", {"market": "DE", "year": 2025, "format": "csv"})
+    return answer.json()["data"]["id"]
+
+
 def test_every_route_is_known_here(http):
     found = {route for route in named(http.app.routes) if not re.match(r"\S+ (/api/v1/|/\.well-known/)", route)}
     known = OF_A_RECORD | OF_NO_RECORD | LISTS | BY_TOKEN | FORMS | OF_NOBODY | OF_STAFF
@@ -156,18 +173,20 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
     connection = re.search(r"/connections/([0-9a-f-]{36})/revoke", owner.browser.get("/connections").text)[1]
     drafted = draft["structuredContent"]["entry_id"]
     issued = issue(owner.browser, drafted)
+    kept = declared(caller)
     ids = {
         "review": answer,
         "items": asked.sku_id,
         "imports": imported,
         "connections": connection,
         "declarations": issued,
+        "kept": kept,
     }
     form = hidden(stranger.browser.get("/connections").text)
     assert "csrf" in form
     for route in OF_A_RECORD:
         method, _, path = route.partition(" ")
-        room = path.split("/")[1]
+        room = "kept" if "/kept/" in path else path.split("/")[1]
         path = path.replace("{file_id}", file).replace("{connection_id}", connection)
         path = path.replace("{id}", drafted if "draft" in path else ids[room])
         if method == "POST":
@@ -175,13 +194,16 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
         else:
             assert owner.browser.get(path).status_code == 200, route
             assert stranger.browser.get(path).status_code == 404, route
-    theirs = [answer, drafted, issued, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
+    theirs = [kept, answer, drafted, issued, imported, connection, asked.sku_id, "BOTTLE-1", asked.token]
     for route in LISTS:
         page = stranger.browser.get(route.removeprefix("GET ").replace("{code}", "FR"))
         assert page.status_code == 200, route
         assert [found for found in theirs if found in page.text] == [], route
     sent = form | {"sku": "BOTTLE-1", "component": asked.components[0]}
     assert stranger.browser.post("/supplier-requests", sent).status_code == 400
+    correction = {"market": "DE", "year": "2025", "format": "csv", "corrects": kept}
+    assert stranger.browser.post("/declarations", form | correction).status_code == 400
+    assert stranger.browser.get(f"/declarations?corrects={kept}").status_code == 404
     assert f"/review/{answer}" in owner.browser.get("/review").text, "nothing of it was decided"
     assert owner.assistant.call(owner.token).status_code == 200, "nor disconnected"
 

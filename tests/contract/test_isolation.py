@@ -28,6 +28,10 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
+    "GET /figures/tonnes": {}, "GET /figures/uncounted": {}, "GET /figures/undecided": {},
+    "GET /figures/obligations": {}, "GET /declarations": {}, "GET /declarations/{id}": {},
+    "GET /declarations/{id}/content": {},
+    "POST /declarations": {"json": {"market": "DE", "year": 2025, "format": "json"}},
 }  # fmt: skip
 """A request of each operation that its own company may make."""
 
@@ -40,6 +44,7 @@ KINDS = {
     "packing_site_id": "site",
     "supplier_id": "supplier",
     "component_id": "component",
+    "corrects": "declarations",
 }
 """What the ids in bodies refer to."""
 
@@ -91,7 +96,17 @@ def records(owner) -> dict[str, str]:
     }
     good(owner.request("PUT", "/words", **VALID["PUT /words"]))
     owner.added("doc", sku="ISO", reference="Own", status="valid")
+    figures(owner, made["skus"]["id"])
+    made["declarations"] = good(owner.post("/declarations", VALID["POST /declarations"]["json"]))["data"]
     return {kind: record["id"] for kind, record in made.items()}
+
+
+def figures(owner: Caller, sku: str) -> None:
+    """Figures with a row in each of their lists: a part is weighed, another is not, and nobody says who uses it."""
+    line = {**LINE, "polymer_or_grade": "glass", "weight_g": 1}
+    good(owner.put(f"/skus/{sku}", {**ROW, "components": [line, {**line, "component_type": "cap", "weight_g": None}]}))
+    good(owner.put(f"/skus/{sku}/volumes", [{"market": "DE", "year": 2025, "units_placed": 1}]))
+    owner.server.place.pcds("rollup", "--company", owner.company)
 
 
 def call(caller: Caller, name: str, records: dict[str, str], **change: Any):
@@ -175,6 +190,8 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, owner, s
 @pytest.mark.promise("SVC-02", "WRT-04")
 def test_every_id_in_a_file_is_unknown_to_the_other_company(owner, stranger, records):
     for field, kind in KINDS.items():
+        if field == "corrects":
+            continue  # no field of a file: a declaration is corrected by one of its own
         part = field in ("supplier_id", "component_id")
         header = f"sku_code;name;{'component_type;material_family;' if part else ''}{field}"
         cells = f"FILE;File;{'body;glass;' if part else ''}{records[kind]}"

@@ -11,6 +11,7 @@
     asked.py      facts that the grades of a page of SKUs ask for
     imports.py    which imports wrote the portfolio
     items.py      a page of SKUs, found by text, grade, gap, market
+    figure_rows.py  a page of the stored figures: tonnes, uncounted SKUs, undecided scopes, verdicts
 
 Every answer has `as_of`, its instant, and `newer_writes`, the number of write transactions since then. The
 functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read no row of Postgres themselves, except
@@ -18,6 +19,7 @@ functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read
 """
 
 from warehouse.analytics.asked import questions, with_asked
+from warehouse.analytics.figure_rows import figure_rows
 from warehouse.analytics.imports import imports
 from warehouse.analytics.items import Wanted, items
 from warehouse.analytics.market import covered_packaging, figures_in
@@ -31,6 +33,7 @@ __all__ = [
     "Now",
     "Wanted",
     "covered_packaging",
+    "figure_rows",
     "figures_in",
     "imports",
     "items",

@@ -11,6 +11,8 @@ from warehouse.sessions import Connection, Pool
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)"
 _COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"
 _COUNTED: Final = "SELECT skus, links FROM company_counters"
+LINKS: Final = "SELECT links FROM company_counters"
+"""The links of the audit chain of the session's company, for a read of one statement."""
 _OF: Final = "SELECT name, plan FROM companies WHERE id = %s"
 
 

@@ -1,0 +1,204 @@
+"""Pages on which people make a declaration: choose, see it checked, keep it, download it, correct it; what is due.
+
+The form is the body of POST /declarations (`api.declarations.declare`): checking is its dry run, keeping sends the
+SHA-256 of what was shown.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.declarations import declare, file_answer
+from api.errors import InvalidBody
+from api.pages.forms import Form, read_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect
+from api.pages.request_values import offset_of, path_id
+from api.pages.sessions import Session, SignedIn
+from api.pages.texts import text
+from api.service import service_of
+from api.writing import Write
+from pipelines.figures.compute import loaded_catalogue
+from schemas.declarations import FORMATS, UK_FORMAT
+from schemas.labels import word
+from schemas.messages import translate
+from services.declaration_calendar import due
+from warehouse import figures
+from warehouse.analytics.figure_rows import periods
+from warehouse.declarations import kept
+from warehouse.declarations.kept import PARTS, Row
+
+router = APIRouter(prefix="/declarations")
+
+PAGE_SIZE: Final = 50
+_CHOICES: Final = {
+    "organisation_size": ("size", ("L", "S")),
+    "activity": ("activity", ("SO", "PF", "IM", "SE", "HL", "OM")),
+    "household_type": ("type", ("HH", "NH")),
+}
+"""Fields of a UK producer with a list: the beginning of their words' keys, and the codes."""
+_UK_FIELDS: Final = ("organisation_id", *_CHOICES, "subsidiary_id")
+FIELDS: Final = ("market", "year", "half", "format", *_UK_FIELDS, "ratings", "drinks", "corrects")
+"""The fields of the form, which the page of a checked declaration sends again."""
+_RATING: Final = ("sku_code", "component_type", "rating")
+_DRINKS: Final = ("sku_code", "drinks_container")
+_ANSWERS: Final = {"Y": True, "N": False}
+
+
+@router.get("")
+async def get_declarations(request: Request, session: SignedIn) -> Response:
+    """Show the form, what is due, and what is kept; with `corrects` the form is filled in from that declaration."""
+    return await run_in_threadpool(_list_page, request, session)
+
+
+@router.post("")
+async def post_declaration(request: Request, session: SignedIn) -> Response:
+    """Check what the form wants and show it, or keep it where it was checked."""
+    form = await read_form(request, session)
+    is_kept = form.get("step") == "keep"
+    body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
+    user = ("user", str(session.user_id), session.email)
+    write = await run_in_threadpool(
+        lambda: Write.by(request, session.company_id, *user, form_key=form.get("once") or None)
+    )
+    try:
+        answer = await declare(request, write, body, dry_run=not is_kept)
+    except InvalidBody as refused:
+        faults = list(_faults(refused, language_of(request)))
+        return await run_in_threadpool(_list_page, request, session, form=form, faults=faults)
+    made = orjson.loads(answer.body)
+    if is_kept:
+        return redirect(link(request, f"/declarations/kept/{made['data']['id']}"))
+    return page(
+        request,
+        "declaration_check.html",
+        session=session,
+        made=made,
+        once=str(uuid4()),
+        sent=[(name, form[name]) for name in FIELDS if form.get(name)],
+    )
+
+
+@router.get("/kept/{id}")
+async def get_kept(request: Request, session: SignedIn) -> Response:
+    """Show one kept declaration. Raise `PageRefused` where the company has none of this id."""
+    found = await run_in_threadpool(_kept, request, session, path_id(request))
+    beside = [part for part in PARTS if part == "declaration" or found.format == "csv"]
+    if found.format == UK_FORMAT:
+        beside = ["declaration", "uncounted"]
+    return page(request, "declaration.html", session=session, found=found, parts=beside)
+
+
+@router.get("/kept/{id}/content")
+async def get_kept_content(request: Request, session: SignedIn) -> Response:
+    """Return the bytes as they were kept. Raise `PageRefused` where there are none."""
+    chosen = next((part for part in PARTS if part == request.query_params.get("part", "declaration")), None)
+    declaration_id = path_id(request)
+
+    def read() -> tuple[str, str, bytes, bytes] | None:
+        with service_of(request).writes.company(session.company_id) as conn:
+            return kept.content(conn, declaration_id, chosen) if chosen else None
+
+    found = await run_in_threadpool(read)
+    if found is None:
+        raise PageRefused(404, "refused.gone")
+    answer = file_answer(*found)
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    return answer
+
+
+def _kept(request: Request, session: Session, declaration_id: UUID) -> Row:
+    with service_of(request).writes.company(session.company_id) as conn:
+        found = kept.by_id(conn, declaration_id)
+    if found is None:
+        raise PageRefused(404, "refused.gone")
+    return found
+
+
+def _list_page(
+    request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
+) -> Response:
+    service, lang, offset = service_of(request), language_of(request), offset_of(request)
+    given = form or _form_of_correction(request, session)
+    stored = figures.current(service.settings.data_dir, session.company_id)
+    markets = sorted({market for market, *_ in periods(stored)}) if stored else []
+    with service.writes.company(session.company_id) as conn:
+        found, total = kept.newest(conn, limit=PAGE_SIZE, offset=offset)
+        entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
+        calendar = list(due(entries, markets, kept.latest(conn), service.clock.today()))
+    return page(
+        request,
+        "declarations.html",
+        session=session,
+        status=400 if faults else 200,
+        faults=faults,
+        given=given,
+        markets=[(code, word("market", code, lang)) for code in markets],
+        halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
+        formats=[(name, text(f"declarations.format.{name}", lang)) for name in reversed(FORMATS)],
+        choices={
+            name: [(code, text(f"declarations.{key}.{code}", lang)) for code in codes]
+            for name, (key, codes) in _CHOICES.items()
+        },
+        calendar=calendar,
+        found=found,
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+    )
+
+
+def _form_of_correction(request: Request, session: Session) -> Form:
+    """Return the form filled in from the first declaration of the one that `corrects` names; else an empty one."""
+    wanted = request.query_params.get("corrects")
+    if not wanted:
+        return Form()
+    try:
+        found = _kept(request, session, UUID(wanted))
+    except ValueError:
+        raise PageRefused(404, "refused.gone") from None
+    values = {name: str(getattr(found, name)) for name in ("market", "year", "half", "format")}
+    return Form({**values, **(found.producer or {}), "corrects": str(found.corrects or found.id)})
+
+
+def _body_of(form: Form) -> dict[str, Any]:
+    """Return the body of POST /declarations; what is no number stays text, which the body's model refuses."""
+    sent = {name: form.get(name, "").strip() for name in FIELDS}
+    body: dict[str, Any] = {"market": sent["market"], "format": sent["format"]}
+    body |= {name: _number(sent[name]) for name in ("year", "half") if sent[name]}
+    if sent["corrects"]:
+        body["corrects"] = sent["corrects"]
+    if sent["format"] == UK_FORMAT:
+        uk: dict[str, Any] = {name: sent[name] for name in _UK_FIELDS if sent[name]}
+        drinks = [dict(row) for row in _lines(sent["drinks"], _DRINKS)]
+        for row in drinks:
+            row["drinks_container"] = _ANSWERS.get(row.get("drinks_container", ""), row.get("drinks_container"))
+        body["uk"] = uk | {"ratings": list(_lines(sent["ratings"], _RATING)), "drinks": drinks}
+    return body
+
+
+def _number(sent: str) -> int | str:
+    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) <= len("2026") else sent
+
+
+def _lines(sent: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield each line that is not empty, its cells by the names of the columns; cells behind them by their place."""
+    for cells in csv.reader(sent.splitlines(), delimiter=";"):
+        if cells:
+            known = (*names, *(f"column {place}" for place in range(len(names) + 1, len(cells) + 1)))
+            yield {name: cell.strip() for name, cell in zip(known, cells, strict=False)}
+
+
+def _faults(refused: InvalidBody, lang: str) -> Iterator[tuple[str, str]]:
+    """Yield each fault at its field of the form."""
+    for issue in refused.details or ():
+        field = str(issue.get("field") or "").removeprefix("uk.").partition("[")[0]
+        sentence = translate(issue["message"], lang) if "message" in issue else ""
+        yield field if field in FIELDS else "organisation_id" if field == "uk" else "", sentence

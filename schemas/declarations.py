@@ -1,0 +1,113 @@
+"""Models of the body that makes a declaration: market, period and form, and what a UK producer states besides.
+
+A model checks the body by itself. Whether the market has such a declaration, and whether the regulator's rules take
+the file, is decided where it is made (`services.declarations`).
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ValidationError
+from pydantic import Field as PydanticField
+
+from schemas import normalise
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.models import Invalid, Strict, check_size, issues_of, one_of, uuid_text, validator, whole
+from schemas.normalise import Unfit
+
+FORMATS: Final = ("json", "csv", "rpd")
+"""The forms of a declaration; `rpd` is the packaging data file of the United Kingdom."""
+UK_FORMAT: Final = "rpd"
+RATINGS: Final = ("R", "A", "G", "R-M", "A-M", "G-M")
+"""The ratings that the UK file may have."""
+MAX_STATEMENTS: Final = 20_000
+"""Most ratings, and most answers about drinks containers, of one declaration."""
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_CONTRADICTS: Final = Message("This contradicts an entry before it; send one of the two.")
+
+
+def _sha256(value: str) -> str:
+    if not _SHA256.fullmatch(value):
+        raise Unfit("invalid_format", Message("Send the 64 hexadecimal digits of a SHA-256, in small letters."))
+    return value
+
+
+def _text(most: int, *, least: int | None = None, is_code: bool = False) -> Any:
+    """Return the type of a text of at most so many characters."""
+    lengths: dict[str, Any] = {"maxLength": most} | ({} if least is None else {"minLength": least})
+    limits = {"min_length": least, "max_length": most, "is_code": is_code}
+    return Annotated[str, AfterValidator(validator(normalise.text, **limits)), PydanticField(json_schema_extra=lengths)]
+
+
+class StatedRating(Strict):
+    """The producer's own assessment of the parts of one kind of a SKU."""
+
+    sku_code: _text(255, least=1, is_code=True)  # type: ignore[valid-type]
+    component_type: one_of("component_type")  # type: ignore[valid-type]
+    rating: Literal[RATINGS]  # type: ignore[valid-type]
+
+
+class StatedDrinks(Strict):
+    """Whether a SKU's bottle or can is a drinks container."""
+
+    sku_code: _text(255, least=1, is_code=True)  # type: ignore[valid-type]
+    drinks_container: bool
+
+
+class UkProducer(Strict):
+    """What a producer states for the UK file, because no record contains it."""
+
+    organisation_id: _text(32)  # type: ignore[valid-type]
+    organisation_size: Literal["L", "S"] = "L"
+    activity: Literal["SO", "PF", "IM", "SE", "HL", "OM"] = "SO"
+    household_type: Literal["HH", "NH"] = "HH"
+    subsidiary_id: _text(64) = ""  # type: ignore[valid-type]
+    ratings: Annotated[list[StatedRating], PydanticField(max_length=MAX_STATEMENTS, default_factory=list)]
+    drinks: Annotated[list[StatedDrinks], PydanticField(max_length=MAX_STATEMENTS, default_factory=list)]
+
+
+class DeclarationInput(Strict):
+    """A declaration of one market and period, to be made from the newest snapshot and kept as filed."""
+
+    market: Annotated[str, AfterValidator(validator(normalise.market))]
+    year: Annotated[int, PydanticField(ge=2000, le=2100), BeforeValidator(whole)]
+    half: Annotated[int, PydanticField(ge=0, le=2), BeforeValidator(whole)] = 0
+    format: Literal[FORMATS]  # type: ignore[valid-type]
+    uk: UkProducer | None = None
+    corrects: (
+        Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})] | None
+    ) = None
+    sha256: Annotated[str, AfterValidator(validator(_sha256))] | None = None
+
+
+def parse_declaration(body: Any) -> DeclarationInput:
+    """Return the declaration that a parsed JSON body asks for. Raise `Invalid` with every fault."""
+    check_size(body)
+    try:
+        wanted = DeclarationInput.model_validate(body)
+    except ValidationError as error:
+        raise Invalid(issues_of(error)) from None
+    if issues := [*_of_format(wanted), *_contradictions(wanted)]:
+        raise Invalid(issues)
+    return wanted
+
+
+def _of_format(wanted: DeclarationInput) -> Iterator[Issue]:
+    if wanted.format == UK_FORMAT and wanted.uk is None:
+        yield Issue("required", Message("The UK file names the organisation: send uk.organisation_id."), "uk")
+    if wanted.format != UK_FORMAT and wanted.uk is not None:
+        yield Issue("unknown_field", Message("uk belongs to the UK file, the format rpd; leave it out."), "uk")
+
+
+def _contradictions(wanted: DeclarationInput) -> Iterator[Issue]:
+    """Yield each entry that says something else about the same than an entry before it."""
+    rated: dict[tuple[str, str], str] = {}
+    answered: dict[str, bool] = {}
+    for place, each in enumerate(wanted.uk.ratings if wanted.uk else ()):
+        if rated.setdefault((each.sku_code, each.component_type), each.rating) != each.rating:
+            yield Issue("invalid_format", _CONTRADICTS, f"uk.ratings[{place}]")
+    for place, answer in enumerate(wanted.uk.drinks if wanted.uk else ()):
+        if answered.setdefault(answer.sku_code, answer.drinks_container) != answer.drinks_container:
+            yield Issue("invalid_format", _CONTRADICTS, f"uk.drinks[{place}]")

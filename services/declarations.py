@@ -1,0 +1,271 @@
+"""Makes a declaration of one market and period, and keeps it as filed: a row of its own that never changes.
+
+The bytes are those that `pcds declaration` writes from the same snapshot (`pipelines.declarations`). A kept declaration
+is never computed again; a correction is a new one that names the first. Pages and the REST API call `prepare`, `make`
+and `keep`, in this order.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import polars as pl
+from uuid_utils import uuid7
+
+from compliance.declarations.uk.lines import DRINKS, Statements
+from compliance.declarations.uk.producer import Producer
+from compliance.declarations.uk.ratings import RATINGS
+from compliance.declarations.uk.rules import FileRefused, rules
+from compliance.declarations.uk.tables import MARKET
+from compliance.rollup.periods import HALF_YEARLY
+from pipelines.declarations import bundle
+from pipelines.declarations.bundle import MISSING, UNCOUNTED, Bundle, DeclarationRequest
+from pipelines.declarations.declare import Inputs, NotDeclarable, declared_market
+from pipelines.declarations.files import companion_path
+from pipelines.declarations.filing import Filing
+from pipelines.figures.compute import loaded_catalogue
+from schemas.declarations import UK_FORMAT, DeclarationInput, UkProducer
+from schemas.issues import Issue
+from schemas.messages import Message, message_of
+from warehouse import snapshots
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.companies import queries as companies
+from warehouse.declarations import kept
+from warehouse.declarations.kept import Content, Row
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+
+LISTED: Final = 100
+"""The most SKUs that an answer lists as not counted; the file of them has all."""
+_MEDIA_TYPES: Final = {"json": "application/json", "csv": "text/csv; charset=utf-8", "rpd": "text/csv; charset=utf-8"}
+_SUFFIXES: Final = {"json": ".json", "csv": ".csv", "rpd": ".rpd.csv"}
+_PRODUCER: Final = ("organisation_id", "organisation_size", "activity", "household_type", "subsidiary_id")
+
+_RULES: Final[Mapping[str, tuple[str, Message]]] = {
+    "01": ("uk.organisation_id", Message("The organisation ID is a number of six digits.")),
+    "23": ("uk.household_type", Message("Drinks containers of an online marketplace are household ones: choose HH.")),
+    "44": (
+        "year",
+        Message(
+            "The UK file has halves of large organisations from 2025 and years of small ones from 2024, until 2027."
+        ),
+    ),
+    "46": ("uk.subsidiary_id", Message("A subsidiary ID is up to 32 letters and digits.")),
+    "82": ("year", Message("The file would be empty: nothing could be counted for this period.")),
+    "100": ("uk.ratings", Message("Household rows of large organisations have one of the six ratings.")),
+    "909": ("half", Message("Large organisations report halves: choose the first or the second.")),
+    "910": ("half", Message("Small organisations report the year, not a half of it.")),
+}
+"""The regulator's rules that a person meets here: the field that is at fault, and what would be right."""
+
+
+class Refused(ValueError):  # noqa: N818  (an answer, not a fault)
+    """The declaration cannot be made, or not be kept, as it was asked for; nothing was written."""
+
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        """`issues` is never empty."""
+        super().__init__("; ".join(issue.message for issue in issues))
+        self.issues = issues
+
+
+class Prepared(NamedTuple):
+    """What a declaration is made from, and how many write transactions came since the snapshot."""
+
+    inputs: Inputs
+    newer_writes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A declaration that is not kept yet, its files, and the first SKUs that it does not count."""
+
+    wanted: DeclarationInput
+    market: str
+    inputs: Inputs
+    record: Mapping[str, Any]
+    content: Content
+    uncounted: Sequence[Mapping[str, Any]]
+
+    @property
+    def filing(self) -> Filing:
+        """Return the market and period that it is of."""
+        return Filing(self.market, self.wanted.year, self.wanted.half)
+
+
+def prepare(
+    conn: Connection, company_id: UUID, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
+) -> Prepared:
+    """Return what the declaration is made from, in a session of its company. Raise `Refused`."""
+    check_correction(conn, wanted)
+    snapshot = snapshots.current(data_dir, company_id)
+    if snapshot is None:
+        message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
+        raise Refused([Issue("not_declarable", message)])
+    inputs = Inputs(snapshot, loaded_catalogue(conn), rulesets.active(conn))
+    return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
+
+
+def check_correction(conn: Connection, wanted: DeclarationInput) -> None:
+    """Raise `Refused` where the declaration that is corrected is unknown, is a correction, or is of another period."""
+    if wanted.corrects is None:
+        return
+    first = kept.by_id(conn, UUID(wanted.corrects))
+    if first is None:
+        message = Message("There is no kept declaration with this id.")
+        raise Refused([Issue("unknown_reference", message, "corrects")])
+    if first.corrects is not None:
+        message = Message("This declaration corrects {first}; name that one.", first=str(first.corrects))
+        raise Refused([Issue("not_declarable", message, "corrects")])
+    if (first.market, first.year, first.half) != (wanted.market, wanted.year, wanted.half):
+        name = Filing(first.market, first.year, first.half).name
+        message = Message("A correction is of the same market and period; that one is of {name}.", name=name)
+        raise Refused([Issue("not_declarable", message, "corrects")])
+
+
+def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
+    """Make the declaration; it reads the whole snapshot and no database. Raise `Refused` with every reason."""
+    market = _market(inputs, wanted)
+    out = Path(Filing(market, wanted.year, wanted.half).name + _SUFFIXES[wanted.format])
+    form = DeclarationRequest(market, wanted.year, wanted.half, wanted.format, out)
+    try:
+        made = bundle.uk_file(inputs, form, _statements(wanted)) if wanted.uk else bundle.by_category(inputs, form)
+    except FileRefused as refused:
+        raise Refused([*_of_rules(refused), *_left_out(refused)]) from None
+    except OverflowError as beyond:
+        raise Refused([Issue("not_declarable", message_of(str(beyond)))]) from None
+    if not made.record["rows"] and not made.uncounted:
+        raise Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
+    content = _content(made, out, wanted)
+    if wanted.sha256 not in (None, content.sha256):
+        message = Message(
+            "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
+        )
+        raise Refused([Issue("not_declarable", message, "sha256")])
+    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
+
+
+def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now: datetime) -> Row:
+    """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
+    check_correction(conn, made.wanted)
+    declaration_id = UUID(str(uuid7()))
+    row = row_of(made, declaration_id, origin, now)
+    kept.add(conn, company_id, row, made.content, _stated(made.wanted.uk))
+    shown = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
+    after = {name: str(value) if isinstance(value, Decimal) else value for name, value in shown.items()}
+    ledger.enter(conn, company_id, "declaration.kept", declaration_id, origin=origin, now=now, before=None, after=after)
+    return row
+
+
+def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetime) -> Row:
+    """Return the record of a declaration; without an id where it is not kept."""
+    source, record = made.inputs.source, made.record
+    return Row(
+        id=declaration_id,
+        market=made.market,
+        year=made.wanted.year,
+        half=made.wanted.half,
+        format=made.wanted.format,
+        filename=made.content.filename,
+        media_type=made.content.media_type,
+        size_bytes=len(made.content.data),
+        sha256=made.content.sha256,
+        as_of=made.inputs.snapshot.as_of,
+        snapshot=source.snapshot,
+        ruleset_version=source.ruleset_version,
+        catalogue_hash=made.inputs.catalogue.source_hash,
+        rows=record["rows"],
+        total_tonnes=record.get("total_tonnes"),
+        total_kg=record.get("total_kg"),
+        difference_kg=record.get("difference_kg"),
+        uncounted=record["uncounted"],
+        scope_missing=record.get("scope_missing"),
+        producer=_producer(made.wanted.uk),
+        corrects=None if made.wanted.corrects is None else UUID(made.wanted.corrects),
+        corrected_by=[],
+        kept_by={"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
+        created_at=now,
+    )
+
+
+def _market(inputs: Inputs, wanted: DeclarationInput) -> str:
+    """Return the market that is declared. Raise `Refused` where it has no such period or file."""
+    if wanted.format == UK_FORMAT and wanted.market != MARKET:
+        message = Message(
+            "The format rpd is the file of {market}; choose csv or json for another market.", market=MARKET
+        )
+        raise Refused([Issue("not_declarable", message, "format")])
+    if wanted.half and wanted.market not in HALF_YEARLY:
+        message = Message("{market} is declared by the year; only GB has halves.", market=wanted.market)
+        raise Refused([Issue("not_declarable", message, "half")])
+    try:
+        return declared_market(inputs, wanted.market, wanted.half)
+    except NotDeclarable:
+        message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=wanted.market)
+        raise Refused([Issue("unknown_market", message, "market")]) from None
+
+
+def _statements(wanted: DeclarationInput) -> Statements:
+    uk = wanted.uk
+    assert uk is not None, "the UK file has its producer"
+    producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
+    rated = dict.fromkeys((each.sku_code, each.component_type, each.rating) for each in uk.ratings)
+    answered = dict.fromkeys((each.sku_code, each.drinks_container) for each in uk.drinks)
+    ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
+    return Statements(
+        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
+    )
+
+
+def _of_rules(refused: FileRefused) -> Iterator[Issue]:
+    for number in refused.numbers:
+        field, sentence = _RULES.get(number, (None, message_of(rules()[number].message)))
+        message = Message(
+            "The regulator refuses the file, error {number}: {sentence}", number=number, sentence=sentence
+        )
+        yield Issue("regulator_rule", message, field)
+
+
+def _left_out(refused: FileRefused) -> Iterator[Issue]:
+    """Yield each SKU that the refused file does not count: it may be why."""
+    if refused.uncounted is None:
+        return
+    for row in refused.uncounted.sort("sku_code", "reason").iter_rows(named=True):
+        fields = ", ".join(row["fields"] or ())
+        message = Message(
+            "{sku_code} is not counted ({reason}); missing: {fields}.",
+            sku_code=row["sku_code"],
+            reason=row["reason"],
+            fields=fields,
+        )
+        yield Issue("not_counted", message)
+
+
+def _content(made: Bundle, out: Path, wanted: DeclarationInput) -> Content:
+    data = made.files[out]
+    return Content(
+        filename=out.name,
+        media_type=_MEDIA_TYPES[wanted.format],
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        uncounted=made.files.get(companion_path(out, UNCOUNTED)),
+        scope_missing=made.files.get(companion_path(out, MISSING)),
+    )
+
+
+def _producer(uk: UkProducer | None) -> dict[str, str] | None:
+    return None if uk is None else {name: getattr(uk, name) for name in _PRODUCER}
+
+
+def _stated(uk: UkProducer | None) -> dict[str, list[dict[str, Any]]]:
+    """Return what the producer stated of SKUs."""
+    return {"ratings": _dumped(uk.ratings if uk else ()), "drinks": _dumped(uk.drinks if uk else ())}
+
+
+def _dumped(entries: Iterable[Any]) -> list[dict[str, Any]]:
+    return [entry.model_dump() for entry in entries]

@@ -1,0 +1,167 @@
+"""Declarations in a browser: chosen, checked, kept, downloaded, corrected; and the calendar of what is due."""
+
+import hashlib
+from datetime import date
+from uuid import uuid4
+
+import pytest
+
+from compliance.catalogue import Jurisdiction
+from schemas.labels import LANGUAGES
+from services.declaration_calendar import due, last_half
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import counted, weighed
+
+JAR = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200}
+GERMANY = {"market": "DE", "year": "2025", "half": "0", "format": "csv"}
+UK = {"market": "GB", "year": "2025", "half": "1", "format": "rpd"}
+
+
+def placed(caller, code, component, *rows):
+    made = caller.made(sku_code=code, packaging_level="transport", components=[component])
+    volumes = [{"market": m, "year": 2025, "half": h, "units_placed": units} for m, h, units in rows]
+    assert caller.put(f"/skus/{made['id']}/volumes", volumes).status_code == 200
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    return browser
+
+
+@pytest.fixture
+def declared(caller):
+    placed(caller, "JAR", JAR, ("DE", 0, 1_000_000), ("GB", 1, 1_000))
+    placed(caller, "BOX", {**JAR, "weight_g": None}, ("DE", 0, 7))
+    counted(caller)
+    weighed(caller)
+    return caller
+
+
+def checked(browser, **fields):
+    """The form of the page that shows what would be kept."""
+    form = hidden(browser.get("/declarations").text)
+    answer = browser.post("/declarations", form | GERMANY | fields)
+    assert answer.status_code == 200, answer.text
+    return hidden(answer.text), answer.text
+
+
+def total(caller):
+    return caller.get("/declarations").json()["pagination"]["total"]
+
+
+def test_a_declaration_is_checked_kept_downloaded_and_corrected(declared, browser):
+    form, page = checked(browser)
+    assert form["sha256"] in page
+    assert "BOX" in page
+    assert total(declared) == 0
+    kept = browser.post("/declarations", form)
+    assert kept.status_code == 303
+    again = browser.post("/declarations", form)
+    assert again.headers["location"] == kept.headers["location"]
+    assert total(declared) == 1
+    address = kept.headers["location"]
+    shown = browser.get(address).text
+    [first] = declared.get("/declarations").json()["data"]
+    assert first["sha256"] in shown
+    content = browser.get(f"{address}/content?part=declaration")
+    assert hashlib.sha256(content.content).hexdigest() == first["sha256"]
+    assert "attachment" in content.headers["content-disposition"]
+    assert "BOX" in browser.get(f"{address}/content?part=uncounted").text
+    assert browser.get(f"{address}/content?part=all").status_code == 404
+    filled = browser.get(f"/declarations?corrects={first['id']}").text
+    assert hidden(filled)["corrects"] == first["id"]
+    assert 'value="2025"' in filled
+    form, _ = checked(browser, corrects=first["id"])
+    second = browser.post("/declarations", form).headers["location"]
+    assert first["id"] in browser.get(second).text
+    assert second in browser.get(address).text
+
+
+def test_what_changed_since_it_was_checked_is_not_kept(declared, browser):
+    form, _ = checked(browser)
+    placed(declared, "CUP", JAR, ("DE", 0, 1))
+    counted(declared)
+    answer = browser.post("/declarations", form)
+    assert (answer.status_code, total(declared)) == (400, 0)
+    assert "SHA-256" in answer.text
+
+
+def test_the_uk_file_takes_what_the_producer_states(declared, browser):
+    form = hidden(browser.get("/declarations").text)
+    refused = browser.post("/declarations", form | UK | {"organisation_id": "12345", "ratings": "JAR;body;G"})
+    assert refused.status_code == 400
+    assert 'id="organisation_id-error"' in refused.text
+    assert 'value="12345"' in refused.text
+    assert "JAR;body;G</textarea>" in refused.text
+    missing = browser.post("/declarations", form | UK)
+    assert 'id="organisation_id-error"' in missing.text
+    sent, _ = checked(browser, **UK, organisation_id="123456", ratings="JAR;body;G\n", drinks="JAR;N")
+    assert browser.post("/declarations", sent).status_code == 303
+    [made] = declared.get("/declarations").json()["data"]
+    found = declared.get(f"/declarations/{made['id']}").json()["data"]
+    assert found["ratings"] == [{"sku_code": "JAR", "component_type": "body", "rating": "G"}]
+    assert found["drinks"] == [{"sku_code": "JAR", "drinks_container": False}]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"market": ""}, "market"),
+        ({"year": "soon"}, "year"),
+        ({"half": "1"}, "half"),
+        ({**UK, "organisation_id": "123456", "ratings": "JAR;body"}, "ratings"),
+        ({**UK, "organisation_id": "123456", "drinks": "JAR;maybe"}, "drinks"),
+        ({**UK, "organisation_id": "123456", "drinks": "JAR;Y;N"}, "drinks"),
+    ],
+)
+def test_a_fault_stands_at_its_field(declared, browser, change, field):
+    form = hidden(browser.get("/declarations").text)
+    answer = browser.post("/declarations", form | GERMANY | change)
+    assert (answer.status_code, total(declared)) == (400, 0)
+    assert f'id="{field}-error"' in answer.text
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_calendar_says_what_is_kept_and_that_no_day_is_known(declared, browser, lang):
+    page = browser.get(f"/declarations?lang={lang}").text
+    said = {"en": "no due days", "fr": "pas les échéances", "de": "keine Fristen"}
+    assert said[lang] in page
+
+
+def test_a_form_of_another_page_is_refused(declared, browser):
+    assert browser.post("/declarations", GERMANY).status_code == 403
+
+
+def entry(code, *rhythms):
+    values = dict.fromkeys(Jurisdiction.__dataclass_fields__)
+    return Jurisdiction(**{**values, "code": code, "reporting_period": rhythms})
+
+
+def test_the_last_period_that_has_ended_is_due():
+    kept, today = {("DE", 2025, 0): uuid4()}, date(2026, 11, 23)
+    rhythms = {"DE": ["annual"], "GB": ["half-yearly", "annual"], "IE": ["half-yearly"]}
+    entries = {code: entry(code, *each) for code, each in rhythms.items()}
+    found = list(due(entries, ["DE", "GB", "IE", "NO"], kept, today))
+    assert [(row.market, row.year, row.half, row.rhythms, row.kept) for row in found] == [
+        ("DE", 2025, 0, ("annual",), kept["DE", 2025, 0]),
+        ("GB", 2026, 1, ("half-yearly",), None),
+        ("GB", 2025, 0, ("annual",), None),
+        ("IE", 2025, 0, ("half-yearly",), None),
+        ("NO", 2025, 0, (), None),
+    ]
+    assert [last_half(date(2026, month, 1)) for month in (6, 7)] == [(2025, 2), (2026, 1)]
+
+
+def test_nothing_of_it_is_another_companys(declared, join, pool, browser):
+    form, _ = checked(browser)
+    address = browser.post("/declarations", form).headers["location"]
+    other = join()
+    stranger = Browser(other.http, other.address)
+    stranger.sign_in(added(pool, other.company))
+    assert stranger.get(address).status_code == 404
+    assert stranger.get(f"{address}/content").status_code == 404
+    page = stranger.get("/declarations").text
+    assert "DE-2025" not in page
+    assert "/declarations/kept/" not in page

@@ -1,0 +1,181 @@
+"""Stores declarations as they were filed, without changes: their bytes, what they were made from, who kept them.
+
+A correction is a row of its own that names the first. `services.declarations` makes them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Literal, get_args
+from uuid import UUID
+
+import orjson
+from psycopg.rows import class_row
+
+from warehouse import pages
+from warehouse.sessions import Connection
+
+Part = Literal["declaration", "uncounted", "scope_missing"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+"""The declaration, and the lists beside one whose format has no field for them."""
+
+_PLAIN: Final = """id, market, year, half, format, filename, media_type, size_bytes, sha256, as_of, snapshot,
+    ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus AS uncounted,
+    scope_missing_skus AS scope_missing, producer, corrects"""
+_LATER: Final = """ARRAY(SELECT later.id FROM kept_declarations AS later
+    WHERE later.corrects = kept_declarations.id ORDER BY later.created_at, later.id) AS corrected_by"""
+_KEPT_BY: Final = """json_build_object('type', kept_by_type, 'id', kept_by_id, 'name', kept_by_name) AS kept_by"""
+_ROW: Final = f"{_PLAIN}, {_LATER}, {_KEPT_BY}, created_at"
+_ITEM: Final = _ROW.replace("as_of", f"{pages.instant('as_of')} AS as_of", 1).removesuffix("created_at") + (
+    f"{pages.instant('created_at')} AS created_at"
+)
+_ADD: Final = """
+INSERT INTO kept_declarations (id, company_id, market, year, half, format, filename, media_type, size_bytes, sha256,
+    as_of, snapshot, ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus,
+    scope_missing_skus, producer, corrects, kept_by_type, kept_by_id, kept_by_name, created_at,
+    content, uncounted, scope_missing, stated)
+VALUES (%(id)s, %(company_id)s, %(market)s, %(year)s, %(half)s, %(format)s, %(filename)s, %(media_type)s,
+    %(size_bytes)s, %(sha256)s, %(as_of)s, %(snapshot)s, %(ruleset_version)s, %(catalogue_hash)s, %(rows)s,
+    %(total_tonnes)s, %(total_kg)s, %(difference_kg)s, %(uncounted)s, %(scope_missing)s, %(producer)s::json,
+    %(corrects)s, %(kept_by_type)s, %(kept_by_id)s, %(kept_by_name)s, %(created_at)s,
+    %(content)s, %(uncounted_file)s, %(scope_missing_file)s, %(stated)s::json)"""
+_ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
+_BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
+_NEWEST: Final = f"SELECT {_ROW} FROM kept_declarations ORDER BY {_ORDER} LIMIT %s OFFSET %s"
+_LATEST: Final = """
+SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
+ORDER BY market, year, half, created_at DESC, id DESC"""
+_COUNT: Final = "SELECT count(*) FROM kept_declarations"
+_COLUMNS: Final[Mapping[Part, str]] = {
+    "declaration": "content",
+    "uncounted": "uncounted",
+    "scope_missing": "scope_missing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kept declaration without its bytes; `id` is None for one that is not kept."""
+
+    id: UUID | None
+    market: str
+    year: int
+    half: int
+    format: str
+    filename: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    as_of: datetime
+    snapshot: str
+    ruleset_version: str
+    catalogue_hash: str
+    rows: int
+    total_tonnes: Decimal | None
+    total_kg: int | None
+    difference_kg: Decimal | None
+    uncounted: int
+    scope_missing: int | None
+    producer: dict[str, str] | None
+    corrects: UUID | None
+    corrected_by: list[UUID]
+    kept_by: dict[str, str | None]
+    created_at: datetime
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the published shape: ids and instants as text, decimals as numbers."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a declaration as filed, and of the lists beside it; those that its form has inside are None."""
+
+    filename: str
+    media_type: str
+    data: bytes
+    sha256: str
+    uncounted: bytes | None
+    scope_missing: bytes | None
+
+
+def add(conn: Connection, company_id: UUID, row: Row, content: Content, stated: Mapping[str, object]) -> None:
+    """Store a declaration in a session of its company; `stated` is what its producer stated of SKUs."""
+    given = asdict(row) | {f"kept_by_{name}": value for name, value in row.kept_by.items()}
+    given |= {
+        "company_id": company_id,
+        "producer": None if row.producer is None else orjson.dumps(row.producer).decode(),
+        "stated": orjson.dumps(stated).decode(),
+        "content": content.data,
+        "uncounted_file": content.uncounted,
+        "scope_missing_file": content.scope_missing,
+    }
+    conn.execute(_ADD, given)
+
+
+def by_id(conn: Connection, declaration_id: UUID) -> Row | None:
+    """Return a declaration of the session's company."""
+    with conn.cursor(row_factory=class_row(Row)) as cursor:
+        return cursor.execute(_BY_ID, [declaration_id]).fetchone()
+
+
+def newest(conn: Connection, *, limit: int, offset: int) -> tuple[list[Row], int]:
+    """Return a page of declarations, newest first, and their number."""
+    with conn.cursor(row_factory=class_row(Row)) as cursor:
+        found = cursor.execute(_NEWEST, [limit, offset]).fetchall()
+    total = conn.execute(_COUNT).fetchone()
+    return found, total[0] if total else 0
+
+
+def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
+    """Return the newest declaration of each market, year and half."""
+    return {(market, year, half): found for market, year, half, found in conn.execute(_LATEST)}
+
+
+def content(conn: Connection, declaration_id: UUID, part: Part) -> tuple[str, str, bytes, bytes] | None:
+    """Return a part as `content_of` does; None where there is no such declaration or it has no such part."""
+    row = conn.execute(content_of(part), {"id": declaration_id}).fetchone()
+    return None if row is None or row[2] is None else (row[0], row[1], bytes(row[2]), bytes(row[3]))
+
+
+def content_of(part: Part) -> str:
+    """Return the query of a part as it was filed: file name, media type, bytes and SHA-256, for the parameter `id`."""
+    name, media, column = "filename", "media_type", _COLUMNS[part]
+    if part != "declaration":
+        name, media = f"regexp_replace(filename, '[.][^.]*$', '.{part}.csv')", "'text/csv; charset=utf-8'"
+    return f"""
+SELECT {name} AS filename, {media} AS media_type, {column} AS data, sha256({column}) AS digest
+FROM kept_declarations WHERE id = %(id)s"""
+
+
+def page(limit: int, offset: int, filters: tuple[str, ...]) -> str:
+    """Return the list's answer as one JSON text, `page`, newest first; `filters` name columns that have a parameter."""
+    where = " AND ".join(f"kept_declarations.{name} = %({name})s" for name in filters) or "true"
+    return pages.page(
+        _ITEM,
+        "kept_declarations",
+        order=_ORDER,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * FROM kept_declarations WHERE {where} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) FROM kept_declarations WHERE {where})",
+    )
+
+
+DETAIL: Final = f"""
+SELECT row_to_json(found)::text AS found FROM (
+    SELECT {_ITEM}, coalesce(stated -> 'ratings', '[]'::json) AS ratings,
+        coalesce(stated -> 'drinks', '[]'::json) AS drinks
+    FROM kept_declarations WHERE id = %(id)s
+) AS found"""
+"""One declaration as JSON text, for the parameter `id`."""
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON has it; a decimal stays one, which is written with every digit."""
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return [_plain(each) for each in value] if isinstance(value, list) else value
