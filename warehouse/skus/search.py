@@ -25,6 +25,7 @@ _COVERED_ALL: Final = f"""
 LEFT JOIN (
     SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
 ) AS covered ON covered.sku_id = skus.id"""
+_FOUND_AT: Final = {"findings_as_of": pages.instant("%(ids_as_of)s::timestamptz")}
 _DOC_STATUS: Final = "coalesce(covered.doc_status, 'missing')"
 _NEWEST: Final = "-created_at"
 
@@ -80,7 +81,7 @@ class Search:
     """What a SKU has to meet to be found, and the order of the list; None is no condition.
 
     Each of at most `MOST_WORDS` words is searched on its own, letters and accents folded. `market` is a jurisdiction
-    code, a country with its subdivisions. `ids` is a Postgres array as text.
+    code, a country with its subdivisions. `ids` is a Postgres array as text, of what was found at `ids_as_of`.
     """
 
     words: tuple[str, ...] = ()
@@ -91,6 +92,7 @@ class Search:
     brand_id: UUID | None = None
     supplier_id: UUID | None = None
     ids: str | None = None
+    ids_as_of: datetime | None = None
     sku_codes: list[str] | None = None
     updated_since: datetime | None = None
     sort: str = _NEWEST
@@ -99,8 +101,8 @@ class Search:
         """Return the parameters of `page` and `rows`; `now` is of the service's clock."""
         conditions = {name: getattr(self, name) for name in _CONDITIONS}
         words = {f"word_{place}": word for place, word in enumerate(self.words)}
-        changed = {"sku_codes": self.sku_codes, "updated_since": self.updated_since}
-        return {**conditions, **words, **changed, "now": now, "today": now.date()}
+        others = {name: getattr(self, name) for name in ("sku_codes", "updated_since", "ids_as_of")}
+        return {**conditions, **words, **others, "now": now, "today": now.date()}
 
 
 def page(search: Search, limit: int, offset: int) -> str:
@@ -116,7 +118,7 @@ def page(search: Search, limit: int, offset: int) -> str:
         rows=f"SELECT skus.*, found.key FROM {keys} AS found JOIN skus ON skus.id = found.id",
         total="(SELECT count(*) FROM chosen)",
         beside=COVERED,
-        more={"as_of": pages.instant(AS_OF)},
+        more={"as_of": pages.instant(AS_OF)} | (_FOUND_AT if search.ids is not None else {}),
     )
     return f"WITH {_chosen(search)} {built}"
 
