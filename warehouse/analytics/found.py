@@ -23,6 +23,9 @@ WHERE ($flag IS NULL OR len(list_filter(flags, lambda flag: flag.code = $flag)) 
   AND ($rule IS NULL OR list_contains(rules, $rule))
   AND ({gap})
 """
+_BY_RULE: Final = """
+SELECT rule, count(*) FROM (SELECT unnest(rules) AS rule FROM skus) GROUP BY rule ORDER BY count(*) DESC, rule
+"""
 _KEPT_BYTES: Final = 32 * 2**20
 """The size of the answers that a process keeps; one of 50 000 SKUs has 2 MB."""
 
@@ -46,6 +49,12 @@ def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
         kept = _ids(snapshot, now, finding)
         _KEPT.put(asked, kept)
     return kept
+
+
+def skus_by_rule(snapshot: Snapshot) -> dict[str, int]:
+    """Return how many SKUs each design rule fired on, the most first."""
+    with reader(snapshot) as answers:
+        return {str(rule): int(count) for rule, count in answers.rows(_BY_RULE)}
 
 
 def _ids(snapshot: Snapshot, now: Now, finding: Finding) -> str:

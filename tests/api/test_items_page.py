@@ -1,0 +1,60 @@
+"""The page Items: columns, order, findings and exports as the address has them, in the reader's words."""
+
+import re
+
+import pytest
+
+from api.pages.item_columns import COLUMNS
+from tests.api.people import Browser, added
+from tests.api.portfolios import BODY, counted
+from tests.api.test_portfolio_pages import links, words
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    return browser
+
+
+def test_a_list_keeps_its_columns_and_its_order_in_the_address(caller, browser):
+    caller.made(sku_code="LIGHT", name="Light", weight_grams=2.5, material="paper", packaging_format="box")
+    caller.made(sku_code="HEAVY", name="Heavy", weight_grams=1250, material="glass")
+    page = browser.get("/items?columns=weight_grams&columns=material&columns=nothing&lang=de")
+    table = page.text.partition("<table>")[2]
+    assert "1.250" in table
+    assert "Glas" in table
+    assert "Erklärung" not in table, "only the chosen columns are shown"
+    [lighter] = [found for found in links(page) if "sort=weight_grams" in found]
+    assert "columns=weight_grams&columns=material&sort" in lighter
+    sorted_page = browser.get(lighter)
+    assert re.findall(r"<code>([^<]+)</code></th>", sorted_page.text) == ["LIGHT", "HEAVY"]
+    assert 'aria-sort="ascending"' in sorted_page.text
+    [heavier] = [found for found in links(sorted_page) if "sort=-weight_grams" in found]
+    assert re.findall(r"<code>([^<]+)</code></th>", browser.get(heavier).text) == ["HEAVY", "LIGHT"]
+    assert 'name="sort" value="-weight_grams"' in browser.get(heavier).text, "a search keeps the order"
+
+
+@pytest.mark.parametrize(("lang", "said"), [("de", ("Flasche", "Ja", "2,5")), ("fr", ("bouteille", "oui", "2,5"))])
+def test_every_column_is_in_the_readers_words(caller, browser, lang, said):
+    caller.made(name="X", weight_grams=2.5, material="paper", packaging_format="bottle", packaging_level="sales",
+                food_contact=True, ppwr_role="importer", recycled_content_percent=12.5, markets=["FR"])  # fmt: skip
+    columns = "&".join(f"columns={column}" for column in COLUMNS)
+    table = browser.get(f"/items?lang={lang}&{columns}").text.partition("<tbody>")[2]
+    for words_of in said:
+        assert words_of.lower() in table.lower()
+    assert not re.search(r"\b(bottle|sales|paper|importer|true|not_assessed|missing)\b", table)
+
+
+def test_the_portfolio_names_the_rules_that_lower_grades_and_leads_to_their_items(caller, browser):
+    caller.made(sku_code="PVC", name="Tray", packaging_format="tray", markets=["FR"],
+                components=[BODY, {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PVC",
+                                   "weight_g": 1}])  # fmt: skip
+    counted(caller)
+    page = browser.get("/portfolio")
+    rules = [found for found in links(page) if found.startswith("/items?rule=")]
+    assert rules
+    for address in rules:
+        told = words(browser.get(address))
+        assert "Items found: 1" in told
+        assert address.partition("rule=")[2] in told
