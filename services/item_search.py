@@ -22,11 +22,12 @@ from warehouse.analytics.found import Finding, ids_with
 from warehouse.clock import Clock
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection, Pool
+from warehouse.skus import queries
 from warehouse.skus import search as skus
 from warehouse.skus.search import Search
 
-MOST_EXPORTED: Final = 100_000
-"""The most items of an export."""
+MOST_EXPORTED: Final = 1_048_575
+"""The most items of an export: the lines of a worksheet below its headers."""
 
 _NOTHING: Final = Finding()
 _NEAREST: Final = 5
@@ -54,7 +55,7 @@ class Place:
 def page(place: Place, search: Search, finding: Finding, *, limit: int, offset: int) -> str:
     """Return SkuListResponse as JSON text. Raise `UnknownFinding`."""
     with _prepared(place, search, finding) as (conn, wanted):
-        query = skus.page(wanted, limit, offset)
+        query = queries.page(limit, offset) if wanted == Search() else skus.page(wanted, limit, offset)
         row = conn.execute(query, wanted.parameters(place.clock.now())).fetchone()
     assert row is not None, "a page is one row"
     return str(row[0])

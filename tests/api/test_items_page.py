@@ -1,7 +1,10 @@
 """The page Items: columns, order, findings and exports as the address has them, in the reader's words."""
 
+import csv
+import io
 import re
 
+import polars as pl
 import pytest
 
 from api.pages.item_columns import COLUMNS
@@ -58,3 +61,53 @@ def test_the_portfolio_names_the_rules_that_lower_grades_and_leads_to_their_item
         told = words(browser.get(address))
         assert "Items found: 1" in told
         assert address.partition("rule=")[2] in told
+
+
+def exported(browser, form, query):
+    """The rows of an export, read by another program than ours."""
+    answer = browser.get(f"/items/export?format={form}&{query}")
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-disposition"] == f'attachment; filename="items.{form}"'
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    if form == "xlsx":
+        frame = pl.read_excel(io.BytesIO(answer.content))
+        return [frame.columns, *map(list, frame.rows())]
+    text = answer.content.decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(text), delimiter=";" if "lang=de" in query else ","))
+
+
+def test_what_is_shown_is_exported_as_workbook_and_as_csv(caller, browser):
+    caller.made(sku_code="B-1", name="Flacon d’été", weight_grams=2.5, material="glass", markets=["FR", "DE"])
+    caller.made(sku_code="B-2", name="=HYPERLINK(1)", weight_grams=1250, material="paper")
+    caller.made(sku_code="C-1", name="Carton")
+    shown = "q=b-&sort=-weight_grams&columns=weight_grams&columns=material&columns=markets&lang=de"
+    page = browser.get(f"/items?{shown}")
+    leads = {found for found in links(page) if found.startswith("/items/export")}
+    assert len(leads) == 2
+    rows = [["B-2", "'=HYPERLINK(1)", None, "Papier", 1250], ["B-1", "Flacon d’été", "FR, DE", "Glas", 2.5]]
+    assert exported(browser, "xlsx", shown)[1:] == rows
+    texts = [["" if cell is None else str(cell).replace(".", ",") for cell in row] for row in rows]
+    assert exported(browser, "csv", shown)[1:] == texts
+    for lead in leads:
+        form = re.search(r"format=(\w+)", lead)[1]
+        assert exported(browser, form, lead.partition("?")[2]) == exported(browser, form, shown)
+    headers = exported(browser, "csv", "lang=en")[0]
+    assert headers == ["Code", "Name", "Grade", "Declaration", "Markets"] or headers[2:] == [
+        "Grade",
+        "Declaration",
+        "Markets",
+    ]
+
+
+def test_an_export_is_the_whole_list_and_of_one_company(caller, join, browser):
+    rows = [{"sku_code": f"P-{number:03d}", "name": f"Bottle {number}"} for number in range(120)]
+    caller.post("/skus/batch", {"skus": rows})
+    join().made(sku_code="OTHER", name="Bottle")
+    codes = [row[0] for row in exported(browser, "csv", "sort=sku_code&q=bottle")[1:]]
+    assert codes == [row["sku_code"] for row in rows]
+
+
+def test_an_export_that_no_page_leads_to_is_refused(caller, browser):
+    for query in ("", "format=pdf", "format=csv&grade=Z", "format=csv&rule=none"):
+        assert browser.get(f"/items/export?{query}").status_code == 400, query
+    assert Browser(caller.http, caller.address).get("/items/export?format=csv").status_code == 303

@@ -1,8 +1,10 @@
 """Finds the SKUs of a snapshot that have a finding: a gap, a format ban that they meet or may meet, a design rule."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -51,7 +53,8 @@ def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
     return kept
 
 
-def skus_by_rule(snapshot: Snapshot) -> dict[str, int]:
+@lru_cache(maxsize=128)
+def skus_by_rule(snapshot: Snapshot) -> Mapping[str, int]:
     """Return how many SKUs each design rule fired on, the most first."""
     with reader(snapshot) as answers:
         return {str(rule): int(count) for rule, count in answers.rows(_BY_RULE)}

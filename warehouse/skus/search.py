@@ -21,6 +21,8 @@ from warehouse.skus.queries import CHANGED, COVERAGE, COVERED, DOC_CHANGED, LIST
 MOST_WORDS: Final = 8
 """The most words of a search: each makes the statement longer."""
 
+_AT_ONCE: Final = 500
+"""Items that `rows` fetches together."""
 _COVERED_ALL: Final = f"""
 LEFT JOIN (
     SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
@@ -124,14 +126,15 @@ def page(search: Search, limit: int, offset: int) -> str:
 
 
 def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Iterator[dict[str, Any]]:
-    """Yield the items of the whole list, at most so many, as they stand at one instant."""
+    """Yield the items of the whole list, at most so many, as at one instant; each has the name of its `brand`, too."""
     order = _order(search)
     query = f"""WITH {_chosen(search)}
-        SELECT {LIST_ITEM}, brands.name AS brand FROM (
+        SELECT {LIST_ITEM}, brand FROM (
             SELECT skus.*, found.key FROM chosen AS found JOIN skus ON skus.id = found.id) AS skus {COVERED}
-        LEFT JOIN (SELECT id AS brand_of, name FROM brands) AS brands ON brand_of = skus.brand_id
+        LEFT JOIN (SELECT id AS brand_of, name AS brand FROM brands) AS brands ON brand_of = skus.brand_id
         ORDER BY {order} LIMIT {most:d}"""
     with conn.cursor("found_skus", row_factory=dict_row) as cursor:
+        cursor.itersize = _AT_ONCE
         yield from cursor.execute(query, search.parameters(now))
 
 

@@ -5,7 +5,7 @@ beside the folders names one of them. Figures that are computed from a snapshot 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypedDict
@@ -55,7 +55,7 @@ class Snapshot:
     number: int
     link_hash: str
     made_by: str
-    parts: Sequence[PartRows]
+    parts: Sequence[PartRows] = field(hash=False)
     size_bytes: int
     folder: Path
 
