@@ -17,6 +17,7 @@ from api import (
     batches,
     docs,
     document,
+    exports,
     files,
     health,
     imports,
@@ -121,6 +122,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     for resource in (
         tokens,
         batches,
+        exports,
         skus,
         volumes,
         files,

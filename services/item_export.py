@@ -24,6 +24,29 @@ MEDIA_TYPES: Final[Mapping[Form, str]] = {
 Cell: TypeAlias = str | float | None
 ShowItem: TypeAlias = Callable[[Mapping[str, Any]], Sequence[Cell]]
 
+ALWAYS: Final = ("sku_code", "name")
+"""The first columns of every list."""
+COLUMNS: Final = (
+    "recyclability_grade",
+    "recyclability_score",
+    "doc_status",
+    "markets",
+    "material",
+    "material_subtype",
+    "weight_grams",
+    "recycled_content_percent",
+    "food_contact",
+    "packaging_level",
+    "packaging_format",
+    "product_category",
+    "gtin",
+    "ppwr_role",
+    "brand_id",
+    "created_at",
+    "updated_at",
+)
+"""What a list can show of an item besides its name and code, in the order in which it is shown."""
+
 _LONGEST_CELL: Final = 32_767
 """The most characters of a workbook's cell."""
 _MARK: Final = "\ufeff"

@@ -10,31 +10,11 @@ from api.pages.texts import text
 from schemas.fields import SKU
 from schemas.labels import format_word
 from schemas.numbers import number
+from services.item_export import COLUMNS
 from warehouse.skus.search import SORTS
 
-COLUMNS: Final = (
-    "recyclability_grade",
-    "recyclability_score",
-    "doc_status",
-    "markets",
-    "material",
-    "material_subtype",
-    "weight_grams",
-    "recycled_content_percent",
-    "food_contact",
-    "packaging_level",
-    "packaging_format",
-    "product_category",
-    "gtin",
-    "ppwr_role",
-    "brand_id",
-    "created_at",
-    "updated_at",
-)
-"""What a list can show of an item besides its name and code, in the order in which it is shown."""
 USUAL: Final = ("recyclability_grade", "doc_status", "markets")
 """The columns of a list where a person chose none."""
-ALWAYS: Final = ("sku_code", "name")
 
 _OWN_NAMES: Final = {
     "recyclability_grade": "review.grade",

@@ -24,6 +24,7 @@ from schemas.labels import word
 from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 from services import item_search
+from services.item_export import COLUMNS
 from warehouse import snapshots
 from warehouse.analytics import Now
 from warehouse.analytics.found import GAPS
@@ -98,7 +99,7 @@ def _given(request: Request, columns: tuple[str, ...]) -> ImmutableMultiDict[str
 def _address(request: Request) -> dict[str, object]:
     """Return the parameters of the list's address, for links to another page, order or form of it."""
     kept = {name: value for name, value in request.query_params.items() if name in (*_FILTERS, "sort") and value}
-    columns = [column for column in request.query_params.getlist("columns") if column in item_columns.COLUMNS]
+    columns = [column for column in request.query_params.getlist("columns") if column in COLUMNS]
     return {**kept, **({"columns": columns} if columns else {})}
 
 

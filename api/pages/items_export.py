@@ -14,7 +14,7 @@ from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of
 from api.pages.sessions import Session, SignedIn
-from services.item_export import FORMS, Cell, Table
+from services.item_export import ALWAYS, FORMS, Cell, Table
 from services.item_search import UnknownFinding
 
 router = APIRouter()
@@ -27,12 +27,12 @@ async def get_export(request: Request, session: SignedIn) -> Response:
 
 
 def _export(request: Request, session: Session) -> Response:
-    form, lang = request.query_params.get("format", ""), language_of(request)
+    form, lang = request.query_params.get("format", "csv"), language_of(request)
     filters, faults = read_filters(request)
     if faults or form not in FORMS:
         raise PageRefused(400, "items.no_such_filter")
     columns = item_columns.chosen(request)
-    headers = [item_columns.name_of(column, lang) for column in (*item_columns.ALWAYS, *columns)]
+    headers = [item_columns.name_of(column, lang) for column in (*ALWAYS, *columns)]
 
     def cells(item: Mapping[str, Any]) -> list[Cell]:
         return [item["sku_code"], item["name"], *(_cell(item, column, lang) for column in columns)]

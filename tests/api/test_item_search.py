@@ -1,14 +1,19 @@
 """GET /skus by words, filters, findings and order: what a person would find by reading every record."""
 
+import csv
+import io
 import unicodedata
 from uuid import uuid4
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.formulas import harmless, is_computed
 from schemas.vocabularies import VOCABULARIES
-from tests.api.portfolios import BODY, counted
+from services.item_export import COLUMNS
+from tests.api.portfolios import BODY, counted, run, sent
 from warehouse.analytics.found import GAPS
 from warehouse.skus.search import SORTS
 
@@ -223,3 +228,50 @@ LETTERS = st.characters(codec="utf-8", min_codepoint=0x20, max_codepoint=0x24F, 
 def test_letters_are_folded_as_unicode_has_them(pool, text):
     with pool.system() as conn:
         assert conn.execute("SELECT pcds_words(%s)", [text]).fetchone() == (folded(text),)
+
+
+def test_the_list_is_exported_in_codes_as_csv_and_as_a_workbook(caller, shelf, join):
+    join().made(sku_code="WTR-0", name="Not ours")
+    query = {"q": "wtr", "sort": "sku_code", "columns": ["material", "markets", "weight_grams", "food_contact"]}
+    answer = caller.get("/skus/export", params=query)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert answer.content.decode("utf-8-sig").splitlines() == [
+        "sku_code,name,markets,material,weight_grams,food_contact",
+        "WTR-50,Bouteille d’Évian 50 cl,FR;DE,plastic,12,",
+        "WTR-99,Große Flasche,US-CA,,20,",
+    ]
+    book = caller.get("/skus/export", params=query | {"format": "xlsx"})
+    frame = pl.read_excel(io.BytesIO(book.content))
+    assert frame["weight_grams"].to_list() == [12, 20]
+    everything = caller.get("/skus/export").content.decode("utf-8-sig").splitlines()
+    assert len(everything) == 5
+    assert len(everything[0].split(",")) == 2 + len(COLUMNS)
+
+
+def test_an_export_computes_nothing_and_is_read_back_as_it_was(caller):
+    names = ["=1+1", "@SUM(A1)", "-5", "+49", "\t=1", "＝1", "a,b", 'say "x"', "two\nlines"]
+    for number, name in enumerate(names):
+        caller.made(sku_code=f"N-{number}", name=name)
+    answer = caller.get("/skus/export", params={"sort": "sku_code", "columns": "material"})
+    rows = list(csv.reader(io.StringIO(answer.content.decode("utf-8-sig"))))[1:]
+    stored = [item["name"] for item in caller.get("/skus", params={"sort": "sku_code"}).json()["data"]]
+    assert [harmless(name) for name in stored] == [row[1] for row in rows]
+    assert not [row for row in rows if is_computed(row[1])]
+    import_id = sent(caller, answer.content.decode("utf-8-sig"))
+    run(caller, import_id)
+    assert caller.get(f"/imports/{import_id}").json()["counts"]["unchanged"] == len(names)
+
+
+def test_an_export_that_cannot_be_read_is_refused(caller):
+    for query, name, says in (
+        ({"format": "pdf"}, "format", "xlsx"),
+        ({"columns": "price"}, "columns", "weight_grams"),
+        ({"grade": "Z"}, "grade", "not_assessed"),
+        ({"rule": "Z"}, "rule", "nearest"),
+    ):
+        answer = caller.get("/skus/export", params=query)
+        assert answer.status_code == 400
+        [issue] = answer.json()["details"]
+        assert issue["field"].partition("[")[0] == name
+        assert says in issue["message"]
+    assert caller.http.get("/api/v1/skus/export").status_code == 401

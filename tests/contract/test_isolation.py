@@ -22,7 +22,7 @@ VALID: dict[str, dict[str, Any]] = {
     "PUT /skus/{id}/volumes": {"json": [{"market": "FR", "year": 2026, "units_placed": 1}]},
     "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
     "POST /skus/batch": {"json": {"skus": [ROW]}},
-    "POST /imports/{id}/repeat": {"json": {"dry_run": True}},
+    "POST /imports/{id}/repeat": {"json": {"dry_run": True}}, "GET /skus/export": {},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
 }  # fmt: skip
@@ -30,6 +30,9 @@ VALID: dict[str, dict[str, Any]] = {
 
 OF_NOBODY = {"POST /oauth/token", "GET /jurisdictions", "GET /openapi.json", "GET /schemas/supplier-data-response"}
 """Operations that name no record of a company."""
+
+FILES = {"GET /skus/export"}
+"""Lists that are answered as a file: a line of headers, then a line for each record."""
 
 KINDS = {
     "brand_id": "brand",
@@ -193,11 +196,16 @@ def test_no_list_shows_a_record_of_the_other_company(operations, owner, service,
         "actor": owner.client_id,
         "updated_since": "2020-01-01T00:00:00Z",
     }
-    for name in lists:
+    theirs = [*records.values(), owner.company, owner.client_id]
+    for name in FILES:
+        assert len(call(owner, name, records).text.splitlines()) > 1, name
+        for params in ({}, widened):
+            [headers] = call(empty, name, records, params=params).text.splitlines()
+            assert not [found for found in theirs if found in headers], name
+    for name in set(lists) - FILES:
         assert good(call(owner, name, records))["data"], name
         for params in ({}, widened):
             page = good(call(empty, name, records, params=params))
-            theirs = [*records.values(), owner.company, owner.client_id]
             assert not [found for found in theirs if found in str(page)], name
             assert page["data"] == [] or name == "GET /audit-log"
 

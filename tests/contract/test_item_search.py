@@ -38,3 +38,25 @@ def test_the_filters_are_published_as_preview(caller):
     assert ours == {"q", "market", "grade", "doc_status", "material", "brand_id", "supplier_id", "gap", "flag", "rule",
                     "sort"}  # fmt: skip
     assert not [name for name in ours if parameters[name]["required"]]
+
+
+@pytest.mark.promise("LST-24")
+def test_what_the_list_shows_is_exported_as_a_file(caller):
+    caller.made(sku_code="X-1", name="=1+1", material="glass", weight_grams=400.5, markets=["FR", "DE"])
+    caller.made(sku_code="X-2", name="Jar", material="glass")
+    caller.made(sku_code="X-3", name="Box", material="paper")
+    query = {"material": "glass", "sort": "-sku_code", "columns": ["weight_grams", "markets"]}
+    answer = caller.get("/skus/export", params=query)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/csv; charset=utf-8")
+    assert answer.content.decode("utf-8-sig").splitlines() == [
+        "sku_code,name,markets,weight_grams",
+        "X-2,Jar,,",
+        "X-1,'=1+1,FR;DE,400.5",
+    ]
+    book = caller.get("/skus/export", params={"format": "xlsx"})
+    assert (book.status_code, book.content[:2]) == (200, b"PK")
+    for name, accepted in (("format", "xlsx"), ("columns", "weight_grams"), ("sort", "-name")):
+        [issue] = refused(caller.get("/skus/export", params={name: "?"}), 400, "invalid_body")
+        assert accepted in issue["message"]
+    document = good(caller.get("/openapi.json"))
+    assert document["paths"]["/api/v1/skus/export"]["get"]["x-stability"] == "preview"
