@@ -1,7 +1,8 @@
 -- The words by which a SKU is found: its texts in small letters without accents, kept by Postgres beside the row.
 
--- pg_c_utf8 knows the letters of all scripts, whatever the database's locale (Postgres 17). Plain ASCII, which most
--- texts are, is only lowered. The letters replaced last are no letter with a mark to Unicode.
+-- pg_c_utf8 knows the letters of all scripts, whatever the database's locale; a server before Postgres 17 has another
+-- collation in its place (0032_words.py). Plain ASCII, which most texts are, is only lowered. The letters replaced last
+-- are no letter with a mark to Unicode.
 CREATE FUNCTION pcds_words(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
     WHEN octet_length($1) = char_length($1) THEN lower($1)
