@@ -1,5 +1,6 @@
 """List page of packaging items: searched, filtered and sorted by the address, which also keeps the columns."""
 
+from collections.abc import Set
 from typing import Any, Final
 from uuid import UUID
 
@@ -61,7 +62,7 @@ def _page(request: Request, session: Session) -> Response:
             faults = [unknown.issue]
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
-        choices = _choices(conn, now, lang)
+        choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)
         items = found["data"] if found else []
         brands = names(conn, "brand", {UUID(item["brand_id"]) for item in items if item["brand_id"]})
         provisional = skus.provisional(conn, [item["id"] for item in items])
@@ -77,7 +78,7 @@ def _page(request: Request, session: Session) -> Response:
         provisional=provisional,
         newer=now.head(snapshot)["newer_writes"] if snapshot else 0,
         faults=[(fault.field, translate(fault.message, lang)) for fault in faults],
-        given=_given(request, columns),
+        given=_given(request, filters, columns),
         address=_address(request),
         choices=choices,
         columns=[(column, item_columns.name_of(column, lang), item_columns.can_sort(column)) for column in columns],
@@ -90,10 +91,16 @@ def _page(request: Request, session: Session) -> Response:
     )
 
 
-def _given(request: Request, columns: tuple[str, ...]) -> ImmutableMultiDict[str, str]:
-    """Return the form as it was sent, with the columns that are shown."""
+def _given(request: Request, filters: Filters, columns: tuple[str, ...]) -> ImmutableMultiDict[str, str]:
+    """Return the form as it was sent, with the market's code as it is listed and the columns that are shown."""
     sent = [(name, value) for name, value in request.query_params.multi_items() if name != "columns"]
-    return ImmutableMultiDict([*sent, *(("columns", column) for column in columns)])
+    markets = [("market", market) for market in _asked_market(filters)]
+    return ImmutableMultiDict([*sent, *markets, *(("columns", column) for column in columns)])
+
+
+def _asked_market(filters: Filters) -> tuple[str, ...]:
+    """Return the market that the list is narrowed to, which need not be one of the catalogue."""
+    return (filters.given["market"],) if "market" in filters.given else ()
 
 
 def _address(request: Request) -> dict[str, object]:
@@ -117,9 +124,9 @@ _FILTERS: Final = (
 )
 
 
-def _choices(conn: Connection, now: Now, lang: str) -> Choices:
+def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:
     """Return the codes of each filter with their words, in the order of the form."""
-    markets = sorted(((code, word("market", code, lang)) for code in now.jurisdictions), key=lambda pair: pair[1])
+    markets = sorted(((code, word("market", code, lang)) for code in jurisdictions), key=lambda pair: pair[1])
     found = {
         "market": [(code, name if name == code else f"{name} ({code})") for code, name in markets],
         "grade": _codes("grade", VOCABULARIES["recyclability_grade"], lang),

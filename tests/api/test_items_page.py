@@ -63,6 +63,19 @@ def test_the_portfolio_names_the_rules_that_lower_grades_and_leads_to_their_item
         assert address.partition("rule=")[2] in told
 
 
+def test_the_form_keeps_every_filter_that_a_link_has(caller, browser):
+    caller.made(sku_code="FAR", name="Far", markets=["MN"])
+    page = browser.get("/items?market=mn&grade=not_assessed&rule=ANY-011b&q=%20far")
+    assert page.status_code == 200
+    for kept in (
+        '<option value="MN" selected>',
+        '<option value="not_assessed" selected>',
+        'name="rule" value="ANY-011b"',
+    ):
+        assert kept in page.text
+    assert "FAR" in browser.get("/items?market=mn&q=far").text
+
+
 def exported(browser, form, query):
     """The rows of an export, read by another program than ours."""
     answer = browser.get(f"/items/export?format={form}&{query}")
