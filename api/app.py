@@ -19,6 +19,7 @@ from api import (
     declarations,
     docs,
     document,
+    exports,
     figures,
     files,
     health,
@@ -125,6 +126,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     for resource in (
         tokens,
         batches,
+        exports,
         skus,
         volumes,
         files,

@@ -5,14 +5,16 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of, json_text
-from api.auth import Presented
+from api.auth import Presented, admit
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
+from api.item_filters import FilterParameters, Filters, place_of
 from api.languages import accepted_language, in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
 from api.reading import read
@@ -26,6 +28,8 @@ from schemas.messages import Message
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from schemas.sku import SkuPatch
+from services import item_search
+from services.item_search import Place
 from warehouse.sessions import Connection
 from warehouse.skus import detail, queries
 
@@ -48,18 +52,30 @@ async def list_skus(
     offset: Offset = 0,
     sku_codes: SkuCodes = None,
     updated_since: UpdatedSince = None,
+    wanted: FilterParameters,
 ) -> Response:
     """A page of SKUs, newest first. `total` counts what the filters leave.
 
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
     filters = {"sku_codes": sku_codes, "updated_since": updated_since}
+    if wanted.given:
+        key = await admit(request, presented, "read")
+        work = partial(_searched, place_of(request, key.company_id), wanted, limit=limit, offset=offset, **filters)
+        return json_text(await run_in_threadpool(work))
     filtered = any(value is not None for value in filters.values())
     query = queries.page(limit, offset, filtered=filtered, since=updated_since is not None)
     now = service_of(request).clock.now()
     instants = {"now": now, "today": now.date()}
     (page,) = await read(request, presented, query, instants | filters if filtered else instants)
     return json_text(page)
+
+
+def _searched(place: Place, wanted: Filters, *, limit: int, offset: int, **filters: Any) -> str:
+    try:
+        return item_search.page(place, wanted.search(**filters), wanted.finding(), limit=limit, offset=offset)
+    except item_search.UnknownFinding as unknown:
+        raise InvalidBody([unknown.issue]) from None
 
 
 @router.get(

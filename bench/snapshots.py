@@ -26,8 +26,9 @@ from warehouse.snapshots.snapshot import TABLES
 ANSWER_ROUNDS: Final = 5
 MARKET: Final = "FR"
 _UPDATE: Final = "UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000' RETURNING id"
+_STORED: Final = [name for name in SKUS if name not in ("flags", "rules") and not name.endswith("status")]
 _EXPORTS: Final = (
-    f"SELECT {', '.join(name for name in SKUS if name != 'flags' and not name.endswith('status'))} FROM skus",
+    f"SELECT {', '.join(_STORED)} FROM skus",
     """SELECT sku_code, line.* FROM skus CROSS JOIN LATERAL json_to_recordset(components) AS line (
            id text, component_type text, material_family text, polymer_or_grade text, weight_g float8,
            separable boolean, recycled_content_percent float8)""",

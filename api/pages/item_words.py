@@ -19,7 +19,7 @@ from services.audit.history import Version
 
 _SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Fields that are shown in sections of their own."""
-_LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
+LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
 """Verdicts of rules that a person looks for first."""
 
 
@@ -138,7 +138,7 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
         "stream_name": trace["stream"] and word("stream", trace["stream"], lang),
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
-        "deciding": sorted((rule for rule in fired if rule["verdict"] in _LOWERING_VERDICTS), key=_severity),
+        "deciding": sorted((rule for rule in fired if rule["verdict"] in LOWERING_VERDICTS), key=_severity),
         "missing": [
             {**issue, "name": changes.path_in_words(issue["field"], lang, types)} for issue in trace["missing"]
         ],
@@ -146,7 +146,7 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
         "assumptions": [
             changes.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
         ],
-        "others": [rule for rule in fired if rule["verdict"] not in _LOWERING_VERDICTS],
+        "others": [rule for rule in fired if rule["verdict"] not in LOWERING_VERDICTS],
     }
 
 
@@ -164,7 +164,7 @@ def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang:
 
 
 def _severity(rule: Mapping[str, object]) -> int:
-    return _LOWERING_VERDICTS.index(str(rule["verdict"]))
+    return LOWERING_VERDICTS.index(str(rule["verdict"]))
 
 
 def version_words(entry: Version, lang: str) -> Shown:

@@ -1,111 +1,151 @@
-"""List page of packaging items: all of them, the newest first, or those that match a search and filters.
+"""List page of packaging items: searched, filtered and sorted by the address, which also keeps the columns."""
 
-The unfiltered list comes from the current database. Searches use the newest snapshot, which takes the same time
-whatever its size; an item newer than the snapshot is still found by its whole code.
-"""
-
-from dataclasses import asdict
+from collections.abc import Set
 from typing import Any, Final
+from uuid import UUID
 
 import orjson
 from fastapi import APIRouter
+from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.item_filters import Filters, place_of, read_filters
+from api.pages import item_columns
 from api.pages.concurrency import run_limited
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of
 from api.pages.sessions import Session, SignedIn
 from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import translated_reason
+from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
-from schemas import texts
-from schemas.normalise import Unfit
-from schemas.normalise import market as normalised
+from schemas.labels import word
+from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
+from services import item_search
+from services.item_export import COLUMNS
 from warehouse import snapshots
-from warehouse.analytics import Now, Wanted, items
-from warehouse.analytics.items import GAPS
+from warehouse.analytics import Now
+from warehouse.analytics.found import GAPS
+from warehouse.library.queries import first_names, names
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
 router = APIRouter()
 
 PAGE_SIZE: Final = 50
-CHOICES: Final = {"grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"], "gap": GAPS}
-"""The choices of the form for each filter."""
-_LONGEST: Final = 200
-"""Characters of a search that are used."""
+_MOST_NAMES: Final = 200
+"""The most brands, and suppliers, that are offered in a list."""
+
+Choices = dict[str, list[tuple[str, str]]]
 
 
 @router.get("/items")
 async def get_items(request: Request, session: SignedIn) -> Response:
-    """Show a page of items. Raise `PageRefused` for a filter that our links and form never send."""
+    """Show a page of items. A filter that cannot be read is named at its field, and nothing is listed."""
     return await run_limited(request, "portfolio", _page, request, session)
 
 
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
-    search, offset = _parse_search(request), offset_of(request)
+    filters, faults = read_filters(request)
+    columns, offset = item_columns.chosen(request), offset_of(request)
+    found: dict[str, Any] | None = None
+    if not faults:
+        place = place_of(request, session.company_id)
+        try:
+            body = item_search.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
+            found = orjson.loads(body)
+        except item_search.UnknownFinding as unknown:
+            faults = [unknown.issue]
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
-        snapshot = snapshots.current(service.settings.data_dir, session.company_id)
-        found: dict[str, Any] | None = None  # a page of the analytics or of the REST API, both JSON
-        if search == Wanted():
-            found = _list_current(conn, now, offset)
-        elif snapshot is not None:
-            found = items(snapshot, now, search, limit=PAGE_SIZE, offset=offset)
-        if search.text and search == Wanted(text=search.text) and not (found and found["pagination"]["total"]):
-            by_code = _list_current(conn, now, 0, code=search.text)
-            found = by_code if by_code["items"] else found
-    filters = {name: value for name, value in asdict(search).items() if value is not None}
-    given = ({"q": filters.pop("text")} if "text" in filters else {}) | filters
+        choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)
+        items = found["data"] if found else []
+        brands = names(conn, "brand", {UUID(item["brand_id"]) for item in items if item["brand_id"]})
+        provisional = skus.provisional(conn, [item["id"] for item in items])
+    ban, rule = _finding_in_words(filters, rules, lang)
+    snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     return page(
         request,
         "items.html",
         session=session,
+        status=400 if faults else 200,
         found=found,
-        wanted=search,
-        given=given,
-        choices=_choices(lang),
+        rows=item_columns.rows_in_words(items, columns, brands, lang),
+        provisional=provisional,
+        newer=now.head(snapshot)["newer_writes"] if snapshot else 0,
+        faults=[(fault.field, translate(fault.message, lang)) for fault in faults],
+        given=_given(request, filters, columns),
+        address=_address(request),
+        choices=choices,
+        columns=[(column, item_columns.name_of(column, lang), item_columns.can_sort(column)) for column in columns],
+        all_columns=item_columns.choices(lang),
+        sort=filters.given.get("sort", "-created_at"),
         offset=offset,
         size=PAGE_SIZE,
-        ban=search.flag and _ban(search.flag, rules, lang),
+        ban=ban,
+        rule=rule,
     )
 
 
-def _choices(lang: str) -> dict[str, list[tuple[str, str]]]:
-    """Return the codes of each filter with their words."""
-    return {name: [(code, text(f"{name}.{code}", lang)) for code in codes] for name, codes in CHOICES.items()}
+def _given(request: Request, filters: Filters, columns: tuple[str, ...]) -> ImmutableMultiDict[str, str]:
+    """Return the form as it was sent, with the market's code as it is listed and the columns that are shown."""
+    sent = [(name, value) for name, value in request.query_params.multi_items() if name != "columns"]
+    markets = [("market", market) for market in _asked_market(filters)]
+    return ImmutableMultiDict([*sent, *markets, *(("columns", column) for column in columns)])
 
 
-def _ban(code: str, rules: RuleSet, lang: str) -> str:
-    """Return the words for a ban; the code itself where the rules have no such ban."""
-    return next((translated_reason(code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == code), code)
+def _asked_market(filters: Filters) -> tuple[str, ...]:
+    """Return the market that the list is narrowed to, which need not be one of the catalogue."""
+    return (filters.given["market"],) if "market" in filters.given else ()
 
 
-def _parse_search(request: Request) -> Wanted:
-    given = {name: value for name in (*CHOICES, "market", "flag") if (value := request.query_params.get(name))}
-    for name, codes in CHOICES.items():
-        if name in given and given[name] not in codes:
-            raise PageRefused(400, "items.no_such_filter")
-    if "market" in given:
-        try:
-            given["market"] = normalised(given["market"])
-        except Unfit:
-            raise PageRefused(400, "items.no_such_filter") from None
-    searched = texts.shown(request.query_params.get("q", ""))[:_LONGEST]
-    return Wanted(text=searched or None, **given)
+def _address(request: Request) -> dict[str, object]:
+    """Return the parameters of the list's address, for links to another page, order or form of it."""
+    kept = {name: value for name, value in request.query_params.items() if name in (*_FILTERS, "sort") and value}
+    columns = [column for column in request.query_params.getlist("columns") if column in COLUMNS]
+    return {**kept, **({"columns": columns} if columns else {})}
 
 
-def _list_current(conn: Connection, now: Now, offset: int, *, code: str | None = None) -> dict[str, object]:
-    """Return a page as the REST API lists it, or the one item of a code."""
-    query = skus.page(PAGE_SIZE, offset, filtered=code is not None)
-    row = conn.execute(query, {"now": now.today, "today": now.today, "sku_codes": code and [code]}).fetchone()
-    assert row is not None, "a page is one row"
-    listed = orjson.loads(row[0])
-    provisional = skus.provisional(conn, [item["id"] for item in listed["data"]])
-    items = [{**item, "grade_provisional": item["id"] in provisional} for item in listed["data"]]
-    return {"as_of": None, "newer_writes": 0, "items": items, "pagination": listed["pagination"]}
+_FILTERS: Final = (
+    "q",
+    "market",
+    "grade",
+    "doc_status",
+    "material",
+    "gap",
+    "brand_id",
+    "supplier_id",
+    "flag",
+    "rule",
+)
+
+
+def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:
+    """Return the codes of each filter with their words, in the order of the form."""
+    markets = sorted(((code, word("market", code, lang)) for code in jurisdictions), key=lambda pair: pair[1])
+    found = {
+        "market": [(code, name if name == code else f"{name} ({code})") for code, name in markets],
+        "grade": _codes("grade", VOCABULARIES["recyclability_grade"], lang),
+        "doc_status": _codes("doc_status", VOCABULARIES["doc_status"], lang),
+        "material": [(code, word("material", code, lang)) for code in VOCABULARIES["material"]],
+        "gap": _codes("gap", GAPS, lang),
+        "brand_id": first_names(conn, "brand", _MOST_NAMES),
+        "supplier_id": first_names(conn, "supplier", _MOST_NAMES),
+    }
+    return {name: choices for name, choices in found.items() if choices}
+
+
+def _codes(group: str, codes: tuple[str, ...], lang: str) -> list[tuple[str, str]]:
+    return [(code, text(f"{group}.{code}", lang)) for code in codes]
+
+
+def _finding_in_words(filters: Filters, rules: RuleSet, lang: str) -> tuple[str | None, str | None]:
+    """Return the words for the ban and for the design rule that the list is narrowed to."""
+    flag, rule = filters.given.get("flag"), rules.rules.get(filters.given.get("rule", ""))
+    bans = [translated_reason(ban.code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == flag]
+    feature = f"{rule_text(rule.rule_id, rule.feature, (rules,), lang)} ({rule.rule_id})" if rule else None
+    return bans[0] if bans else flag, feature

@@ -4,6 +4,7 @@ Counts come from the company's newest snapshot, whose instant is shown; DoCs and
 the items that it counts.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -13,15 +14,19 @@ from starlette.responses import Response
 
 from api.errors import NotFound
 from api.pages.concurrency import run_limited
+from api.pages.item_words import LOWERING_VERDICTS
 from api.pages.refusals import is_for_people
 from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import Session, SignedIn
 from api.pages.sign_in import HOME
 from api.service import service_of
 from compliance.flag_texts import translated_reason
+from compliance.grading.languages import rule_text
+from compliance.ruleset import RuleSet
 from schemas.analytics import Overview
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
+from warehouse.analytics.found import skus_by_rule
 from warehouse.companies.queries import counters
 from warehouse.declarations import docs
 from warehouse.figures import StoredFigures
@@ -54,17 +59,20 @@ def _page(request: Request, session: Session) -> Response:
         now = Now.read(conn, service.clock)
         sku_count = counters(conn).skus
         expiring = docs.expiring_docs(conn, today=now.today, days=EXPIRES_WITHIN_DAYS, limit=_SHOWN)
-        ban = partial(translated_reason, rules=service.rulesets.active(conn), lang=language_of(request))
+        rules = service.rulesets.active(conn)
+        ban = partial(translated_reason, rules=rules, lang=language_of(request))
         recent, _ = imports.newest(conn, limit=_SHOWN // 2)
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     stored = figures.current(service.settings.data_dir, session.company_id)
     overview = missing = None
+    lowering = list[tuple[str, str, int]]()
     if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
         found = analytics.missing(snapshot, now, limit=_SHOWN)
         with service.writes.company(session.company_id) as conn:
             items = analytics.with_asked(conn, found["items"], service.rulesets, language_of(request))
         missing = {**found, "items": items}
+        lowering = _lowering(skus_by_rule(snapshot), rules, language_of(request))
     return page(
         request,
         "portfolio.html",
@@ -72,12 +80,23 @@ def _page(request: Request, session: Session) -> Response:
         sku_count=sku_count,
         overview=overview,
         missing=missing,
+        lowering=lowering,
         expiring=expiring,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
         ban=ban,
         tonnes=_tonnes_of_year(overview, stored, request.query_params.get("year"), now.today.year),
     )
+
+
+def _lowering(fired: Mapping[str, int], rules: RuleSet, lang: str) -> list[tuple[str, str, int]]:
+    """Return the design rules that lower the grades of the most items: id, text and items of each."""
+    found = [(rules.rules[rule], items) for rule, items in fired.items() if rule in rules.rules]
+    return [
+        (rule.rule_id, rule_text(rule.rule_id, rule.feature, (rules,), lang), items)
+        for rule, items in found
+        if rule.verdict in LOWERING_VERDICTS
+    ][:_SHOWN]
 
 
 def _tonnes_of_year(

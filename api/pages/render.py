@@ -99,9 +99,12 @@ def redirect(address: str, headers: Mapping[str, str] | None = None) -> Response
 
 
 def link(request: Request, path: str, **parameters: object) -> str:
-    """Return a page's address, with the parameters that are not None, in the language that the current address asks."""
+    """Return a page's address, with the parameters that are not None, in the language that the current address asks.
+
+    A list is a parameter that is named once for each of its values.
+    """
     wanted = {"lang": request.query_params.get("lang"), **parameters}
-    query = urlencode({name: value for name, value in wanted.items() if value not in (None, "")})
+    query = urlencode({name: value for name, value in wanted.items() if value not in (None, "")}, doseq=True)
     return f"{path}?{query}" if query else path
 
 

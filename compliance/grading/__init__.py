@@ -6,6 +6,7 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 
 from dataclasses import dataclass
 
+from compliance.grading.fired import fired_rules
 from compliance.grading.languages import translated_text
 from compliance.grading.provisional import judge
 from compliance.grading.rows import GRADED_INPUTS, Answer, Inputs, explain_row, grade_rows, record_of, regrade_rows
@@ -22,6 +23,7 @@ __all__ = [
     "Inputs",
     "explain",
     "explain_row",
+    "fired_rules",
     "grade",
     "grade_rows",
     "record_of",

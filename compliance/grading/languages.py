@@ -82,11 +82,11 @@ def with_rules(sentence: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
 
 
 def rule_text(rule_id: str, english: str, rule_sets: Sequence[RuleSet], lang: str) -> str:
-    """Return a rule's text in the language, where a rule-set has it for the same English text."""
+    """Return a rule's text in the language, where a rule-set has it for the same English text; else the English one."""
     for rules in rule_sets:
         rule, texts = rules.rules.get(rule_id), rules.texts.get(rule_id)
         if rule and texts and rule.feature == english:
-            return texts[lang]
+            return texts.get(lang, english)
     return english
 
 

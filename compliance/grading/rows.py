@@ -51,7 +51,7 @@ def grade_rows(rows: Iterable[Inputs], rules: RuleSet) -> list[Answer]:
     `use_contexts` is Postgres array text such as `{food,takeaway}`, `svhc` and `components` are JSON text; null where
     there is none.
     """
-    return [_graded(_deciding(row), rules) for row in rows]
+    return [_graded(deciding(row), rules) for row in rows]
 
 
 def regrade_rows(
@@ -63,11 +63,11 @@ def regrade_rows(
     cannot be computed and the row counts as changed.
     """
     return [
-        _regraded(_deciding(row), answer, was, rules) for row, answer, was in zip(rows, stored, graded_by, strict=True)
+        _regraded(deciding(row), answer, was, rules) for row, answer, was in zip(rows, stored, graded_by, strict=True)
     ]
 
 
-def _deciding(row: Inputs) -> Inputs:
+def deciding(row: Inputs) -> Inputs:
     """Return what decides of a row: with a graph its weights count, without one only whether the body has weight."""
     material, subtype, form, level, weight, contexts, svhc, graph = row
     if graph is None or graph == _EMPTY_GRAPH:
@@ -82,7 +82,7 @@ def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang:
     `record` is the same row, which supplies the lines' ids; `day` is the rule-set of the day, which supplies the
     questions.
     """
-    return in_language(build_trace(_judged(_deciding(row), rules), record, rules, day), (rules, day), lang)
+    return in_language(build_trace(_judged(deciding(row), rules), record, rules, day), (rules, day), lang)
 
 
 @lru_cache(maxsize=32_768)

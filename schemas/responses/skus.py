@@ -214,6 +214,14 @@ class SkuListResponse(Answer):
     as_of: Annotated[
         Instant, PydanticField(description="Ask with it as `updated_since` next time, and nothing is missed.")
     ]
+    findings_as_of: Annotated[
+        Instant | None,
+        PydanticField(
+            description="Only where `gap`, `flag` or `rule` was asked: the instant at which it was so. Null before the "
+            "first snapshot: then no SKU is found.",
+            json_schema_extra={"x-stability": "preview"},
+        ),
+    ] = None
 
 
 class SkuDetailResponse(Answer):

@@ -35,6 +35,7 @@ PREVIEW = {
     ("POST", "/declarations"),
     ("GET", "/declarations/{id}"),
     ("GET", "/declarations/{id}/content"),
+    ("GET", "/skus/export"),
 }
 """Our own operations beside the contract (docs/spec)."""
 

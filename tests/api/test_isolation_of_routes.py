@@ -38,6 +38,7 @@ OF_A_RECORD = {
 LISTS = {
     "GET /review",
     "GET /items",
+    "GET /items/export",
     "GET /imports",
     "GET /portfolio",
     "GET /connections",

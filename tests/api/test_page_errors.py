@@ -58,7 +58,7 @@ def test_every_page_that_refuses_has_its_number(caller, pool, visitor):
     answers = [visitor.get("/supplier-data/unknown"), visitor.post("/sign-in", {"email": "x"})]
     visitor.sign_in(added(pool, caller.company))
     answers += [
-        visitor.get("/items?grade=D"),
+        visitor.get("/items/export?format=pdf"),
         visitor.get("/items/x"),
         visitor.post("/supplier-requests", {}),
         visitor.get("/connections/x/revoke", headers=PEOPLE),

@@ -3,7 +3,7 @@
 import json
 import random
 
-from compliance.grading import GRADED_INPUTS, explain, explain_row, grade, grade_rows
+from compliance.grading import GRADED_INPUTS, explain, explain_row, fired_rules, grade, grade_rows
 from compliance.ruleset import load
 
 RULES = load()
@@ -64,3 +64,21 @@ def test_an_empty_graph_is_none():
     row = ("glass", "GL70", None, None, 200.0, None, None, "[]")
     assert grade_rows([row], RULES) == [("A", 100.0, False)]
     assert grade_rows([], RULES) == []
+
+
+def test_the_rules_that_fired_are_those_of_the_trace_that_none_overruled():
+    records = list(_records(400))
+    of_traces = [
+        sorted(
+            {
+                rule["rule_id"]
+                for unit in explain(record, RULES)["units"]
+                for part in unit["components"]
+                for rule in part["rules"]
+                if rule["verdict"] != "overruled"
+            }
+        )
+        for record in records
+    ]
+    assert fired_rules(_rows(records), RULES) == of_traces
+    assert len({rule for fired in of_traces for rule in fired}) > 20

@@ -26,6 +26,7 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
+    "GET /skus/export": {},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
     "GET /figures/tonnes": {}, "GET /figures/uncounted": {}, "GET /figures/undecided": {},
@@ -37,6 +38,9 @@ VALID: dict[str, dict[str, Any]] = {
 
 OF_NOBODY = {"POST /oauth/token", "GET /jurisdictions", "GET /openapi.json", "GET /schemas/supplier-data-response"}
 """Operations that name no record of a company."""
+
+FILES = {"GET /skus/export"}
+"""Lists that are answered as a file: a line of headers, then a line for each record."""
 
 KINDS = {
     "brand_id": "brand",
@@ -214,11 +218,16 @@ def test_no_list_shows_a_record_of_the_other_company(operations, owner, service,
         "actor": owner.client_id,
         "updated_since": "2020-01-01T00:00:00Z",
     }
-    for name in lists:
+    theirs = [*records.values(), owner.company, owner.client_id]
+    for name in FILES:
+        assert len(call(owner, name, records).text.splitlines()) > 1, name
+        for params in ({}, widened):
+            [headers] = call(empty, name, records, params=params).text.splitlines()
+            assert not [found for found in theirs if found in headers], name
+    for name in set(lists) - FILES:
         assert good(call(owner, name, records))["data"], name
         for params in ({}, widened):
             page = good(call(empty, name, records, params=params))
-            theirs = [*records.values(), owner.company, owner.client_id]
             assert not [found for found in theirs if found in str(page)], name
             assert page["data"] == [] or name == "GET /audit-log"
 

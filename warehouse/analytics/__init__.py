@@ -10,8 +10,8 @@
     one.py        what is missing in one SKU at present
     asked.py      facts that the grades of a page of SKUs ask for
     imports.py    which imports wrote the portfolio
-    items.py      a page of SKUs, found by text, grade, gap, market
     figure_rows.py  a page of the stored figures: tonnes, uncounted SKUs, undecided scopes, verdicts
+    found.py      the SKUs that have a gap, a format ban or a design rule
 
 Every answer has `as_of`, its instant, and `newer_writes`, the number of write transactions since then. The
 functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read no row of Postgres themselves, except
@@ -21,7 +21,6 @@ functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read
 from warehouse.analytics.asked import questions, with_asked
 from warehouse.analytics.figure_rows import figure_rows
 from warehouse.analytics.imports import imports
-from warehouse.analytics.items import Wanted, items
 from warehouse.analytics.market import covered_packaging, figures_in
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
@@ -31,12 +30,10 @@ from warehouse.analytics.readiness import readiness
 
 __all__ = [
     "Now",
-    "Wanted",
     "covered_packaging",
     "figure_rows",
     "figures_in",
     "imports",
-    "items",
     "missing",
     "missing_in_one",
     "overview",

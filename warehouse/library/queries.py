@@ -48,6 +48,12 @@ def page(resource: str, limit: int, offset: int) -> str:
     return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
 
 
+def first_names(connection: Connection, resource: str, most: int) -> list[tuple[str, str]]:
+    """Return id and name of the company's records, at most so many, in the order of names."""
+    query = f'SELECT id::text, name FROM {TABLES[resource].name} ORDER BY name COLLATE "C", id LIMIT {most:d}'
+    return connection.execute(query).fetchall()
+
+
 def add(
     connection: Connection,
     resource: str,

@@ -17,19 +17,19 @@ import polars as pl
 from sqlalchemy import Boolean, Double, Integer
 from sqlalchemy.dialects import postgresql
 
-from warehouse.skus.tables import skus
+from warehouse.skus.tables import STORED_COLUMNS
 
 _POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
 Column: TypeAlias = list[Any]
 """The values of a column. Which type they have is known by the column's name alone (`DTYPES`)."""
 
 DTYPES: Final[dict[str, type[pl.DataType]]] = {
-    column.name: _POLARS.get(type(column.type), pl.String) for column in skus.columns
+    column.name: _POLARS.get(type(column.type), pl.String) for column in STORED_COLUMNS
 }
 """Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
 
 _DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
-_KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column in skus.columns}
+_KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column in STORED_COLUMNS}
 
 
 def column_definitions(names: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ UPDATED_AT: Final = f"""greatest(
     skus.updated_at, (SELECT max({DOC_CHANGED}) FROM docs WHERE docs.sku_id = skus.id))"""
 """When a row of `skus` last changed as it is listed: its own fields, or its coverage."""
 
-_COVERED: Final = f"""
+COVERED: Final = f"""
     CROSS JOIN LATERAL (
         SELECT {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs WHERE docs.sku_id = skus.id
     ) AS covered"""
@@ -90,15 +90,15 @@ _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
 _OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
 _HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
 _SINCE: Final = "%(updated_since)s::timestamptz"
-_NAMED: Final = "(%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))"
+NAMED: Final = "(%(sku_codes)s::text[] IS NULL OR sku_code = ANY(%(sku_codes)s::text[]))"
 _LATE_DOCS: Final = """
     SELECT entries.resource_id FROM late JOIN audit_entries AS entries
       ON entries.id BETWEEN late.first_entry AND late.first_entry + late.entries - 1
     WHERE entries.action LIKE 'doc.%%'"""
-_CHANGED: Final = f"""
+CHANGED: Final = f"""
     WITH late AS MATERIALIZED ({LATE})
     SELECT * FROM skus
-    WHERE {_NAMED} AND (
+    WHERE {NAMED} AND (
         updated_at >= {_SINCE} OR transaction_id = ANY(ARRAY(SELECT id FROM late))
         OR id = ANY(ARRAY(SELECT sku_id FROM docs WHERE {DOC_CHANGED} >= {_SINCE} OR id::text IN ({_LATE_DOCS}))))"""
 """The SKUs of which somebody who looked at the instant may not have seen how they are listed (decision 0033)."""
@@ -114,7 +114,7 @@ def page(limit: int, offset: int, *, filtered: bool = False, since: bool = False
     """
     total, rows = _HELD, f"SELECT * FROM skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
     if filtered:
-        chosen = _CHANGED if since else f"SELECT * FROM skus WHERE {_NAMED}"
+        chosen = CHANGED if since else f"SELECT * FROM skus WHERE {NAMED}"
         total = f"(SELECT count(*) FROM ({chosen}) AS skus)"
         rows = f"SELECT * FROM ({chosen}) AS skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
     elif offset >= _DEEP:
@@ -127,7 +127,7 @@ def page(limit: int, offset: int, *, filtered: bool = False, since: bool = False
         offset=offset,
         rows=rows,
         total=total,
-        beside=_COVERED,
+        beside=COVERED,
         more={"as_of": pages.instant(AS_OF)},
     )
 

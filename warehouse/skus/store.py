@@ -24,10 +24,10 @@ from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
 from warehouse.skus.by_code import FEW
 from warehouse.skus.columns import DTYPES, Table, as_stored, column_definitions
-from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, skus
+from warehouse.skus.tables import DERIVED_COLUMNS, STORED_COLUMNS, VALUE_COLUMNS
 
 _ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
-_ALL: Final = ", ".join(column.name for column in skus.columns)
+_ALL: Final = ", ".join(column.name for column in STORED_COLUMNS)
 
 
 def _declared(columns: Sequence[str]) -> str:
@@ -81,7 +81,7 @@ def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
     # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
     return [
         f"""kept AS (
-    INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in skus.columns)}
+    INSERT INTO sku_versions ({_ALL}) SELECT {", ".join(f"skus.{c.name}" for c in STORED_COLUMNS)}
     FROM skus JOIN staged ON staged.id = skus.id AND staged.version > 1 {condition}
 )""",
         f"""changed AS (

@@ -13,6 +13,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    Computed,
     Date,
     Double,
     Index,
@@ -80,11 +81,21 @@ def _row() -> list[Column[object]]:
     ]
 
 
+_WORDS: Final = (
+    "pcds_sku_words(sku_code, name, gtin, material, material_subtype, packaging_format, product_category, components)"
+)
+
 skus = Table(
     "skus",
     metadata,
     identity(),
     *_row(),
+    Column(
+        "words",
+        Text,
+        Computed(_WORDS, persisted=True),
+        comment="texts by which the SKU is found, in small letters without accents, the name first",
+    ),
     UniqueConstraint("company_id", "sku_code"),
     # The order of the list; an import gives thousands of rows one instant, so that the id must be in it.
     Index("ix_skus_newest", "company_id", text("created_at DESC"), "id"),
@@ -99,6 +110,9 @@ sku_versions = Table(
     *_row(),
     PrimaryKeyConstraint("id", "version"),
 )
+
+STORED_COLUMNS: Final = tuple(column for column in skus.columns if column.computed is None)
+"""What a row of `skus` and its versions in `sku_versions` both have: all columns but those that Postgres computes."""
 
 VALUE_COLUMNS: Final[tuple[str, ...]] = (*(str(column.name) for column in _stored()), "volumes")
 """What a caller can write: a difference in one of these makes a new version."""

@@ -35,6 +35,7 @@ SKUS: Final = pl.Schema(
         "ruleset_version": pl.String(),
         "doc_status": pl.String(),
         "flags": pl.List(FLAG),
+        "rules": pl.List(pl.String()),
         "import_id": pl.String(),
         "updated_at": pl.Datetime("us", "UTC"),
     }
@@ -58,7 +59,7 @@ SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_fo
        {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
        recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
        coalesce(covered.doc_status, 'missing') AS doc_status, import_id,
-       (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at, components, volumes
+       (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at, components, volumes, svhc
 FROM skus
 LEFT JOIN (
     SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id

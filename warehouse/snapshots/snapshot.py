@@ -5,7 +5,7 @@ beside the folders names one of them. Figures that are computed from a snapshot 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypedDict
@@ -20,7 +20,7 @@ FOLDER: Final = "snapshots"
 """The folder's name in the data directory."""
 
 MANIFEST: Final = "manifest.json"
-FORM: Final = 4
+FORM: Final = 5
 """The version of files and manifest; it grows whenever a column or its meaning changes."""
 
 PartRows: TypeAlias = Mapping[str, int]
@@ -55,7 +55,7 @@ class Snapshot:
     number: int
     link_hash: str
     made_by: str
-    parts: Sequence[PartRows]
+    parts: Sequence[PartRows] = field(hash=False)
     size_bytes: int
     folder: Path
 

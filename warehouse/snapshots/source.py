@@ -11,6 +11,7 @@ from uuid import UUID
 
 import polars as pl
 
+from compliance.grading import GRADED_INPUTS, fired_rules
 from compliance.rule_rows import RuleSet
 from schemas.vocabularies import SUBSTANCES
 from warehouse.sessions import Connection
@@ -43,9 +44,11 @@ _VOLUME: Final = r'"([A-Z-]+)/(\d{4})/([012])": ?(\d+)'
 """One member of the stored object: market, year, half, units."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
+_BY_RULES: Final = ("flags", "rules")
+"""The columns that the active rules give, here and not in Postgres."""
 _TYPES: Final = {
-    **{name: kind for name, kind in SKUS.items() if name != "flags"},
-    **dict.fromkeys((*_LISTS, *_GRAPHS), pl.String()),
+    **{name: kind for name, kind in SKUS.items() if name not in _BY_RULES},
+    **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc"), pl.String()),
     "updated_at": pl.Int64(),
 }
 
@@ -75,7 +78,15 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
 def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
     lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
-    return rows.with_columns(flags(rows, components, rules), *lists, instant).select(SKUS.names())
+    by_rules = (flags(rows, components, rules), _fired(rows, rules))
+    return rows.with_columns(*by_rules, *lists, instant).select(SKUS.names())
+
+
+def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
+    """Return the design rules that fired on each SKU. Contexts are JSON here, for the rules an array's text."""
+    contexts = pl.col("use_contexts").str.replace_all('"', "", literal=True).str.strip_chars("[]")
+    graded = rows.with_columns((pl.lit("{") + contexts + pl.lit("}")).alias("use_contexts")).select(GRADED_INPUTS)
+    return pl.Series("rules", fired_rules(graded.iter_rows(), rules), dtype=pl.List(pl.String()))
 
 
 def _components(rows: pl.DataFrame) -> pl.DataFrame:

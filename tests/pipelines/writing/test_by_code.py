@@ -13,6 +13,7 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.skus import by_code
 from warehouse.skus.by_code import FEW
+from warehouse.skus.tables import STORED_COLUMNS
 
 ORIGIN = Origin("import", None, None, "c")
 ODD = ['a"b', "a\\b", "a,b", "{a}", "a'b", "NULL", "null", "é %s %(codes)s", "a  b", "\\", '"', "a\tb", "\ue5e5x"]
@@ -37,9 +38,11 @@ def test_a_few_codes_are_found_each_by_itself(pool: Pool, company: UUID, clock: 
     records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
     with pool.company(company) as conn:
         write_records(conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
+        names = [column.name for column in STORED_COLUMNS]
         conn.execute(
-            "INSERT INTO skus SELECT (jsonb_populate_record(skus, jsonb_build_object('id', gen_random_uuid(), "
-            "'sku_code', 'SKU-' || n))).* FROM skus, generate_series(1, 3000) AS n WHERE sku_code = 'a,b'"
+            f"INSERT INTO skus ({', '.join(names)}) SELECT {', '.join(f'made.{name}' for name in names)} "
+            "FROM skus, generate_series(1, 3000) AS n, LATERAL jsonb_populate_record(skus, jsonb_build_object("
+            "'id', gen_random_uuid(), 'sku_code', 'SKU-' || n)) AS made WHERE skus.sku_code = 'a,b'"
         )
     with pool.company(company) as conn:
         for code in ODD:

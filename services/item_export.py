@@ -1,0 +1,101 @@
+"""Writes a list of items as a workbook or as CSV, row by row into a file: memory does not grow with the list.
+
+The caller says what is shown of an item: a page writes words, the REST API codes. A text that a spreadsheet would
+compute gets a leading `'`.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final, Literal, TypeAlias, cast
+
+import xlsxwriter
+
+from schemas.formulas import harmless
+from schemas.numbers import plain
+
+Form: TypeAlias = Literal["csv", "xlsx"]
+FORMS: Final[tuple[Form, ...]] = ("csv", "xlsx")
+MEDIA_TYPES: Final[Mapping[Form, str]] = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+Cell: TypeAlias = str | float | None
+ShowItem: TypeAlias = Callable[[Mapping[str, Any]], Sequence[Cell]]
+
+ALWAYS: Final = ("sku_code", "name")
+"""The first columns of every list."""
+COLUMNS: Final = (
+    "recyclability_grade",
+    "recyclability_score",
+    "doc_status",
+    "markets",
+    "material",
+    "material_subtype",
+    "weight_grams",
+    "recycled_content_percent",
+    "food_contact",
+    "packaging_level",
+    "packaging_format",
+    "product_category",
+    "gtin",
+    "ppwr_role",
+    "brand_id",
+    "created_at",
+    "updated_at",
+)
+"""What a list can show of an item besides its name and code, in the order in which it is shown."""
+
+_LONGEST_CELL: Final = 32_767
+"""The most characters of a workbook's cell."""
+_MARK: Final = "\ufeff"
+"""Tells spreadsheets that a CSV is in UTF-8."""
+_DELIMITERS: Final = {"en": ",", "fr": ";", "de": ";"}
+"""What a spreadsheet in each language takes for the end of a cell."""
+_SHEET: Final = "SKU"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is written of a list: the headers, and the cells of an item; `lang` decides how CSV writes numbers."""
+
+    headers: Sequence[str]
+    cells: ShowItem
+    lang: str
+
+
+def write(out: IO[bytes], form: Form, table: Table, items: Iterable[Mapping[str, Any]]) -> None:
+    """Write the headers, and a line for each item."""
+    (_write_csv if form == "csv" else _write_workbook)(out, table, items)
+
+
+def _write_csv(out: IO[bytes], table: Table, items: Iterable[Mapping[str, Any]]) -> None:
+    text = io.TextIOWrapper(cast(Any, out), encoding="utf-8", errors="replace", newline="", write_through=False)
+    text.write(_MARK)
+    writer = csv.writer(text, delimiter=_DELIMITERS[table.lang])
+    writer.writerow([harmless(header) for header in table.headers])
+    for item in items:
+        writer.writerow([_text(cell, table.lang) for cell in table.cells(item)])
+    text.flush()
+    text.detach()
+
+
+def _text(cell: Cell, lang: str) -> str:
+    if cell is None:
+        return ""
+    return harmless(cell) if isinstance(cell, str) else plain(cell, lang)
+
+
+def _write_workbook(out: IO[bytes], table: Table, items: Iterable[Mapping[str, Any]]) -> None:
+    with xlsxwriter.Workbook(out, {"constant_memory": True}) as book:
+        sheet, bold = book.add_worksheet(_SHEET), book.add_format({"bold": True, "bottom": 1})
+        sheet.freeze_panes(1, 2)
+        for at, header in enumerate(table.headers):
+            sheet.write_string(0, at, header, bold)
+        for line, item in enumerate(items, start=1):
+            for at, cell in enumerate(table.cells(item)):
+                if isinstance(cell, str):
+                    sheet.write_string(line, at, harmless(cell)[:_LONGEST_CELL])
+                elif cell is not None:
+                    sheet.write_number(line, at, cell)

@@ -1,0 +1,155 @@
+"""Finds SKUs of the session's company: by words, filters and ids, in an order, a page at a time or all of them.
+
+A search reads each of the company's rows once, whatever it asks (migration 0032 says why no index would help), and
+keeps only id and sort key of those that fit. `today` is the UTC day of the service's clock, never the database's.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg.rows import dict_row
+
+from schemas.vocabularies import VOCABULARIES
+from warehouse import pages
+from warehouse.audit.visible import AS_OF
+from warehouse.sessions import Connection
+from warehouse.skus.queries import CHANGED, COVERAGE, COVERED, DOC_CHANGED, LIST_ITEM, NAMED
+
+MOST_WORDS: Final = 8
+"""The most words of a search: each makes the statement longer."""
+
+_AT_ONCE: Final = 500
+"""Items that `rows` fetches together."""
+_COVERED_ALL: Final = f"""
+LEFT JOIN (
+    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
+) AS covered ON covered.sku_id = skus.id"""
+_FOUND_AT: Final = {"findings_as_of": pages.instant("%(ids_as_of)s::timestamptz")}
+_DOC_STATUS: Final = "coalesce(covered.doc_status, 'missing')"
+_NEWEST: Final = "-created_at"
+
+
+def _place(vocabulary: str, value: str) -> str:
+    codes = ", ".join(f"'{code}'" for code in VOCABULARIES[vocabulary])
+    return f"array_position(ARRAY[{codes}], {value})"
+
+
+_KEYS: Final = {
+    "created_at": "skus.created_at",
+    "updated_at": "greatest(skus.updated_at, covered.covered_at)",
+    "sku_code": 'skus.sku_code COLLATE "C"',
+    "name": 'skus.words COLLATE "C"',
+    "material": 'skus.material COLLATE "C"',
+    "weight_grams": "coalesce(skus.weight_grams, skus.components_weight_g)",
+    "recycled_content_percent": "skus.recycled_content_percent",
+    "recyclability_grade": _place("recyclability_grade", "skus.recyclability_grade"),
+    "recyclability_score": "skus.recyclability_score",
+    "doc_status": _place("doc_status", _DOC_STATUS),
+}
+"""What a list can be sorted by, with the expression of its sort key."""
+SORTS: Final = tuple(sign + name for name in _KEYS for sign in ("", "-"))
+"""The orders of a list; a minus is the descending one. What has no value comes last in both."""
+
+_IN_MARKET: Final = """(%(market)s::text = ANY(skus.markets)
+    OR strpos(array_to_string(skus.markets, ' '), %(market)s::text || '-') > 0
+    OR strpos(skus.volumes::text, '"' || %(market)s::text || '/') > 0
+    OR strpos(skus.volumes::text, '"' || %(market)s::text || '-') > 0)"""
+"""The market is named or has volumes, itself or a subdivision of it."""
+_OF_MATERIAL: Final = """(skus.material = %(material)s::text
+    OR strpos(skus.components::text, '"material_family":"' || %(material)s::text || '"') > 0
+    OR strpos(skus.components::text, '"material_family": "' || %(material)s::text || '"') > 0)"""
+_CONDITIONS: Final = {
+    "grade": "skus.recyclability_grade = %(grade)s::text",
+    "doc_status": f"{_DOC_STATUS} = %(doc_status)s::text",
+    "market": _IN_MARKET,
+    "material": _OF_MATERIAL,
+    "brand_id": "skus.brand_id = %(brand_id)s::uuid",
+    "supplier_id": "strpos(skus.components::text, %(supplier_id)s::uuid::text) > 0",
+    "ids": "skus.id::text = ANY(%(ids)s::text[])",
+}
+_FOUND_BY_WORD: Final = """(strpos(skus.words, (SELECT pcds_words({word}))) > 0
+    OR skus.brand_id = ANY(ARRAY(
+        SELECT id FROM brands WHERE strpos(pcds_words(name), (SELECT pcds_words({word}))) > 0))
+    OR skus.components::text LIKE ANY(ARRAY(
+        SELECT '%%"' || id || '"%%' FROM suppliers WHERE strpos(pcds_words(name), (SELECT pcds_words({word}))) > 0)))"""
+"""A word is part of a text of the SKU, or of the name of its brand or of a supplier of a component."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a SKU has to meet to be found, and the order of the list; None is no condition.
+
+    Each of at most `MOST_WORDS` words is searched on its own, letters and accents folded. `market` is a jurisdiction
+    code, a country with its subdivisions. `ids` is a Postgres array as text, of what was found at `ids_as_of`.
+    """
+
+    words: tuple[str, ...] = ()
+    market: str | None = None
+    grade: str | None = None
+    doc_status: str | None = None
+    material: str | None = None
+    brand_id: UUID | None = None
+    supplier_id: UUID | None = None
+    ids: str | None = None
+    ids_as_of: datetime | None = None
+    sku_codes: list[str] | None = None
+    updated_since: datetime | None = None
+    sort: str = _NEWEST
+
+    def parameters(self, now: datetime) -> dict[str, Any]:
+        """Return the parameters of `page` and `rows`; `now` is of the service's clock."""
+        conditions = {name: getattr(self, name) for name in _CONDITIONS}
+        words = {f"word_{place}": word for place, word in enumerate(self.words)}
+        others = {name: getattr(self, name) for name in ("sku_codes", "updated_since", "ids_as_of")}
+        return {**conditions, **words, **others, "now": now, "today": now.date()}
+
+
+def page(search: Search, limit: int, offset: int) -> str:
+    """Return the query of SkuListResponse as one JSON text, as `queries.page` does, for `Search.parameters`."""
+    order = _order(search)
+    keys = f"(SELECT id, key FROM chosen AS skus ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
+    built = pages.page(
+        LIST_ITEM,
+        "skus",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT skus.*, found.key FROM {keys} AS found JOIN skus ON skus.id = found.id",
+        total="(SELECT count(*) FROM chosen)",
+        beside=COVERED,
+        more={"as_of": pages.instant(AS_OF)} | (_FOUND_AT if search.ids is not None else {}),
+    )
+    return f"WITH {_chosen(search)} {built}"
+
+
+def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Iterator[dict[str, Any]]:
+    """Yield the items of the whole list, at most so many, as at one instant; each has the name of its `brand`, too."""
+    order = _order(search)
+    query = f"""WITH {_chosen(search)}
+        SELECT {LIST_ITEM}, brand FROM (
+            SELECT skus.*, found.key FROM chosen AS found JOIN skus ON skus.id = found.id) AS skus {COVERED}
+        LEFT JOIN (SELECT id AS brand_of, name AS brand FROM brands) AS brands ON brand_of = skus.brand_id
+        ORDER BY {order} LIMIT {most:d}"""
+    with conn.cursor("found_skus", row_factory=dict_row) as cursor:
+        cursor.itersize = _AT_ONCE
+        yield from cursor.execute(query, search.parameters(now))
+
+
+def _order(search: Search) -> str:
+    direction = "DESC" if search.sort.startswith("-") else "ASC"
+    return f"skus.key {direction} NULLS LAST, skus.id"
+
+
+def _chosen(search: Search) -> str:
+    """Return the part of a query that has id and sort key of each SKU that is found."""
+    conditions = [_FOUND_BY_WORD.format(word=f"%(word_{place})s::text") for place in range(len(search.words))]
+    conditions += [text for name, text in _CONDITIONS.items() if getattr(search, name) is not None]
+    key = search.sort.removeprefix("-")
+    covered = _COVERED_ALL if search.doc_status is not None or key in ("updated_at", "doc_status") else ""
+    source = CHANGED if search.updated_since is not None else f"SELECT * FROM skus WHERE {NAMED}"
+    return f"""chosen AS MATERIALIZED (
+        SELECT skus.id, {_KEYS[key]} AS key FROM ({source}) AS skus {covered}
+        WHERE {" AND ".join(conditions) or "true"})"""
