@@ -22,7 +22,7 @@ from warehouse.base import metadata
 from warehouse.catalogue.tables import catalogue_loads, jurisdictions
 from warehouse.companies.tables import api_keys, companies, company_counters, plans
 from warehouse.confirmations.tables import confirmations
-from warehouse.declarations.tables import issued_declarations
+from warehouse.declarations.tables import issued_declarations, issued_translations
 from warehouse.imports.tables import import_errors, import_mappings, imports
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
@@ -57,6 +57,7 @@ COMPANY_TABLES: Final = (
     review_entries,
     review_files,
     issued_declarations,
+    issued_translations,
     users,
     user_sessions,
     password_links,
@@ -69,7 +70,7 @@ COMPANY_TABLES: Final = (
 )
 """Tables under row-level security: their `company_id` (`id` for companies itself) equals the session's company."""
 
-APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions, issued_declarations)
+APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions, issued_declarations, issued_translations)
 """Tables whose rows the application's role may read and add, but never change or remove."""
 
 __all__ = [
@@ -92,6 +93,7 @@ __all__ = [
     "import_mappings",
     "imports",
     "issued_declarations",
+    "issued_translations",
     "jurisdictions",
     "kept_answers",
     "launches",

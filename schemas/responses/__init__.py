@@ -8,6 +8,14 @@ from schemas.responses.access import TokenResponse
 from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
 from schemas.responses.docs import DocListResponse
+from schemas.responses.documents import (
+    DocDraftListResponse,
+    DocDraftResponse,
+    DocDraftResult,
+    DocResponse,
+    DocResult,
+    DocSearchResponse,
+)
 from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.responses.imports import ImportAccepted, ImportStatusResponse
 from schemas.responses.jurisdictions import JurisdictionListResponse
@@ -20,7 +28,13 @@ from schemas.responses.volumes import VolumesWriteResult
 __all__ = [
     "AuditLogResponse",
     "BrandListResponse",
+    "DocDraftListResponse",
+    "DocDraftResponse",
+    "DocDraftResult",
     "DocListResponse",
+    "DocResponse",
+    "DocResult",
+    "DocSearchResponse",
     "Error",
     "Health",
     "ImportAccepted",

@@ -56,7 +56,9 @@ class Published:
         codes = answer.get("x-error-codes")
         if codes is not None and body["error"] not in codes:
             yield f"{method} {template} {status} has the code {body['error']}, which is not published."
-        for content in answer.get("content", {}).values():
+        for kind, content in answer.get("content", {}).items():
+            if kind != "application/json":  # the bytes of a document
+                continue
             for error in self._of_schema(content["schema"]["$ref"]).iter_errors(body):
                 yield f"{method} {template} {status}: {error.message} at {error.instance_path}."
 

@@ -56,6 +56,14 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     sent("post_supplier_data", TOKEN=asked["token"], COMPONENT_ID=asked["component_ids"][0])
     imported = sent("post_import", FILE="jars.csv")["id"]
     sent("get_import", ID=imported)
+    sent("post_repeat", ID=imported)
+    draft = sent("post_draft", ID=sku)["data"]
+    sent("get_draft", ID=draft["id"])
+    requests["post_issue"] = re.sub(r"\d{4}-\d\d-\d\d", draft["drafted_at"][:10], requests["post_issue"])
+    doc = sent("post_issue", ID=draft["id"])["data"]["id"]
+    for name in ("get_doc", "post_renewal", "post_withdrawal"):
+        sent(name, ID=doc)
+    assert "/docs/$ID/pdf" in requests.pop("get_doc_pdf")
     sent("post_file", ID=sku, FILE="photo.png")
     for name in list(requests):
         sent(name, ID=sku)
