@@ -28,6 +28,7 @@ NAVIGATION: Final = (
     ("/items", "nav.items"),
     ("/imports", "nav.imports"),
     ("/review", "nav.review"),
+    ("/documents", "nav.documents"),
     ("/supplier-requests", "nav.requests"),
     ("/connections", "nav.connections"),
 )

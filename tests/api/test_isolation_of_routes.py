@@ -26,6 +26,13 @@ OF_A_RECORD = {
     "GET /review/{id}/draft.pdf",
     "GET /review/{id}/files/{file_id}",
     "GET /items/{id}",
+    "GET /items/{id}/documents",
+    "POST /items/{id}/documents",
+    "POST /items/{id}/files",
+    "GET /items/{id}/files/{file_id}",
+    "GET /documents/{id}",
+    "POST /documents/{id}/renew",
+    "POST /documents/{id}/withdraw",
     "GET /imports/{id}",
     "POST /imports/{id}/columns",
     "GET /declarations/{id}.pdf",
@@ -37,6 +44,7 @@ LISTS = {
     "GET /items",
     "GET /imports",
     "GET /portfolio",
+    "GET /documents",
     "GET /connections",
     "GET /supplier-requests",
     "GET /markets/{code}",
@@ -150,6 +158,10 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
     owner, stranger, asked = sides
     imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=b"sku_code;name\nB;b\n").json()["id"]
     answer = re.search(r"/review/([0-9a-f-]{36})", owner.browser.get("/review").text)[1]
+    kept = caller.post(
+        f"/skus/{asked.sku_id}/files", None, data={"type": "test_report"}, files={"file": ("a.pdf", PDF)}
+    )
+    technical_file = kept.json()["data"]["id"]
     file = re.search(r"/files/([0-9a-f-]{36})", owner.browser.get(f"/review/{answer}").text)[1]
     first = owner.tool("generate_doc_draft", sku_code="BOTTLE-1")["structuredContent"]
     draft = owner.tool("generate_doc_draft", sku_code="BOTTLE-1", confirmation=first["confirmation"])
@@ -162,13 +174,16 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
         "imports": imported,
         "connections": connection,
         "declarations": issued,
+        "documents": issued,
     }
     form = hidden(stranger.browser.get("/connections").text)
     assert "csrf" in form
     for route in OF_A_RECORD:
         method, _, path = route.partition(" ")
         room = path.split("/")[1]
-        path = path.replace("{file_id}", file).replace("{connection_id}", connection)
+        path = path.replace("{file_id}", technical_file if room == "items" else file).replace(
+            "{connection_id}", connection
+        )
         path = path.replace("{id}", drafted if "draft" in path else ids[room])
         if method == "POST":
             assert stranger.browser.post(path, form | {"decision": "accept"}).status_code == 404, route
