@@ -1,22 +1,21 @@
-"""Technical files of a SKU: lists them, uploads one, and returns the bytes of one (our own operation, preview)."""
+"""Technical files of a SKU: lists them and uploads one. No operation returns their bytes; a page does (`download`)."""
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Path
-from pydantic import BeforeValidator
+from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from uuid_utils import uuid7
 
 from api.answers import json_of, json_text
-from api.auth import Presented, Writer, admit_in_thread
+from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
 from api.errors import NotFound, Refused
@@ -31,6 +30,7 @@ from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUp
 from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as, visible
 from schemas.technical_files import MEDIA_TYPES, TYPES
 from services.technical_files import SkuUnknown, as_answer, key_of, record
+from warehouse.objects import NoSuchObject
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.technical_files import queries
@@ -79,14 +79,6 @@ _UPLOAD: Final = operation(
 )
 _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
 
-FileId = Annotated[UUID, BeforeValidator(UUID), Path(description="The id of the file in the list.")]
-_BYTES: Final = operation(
-    "Bytes of one technical file", answers={200: Error}, errors=(*READ_ERRORS, "not_found"), preview=True
-)
-_BYTES["responses"][200] = {
-    "description": "The document as it was sent, of the media type that the list names.",
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-}
 _DOWNLOADED: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -125,17 +117,6 @@ async def post_file(request: Request, key: Writer, sku_id: RecordId, dry_run: Dr
     )
 
 
-@router.get(
-    "/{file_id}/content",
-    response_class=Response,
-    **_BYTES,
-)
-def get_content(request: Request, presented: Presented, sku_id: RecordId, file_id: FileId) -> Response:
-    """The bytes of one file as they were sent, for download; `sha256` of the list is theirs."""
-    key = admit_in_thread(request, presented, "read")
-    return download(request, key.company_id, sku_id, file_id)
-
-
 def download(request: Request, company_id: UUID, sku_id: UUID, file_id: UUID) -> Response:
     """Return the bytes of a file of a SKU, to be saved and never shown as a page of ours. Raise `NotFound`."""
     service = service_of(request)
@@ -144,7 +125,10 @@ def download(request: Request, company_id: UUID, sku_id: UUID, file_id: UUID) ->
     if file is None:
         raise NotFound
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
-    data = service.objects.get(key_of(company_id, file_id))
+    try:
+        data = service.objects.get(key_of(company_id, file_id))
+    except NoSuchObject:  # a restored database whose objects were not restored with it
+        raise NotFound from None
     return Response(data, media_type=file.media_type, headers={**_DOWNLOADED, "Content-Disposition": disposition})
 
 

@@ -48,6 +48,7 @@ class Prepared:
 
     sku_id: UUID
     sku_code: str
+    draft: drafts.Draft
     payload: dict[str, object]
 
 
@@ -66,12 +67,11 @@ def prepare(
     if code is None:
         raise SkuUnknown(f"There is no SKU {sku_id}.")
     named, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
-    made: dict[str, object] = {
-        each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules).as_dict()
-        for each in LANGUAGES
-    }
-    payload: dict[str, object] = {"reference": named, "lang": lang, "draft": made.pop(lang), "translations": made}
-    return Prepared(sku_id, str(code), payload | ({"renews": str(renews)} if renews else {}))
+    made = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
+    draft = made.pop(lang)
+    further = {each: translation.as_dict() for each, translation in made.items()}
+    payload: dict[str, object] = {"reference": named, "lang": lang, "draft": draft.as_dict(), "translations": further}
+    return Prepared(sku_id, code, draft, payload | ({"renews": str(renews)} if renews else {}))
 
 
 def prepare_renewal(
@@ -239,7 +239,7 @@ def prepared_as_answer(prepared: Prepared, origin: Origin, now: datetime) -> dic
         "drafted_by": origin.actor_name,
         "drafted_at": _instant(now),
     }
-    return filed | _content(drafts.Draft.of(cast(dict[str, object], prepared.payload["draft"])), prepared.payload)
+    return filed | _content(prepared.draft, prepared.payload)
 
 
 def _content(draft: drafts.Draft, payload: Mapping[str, object]) -> dict[str, object]:

@@ -24,7 +24,6 @@ PREVIEW = {
     ("POST", "/imports/{id}/repeat"), ("GET", "/docs/search"), ("GET", "/docs/{id}"), ("GET", "/docs/{id}/pdf"),
     ("POST", "/docs/{id}/renew"), ("POST", "/docs/{id}/withdraw"), ("GET", "/doc-drafts"), ("GET", "/doc-drafts/{id}"),
     ("POST", "/doc-drafts/{id}/issue"), ("POST", "/skus/{id}/doc-drafts"),
-    ("GET", "/skus/{id}/files/{file_id}/content"),
 }  # fmt: skip
 """Our own operations beside the contract (docs/spec)."""
 

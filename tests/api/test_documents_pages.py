@@ -129,8 +129,6 @@ def test_a_technical_file_is_uploaded_listed_and_downloaded(caller, browser, sku
     got = browser.get(address)
     assert (got.content, got.headers["Content-Type"]) == (PDF, "application/pdf")
     assert got.headers["Content-Disposition"].startswith("attachment")
-    again = caller.get(f"/skus/{sku['id']}/files/{file['id']}/content")
-    assert again.content == PDF
     draft = text_of(browser.get(drafted(browser, sku)))
     assert "point.standards" not in draft, "the draft names the file"
 

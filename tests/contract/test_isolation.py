@@ -22,8 +22,7 @@ VALID: dict[str, dict[str, Any]] = {
     "PUT /skus/{id}/volumes": {"json": [{"market": "FR", "year": 2026, "units_placed": 1}]},
     "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
     "POST /skus/batch": {"json": {"skus": [ROW]}},
-    "POST /skus/{id}/doc-drafts": {"json": {}}, "GET /doc-drafts": {},
-    "GET /skus/{id}/files/{file_id}/content": {}, "GET /doc-drafts/{id}": {},
+    "POST /skus/{id}/doc-drafts": {"json": {}}, "GET /doc-drafts": {}, "GET /doc-drafts/{id}": {},
     "POST /doc-drafts/{id}/issue": {"json": {}}, "GET /docs/search": {}, "GET /docs/{id}": {}, "GET /docs/{id}/pdf": {},
     "POST /docs/{id}/renew": {"json": {}}, "POST /docs/{id}/withdraw": {"json": {"reason": "Own"}},
     "POST /imports/{id}/repeat": {"json": {"dry_run": True}},
@@ -100,7 +99,6 @@ def records(owner) -> dict[str, str]:
     }
     VALID["POST /doc-drafts/{id}/issue"] = {"json": issue}
     made |= {"docs": good(owner.post(f"/doc-drafts/{first['id']}/issue", issue))["data"], "doc-drafts": second}
-    made["file"] = good(owner.request("POST", f"/skus/{sku}/files", **UPLOAD))["data"]
     return {kind: record["id"] for kind, record in made.items()}
 
 
@@ -108,9 +106,7 @@ def call(caller: Caller, name: str, records: dict[str, str], **change: Any):
     """A valid request of the operation by this caller, with the owner's ids in its path."""
     method, _, path = name.partition(" ")
     return caller.request(
-        method,
-        path.replace("{id}", records.get(path.split("/")[1], "")).replace("{file_id}", records["file"]),
-        **{**VALID[name], **change},
+        method, path.replace("{id}", records.get(path.split("/")[1], "")), **{**VALID[name], **change}
     )
 
 
@@ -158,7 +154,7 @@ def test_every_id_in_a_path_is_unknown_to_the_other_company(operations, owner, s
         assert call(owner, name, records).is_success, name
         assert call(stranger.bearing(), name, records).status_code == 404
     assert stranger.data("/skus")[0]["name"] == ROW["name"]
-    assert len(owner.data(f"/skus/{records['skus']}/files")) == 2
+    assert len(owner.data(f"/skus/{records['skus']}/files")) == 1
 
 
 @pytest.mark.promise("SVC-02", "INP-16", "ERR-05")
