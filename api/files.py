@@ -1,8 +1,10 @@
-"""Technical files of a SKU: lists them and uploads one. No operation returns their bytes."""
+"""Technical files of a SKU: lists them and uploads one. No operation returns their bytes; a page does (`download`)."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
+from urllib.parse import quote
 from uuid import UUID
 
 import orjson
@@ -25,10 +27,10 @@ from api.writing import Write
 from pipelines.writing import quota
 from schemas.messages import Message
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as
+from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as, visible
 from schemas.technical_files import MEDIA_TYPES, TYPES
 from services.technical_files import SkuUnknown, as_answer, key_of, record
-from warehouse.access.keys import Key
+from warehouse.objects import NoSuchObject
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 from warehouse.technical_files import queries
@@ -77,6 +79,13 @@ _UPLOAD: Final = operation(
 )
 _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}
 
+_DOWNLOADED: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cache-Control": "no-store",
+}
+"""Headers of a file from outside: it is saved and never shown as a page of ours."""
+
 
 @router.get(
     "",
@@ -103,39 +112,78 @@ async def post_file(request: Request, key: Writer, sku_id: RecordId, dry_run: Dr
     Up to 20 000 000 bytes: PDF, PNG, JPEG, WebP, Word or Excel, judged by the bytes as well as by the declared type;
     415 where they contradict. The same file sent twice is two records: send an Idempotency-Key.
     """
-    await _require_sku(request, key, sku_id)
-    file_id, form = UUID(str(uuid7())), FileForm(request)
+    return await receive(
+        request, key.company_id, sku_id, FileForm(request), partial(Write.by_key, request, key), dry_run=dry_run
+    )
+
+
+def download(request: Request, company_id: UUID, sku_id: UUID, file_id: UUID) -> Response:
+    """Return the bytes of a file of a SKU, to be saved and never shown as a page of ours. Raise `NotFound`."""
+    service = service_of(request)
+    with service.writes.company(company_id) as connection:
+        file = queries.one(connection, sku_id, file_id)
+    if file is None:
+        raise NotFound
+    disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
+    try:
+        data = service.objects.get(key_of(company_id, file_id))
+    except NoSuchObject:  # a restored database whose objects were not restored with it
+        raise NotFound from None
+    return Response(data, media_type=file.media_type, headers={**_DOWNLOADED, "Content-Disposition": disposition})
+
+
+async def receive(
+    request: Request,
+    company_id: UUID,
+    sku_id: UUID,
+    form: FileForm,
+    write_of: Callable[[], Write],
+    *,
+    dry_run: bool = False,
+) -> Response:
+    """Store the file of a form as it arrives, check its bytes, and record it; return the contract's answer.
+
+    `write_of` returns the write once the form is read; it may refuse the form. Raise the refusals of the contract.
+    """
+    await _require_sku(request, company_id, sku_id)
+    file_id = UUID(str(uuid7()))
+    objects, object_key = service_of(request).objects, key_of(company_id, file_id)
     try:
         async with asyncio.timeout(_SLOWEST_SECONDS):
-            await service_of(request).objects.put_stream(key_of(key.company_id, file_id), form.file())
+            await objects.put_stream(object_key, form.file())
     except TimeoutError:
         raise unreadable(
             Message("The body did not arrive within {seconds} seconds.", seconds=f"{_SLOWEST_SECONDS:.0f}")
         ) from None
-    return await _settled(request, key, sku_id, file_id, form, dry_run=dry_run)
+    try:
+        write = await run_in_threadpool(write_of)
+    except Exception:
+        await run_in_threadpool(objects.delete, object_key)
+        raise
+    return await _settled(request, write, sku_id, file_id, form, dry_run=dry_run)
 
 
-async def _require_sku(request: Request, key: Key, sku_id: UUID) -> None:
+async def _require_sku(request: Request, company_id: UUID, sku_id: UUID) -> None:
     """Refuse an unknown SKU before the body is read."""
-    async with service_of(request).reads.company(key.company_id) as connection:
+    async with service_of(request).reads.company(company_id) as connection:
         found = await skus.exists(connection, sku_id)
     if not found:
         raise NotFound
 
 
 async def _settled(
-    request: Request, key: Key, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool
+    request: Request, write: Write, sku_id: UUID, file_id: UUID, form: FileForm, *, dry_run: bool
 ) -> Response:
     """Check the bytes that have arrived and record them; remove bytes that no record names.
 
     Where the commit is in doubt the bytes stay: housekeeping removes them if there is no record.
     """
-    objects, object_key = service_of(request).objects, key_of(key.company_id, file_id)
+    objects, object_key = write.service.objects, key_of(write.company_id, file_id)
     try:
-        kind = await judge_file(request, key.company_id, "company", object_key, form)
+        kind = await judge_file(request, write.company_id, "company", object_key, form)
         name = name_as(form.filename, kind)
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
-        response = await run_in_threadpool(_recorded, request, key, sku_id, file, dry_run=dry_run)
+        response = await run_in_threadpool(_recorded, write, sku_id, file, dry_run=dry_run)
     except Refused:
         await run_in_threadpool(objects.delete, object_key)
         raise
@@ -144,9 +192,7 @@ async def _settled(
     return response
 
 
-def _recorded(request: Request, key: Key, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
-    write = Write.by_key(request, key)
-
+def _recorded(write: Write, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
     def work(connection: Connection) -> dict[str, Any]:
         company_id, now = write.company_id, write.now
         if not dry_run:

@@ -67,6 +67,11 @@ class FileForm:
         """The other fields of an answer as far as they were read, in their order; a name may repeat."""
         return [(name, data.decode(errors="replace")) for name, data in self._beside]
 
+    @property
+    def typed(self) -> list[tuple[str, str]]:
+        """The text fields as they were typed, so that a form is shown again with them; not yet checked."""
+        return [(name, data.decode(errors="replace")) for name, data in self._texts.items()]
+
     async def file(self) -> AsyncIterator[bytes]:
         """Yield the file's bytes as they arrive. End with the body.
 

@@ -3,7 +3,7 @@
 `services.drafts` decides which points a draft left open; the form's field for one is `point.<key>`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from schemas import normalise
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.normalise import Unfit
+from schemas.normalise import Unfit, shown
 from schemas.technical_file_form import day
 
 POINT: Final = "point."
@@ -25,7 +25,8 @@ LONGEST: Final = {"point": 2_000, "signatory": 200}
 class Issuing:
     """The filled-in form: the texts of the open points by key, the parts of the signature, and the dates.
 
-    `expires_on` is the last day of the declaration, None for no end.
+    `expires_on` is the last day of the declaration, None for no end. `languages` are those in which it is issued beside
+    the draft's own.
     """
 
     points: dict[str, str]
@@ -35,13 +36,20 @@ class Issuing:
     place: str
     issued_on: date
     expires_on: date | None
+    languages: tuple[str, ...] = ()
 
 
 def parse(
-    sent: Mapping[str, str], open_points: Iterable[str], *, drafted: date, today: date
+    sent: Mapping[str, str],
+    open_points: Iterable[str],
+    *,
+    drafted: date,
+    today: date,
+    languages: Sequence[str] = (),
 ) -> tuple[Issuing | None, list[Issue]]:
     """Return the filled-in form, or its faults. Every open point, the signature and the date of issue are required.
 
+    `languages` are those in which the draft was prepared; the form's `languages` are some of them, joined by spaces.
     The date of issue is not before the day on which the content was read from the records, and not in the future (UTC).
     """
     issues: list[Issue] = []
@@ -62,9 +70,17 @@ def parse(
         issues.append(Issue("out_of_range", sentence, "expires_on"))
     if issued_on is None and not any(issue.field == "issued_on" for issue in issues):
         issues.append(Issue("required", _NEEDED, "issued_on"))
+    wanted = tuple(dict.fromkeys(sent.get("languages", "").split()))
+    if unknown := [lang for lang in wanted if lang not in languages]:
+        sentence = Message(
+            "The draft was not prepared in {unknown}; choose among {known}, or prepare a new draft.",
+            unknown=shown(", ".join(unknown)),
+            known=", ".join(languages),
+        )
+        issues.append(Issue("not_in_vocabulary", sentence, "languages"))
     if issues or issued_on is None:
         return None, issues
-    return Issuing(points, issued_on=issued_on, expires_on=expires_on, **signed), []
+    return Issuing(points, issued_on=issued_on, expires_on=expires_on, languages=wanted, **signed), []
 
 
 _NEEDED: Final = Message("A declaration cannot be issued without this; fill it in.")

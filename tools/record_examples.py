@@ -73,6 +73,7 @@ def main() -> None:
         recorder = _Recorder(service)
         sku = _skus(recorder, service)
         _evidence(recorder, sku)
+        _declarations(recorder, sku)
         _supplier(recorder, service)
         _figures(recorder, service)
         _lists(recorder)
@@ -185,6 +186,33 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     words = {"words": [{"field": "material", "text": "Weißblech", "value": "metal"}]}
     recorder.call("put_words", "PUT", "/api/v1/words", json=words)
     recorder.call("list_words", "GET", "/api/v1/words")
+
+
+def _declarations(recorder: _Recorder, sku: str) -> None:
+    asked = {"reference": "DOC-2026-18", "lang": "de"}
+    draft = recorder.call("post_draft", "POST", f"/api/v1/skus/{sku}/doc-drafts", json=asked)["data"]
+    recorder.call("post_draft", "POST", f"/api/v1/skus/{sku}/doc-drafts?dry_run=true", json=asked)
+    recorder.call("list_drafts", "GET", "/api/v1/doc-drafts")
+    recorder.call("get_draft", "GET", f"/api/v1/doc-drafts/{draft['id']}")
+    signed = {
+        "points": {"manufacturer": "Quai de la Loire 1, 75019 Paris", "standards": "EN 13430:2004"},
+        "on_behalf_of": "Pret SA",
+        "signatory": "Ada Marsh",
+        "function": "Head of quality",
+        "place": "Paris",
+        "issued_on": draft["drafted_at"][:10],
+        "languages": ["fr"],
+    }
+    path = f"/api/v1/doc-drafts/{draft['id']}/issue"
+    recorder.call("post_issue", "POST", f"{path}?dry_run=true", json=signed)
+    doc = recorder.call("post_issue", "POST", path, json=signed)["data"]["id"]
+    recorder.call("get_doc", "GET", f"/api/v1/docs/{doc}")
+    renewal = {"reference": "DOC-2026-19"}
+    for query in ("?dry_run=true", ""):
+        recorder.call("post_renewal", "POST", f"/api/v1/docs/{doc}/renew{query}", json=renewal)
+    recorder.call("search_docs", "GET", "/api/v1/docs/search?limit=2")
+    reason = {"reason": "The label was changed."}
+    recorder.call("post_withdrawal", "POST", f"/api/v1/docs/{doc}/withdraw", json=reason)
 
 
 def _supplier(recorder: _Recorder, service: Service) -> None:

@@ -22,7 +22,7 @@ from warehouse.base import metadata
 from warehouse.catalogue.tables import catalogue_loads, jurisdictions
 from warehouse.companies.tables import api_keys, companies, company_counters, plans
 from warehouse.confirmations.tables import confirmations
-from warehouse.declarations.tables import issued_declarations, kept_declarations
+from warehouse.declarations.tables import issued_declarations, issued_translations, kept_declarations
 from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
@@ -59,6 +59,7 @@ COMPANY_TABLES: Final = (
     review_files,
     issued_declarations,
     kept_declarations,
+    issued_translations,
     users,
     user_sessions,
     password_links,
@@ -71,7 +72,14 @@ COMPANY_TABLES: Final = (
 )
 """Tables under row-level security: their `company_id` (`id` for companies itself) equals the session's company."""
 
-APPEND_ONLY: Final = (audit_transactions, audit_entries, sku_versions, issued_declarations, kept_declarations)
+APPEND_ONLY: Final = (
+    audit_transactions,
+    audit_entries,
+    sku_versions,
+    issued_declarations,
+    issued_translations,
+    kept_declarations,
+)
 """Tables whose rows the application's role may read and add, but never change or remove."""
 
 __all__ = [
@@ -94,6 +102,7 @@ __all__ = [
     "import_mappings",
     "imports",
     "issued_declarations",
+    "issued_translations",
     "jurisdictions",
     "kept_answers",
     "kept_declarations",

@@ -125,10 +125,16 @@ def code_in_words(vocabulary: str, stored: str, lang: str) -> str:
     return word(vocabulary, stored, lang)
 
 
+_SHOWN_APART: Final = ("draft", "translations", "renews")
+"""Members of a draft declaration that its own pages show."""
+
+
 def payload_rows(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:  # stored JSON
     """Return an entry's contents, field by field, where it is not compared with a record; without a draft's points."""
     shown_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
-    rows = [_payload_row(name, stored, lang) for name, stored in payload.items() if name not in ("draft", shown_apart)]
+    rows = [
+        _payload_row(name, stored, lang) for name, stored in payload.items() if name not in (*_SHOWN_APART, shown_apart)
+    ]
     if shown_apart is None or shown_apart not in payload:
         return rows
     lines = (payload if kind == "supplier_answer" else payload["changes"]).get("components") or []

@@ -40,11 +40,16 @@ class IssuingForm:
     drafted: date
     today: date
     issued: declarations.Issued | None
+    further: tuple[str, ...]
+    """Languages in which it can be issued beside its own."""
 
 
 @router.get("/declarations/{id}.pdf")
 async def get_pdf(request: Request, session: SignedIn) -> Response:
-    """Return the declaration byte for byte as it was issued; `id` is that of its record in the list of DoCs."""
+    """Return the declaration byte for byte as it was issued, with `?in=` in one of its languages, else in its first.
+
+    `id` is that of its record in the list of DoCs.
+    """
 
     def read() -> tuple[declarations.Issued, bytes]:
         doc_id = path_id(request)
@@ -52,7 +57,10 @@ async def get_pdf(request: Request, session: SignedIn) -> Response:
             found = declarations.of_doc(conn, doc_id)
             if found is None:
                 raise PageRefused(404, "refused.gone")
-            return found, declarations.pdf(conn, doc_id)
+            pdf = declarations.pdf_in(conn, doc_id, request.query_params.get("in"))
+            if pdf is None:
+                raise PageRefused(404, "refused.gone")
+            return found, pdf
 
     found, pdf = await run_in_threadpool(read)
     return as_pdf(pdf, f"declaration-{found.doc_id}.pdf")
@@ -78,8 +86,9 @@ def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> Is
         draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
     except review.Conflict:
         return None
+    further = tuple(entry.payload.get("translations", ()))
     drafted = entry.filed_at.astimezone(UTC).date()
-    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued)
+    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued, further)
 
 
 def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:

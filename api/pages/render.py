@@ -30,6 +30,7 @@ NAVIGATION: Final = (
     ("/figures", "nav.figures"),
     ("/declarations", "nav.declarations"),
     ("/review", "nav.review"),
+    ("/documents", "nav.documents"),
     ("/supplier-requests", "nav.requests"),
     ("/connections", "nav.connections"),
 )

@@ -21,6 +21,7 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, origin_of, path_id
 from api.pages.sessions import Session, SignedIn
+from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import translated_reason
 from schemas import texts
@@ -141,7 +142,7 @@ def _decide(request: Request, session: Session, form: Form) -> Response:
             rulesets=service.rulesets,
             reason=decision.reason,
             seen_version=decision.seen_version,
-            issued_with=form,
+            issued_with={**form, "languages": " ".join(form.getlist("languages"))},
         )
 
     try:
@@ -201,6 +202,7 @@ def _entry_page(
         payload=[] if is_compared else changes.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(),
         issue=issuing_form,
+        further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
         faults=issuing.faults_of_form(faults, issuing_form, lang),
         conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
         reason=partial(changes.grade_reason, lang=lang, rules=rules),

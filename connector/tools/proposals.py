@@ -13,10 +13,9 @@ from connector.service import Service
 from connector.tools.answer import refusal
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
-from schemas import texts
 from schemas.fields import SKU_FIELDS
 from schemas.models import Strict, model_of
-from services import drafts, review
+from services import documents, review
 from services.review import Comparison, Entry
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
@@ -42,22 +41,17 @@ def doc_draft(
     now = service.clock.now()
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
-        code = str(skus.code_of(conn, sku_id))
-        named = texts.plain(reference or f"DoC-{code}")
-        draft = drafts.draft(conn, sku_id, reference=named, lang=lang, now=now, rules=service.rulesets.active(conn))
-    drafted = draft.as_dict()
+        prepared = documents.prepare(conn, sku_id, reference=reference, lang=lang, now=now, rulesets=service.rulesets)
+    drafted, code, named = prepared.draft.as_dict(), prepared.sku_code, prepared.draft.reference
 
     def file(conn: Connection, key: bytes) -> Entry:
-        payload = {"reference": named, "lang": lang, "draft": drafted}
-        return review.file(
-            conn, who.company_id, "doc_draft", payload, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
-        )
+        return documents.file(conn, who.company_id, prepared, origin=who.origin, now=now, filing_key=key)
 
     arguments = {"sku_id": str(sku_id), "reference": reference, "lang": lang}
     would_file = {"kind": "doc_draft", "sku_code": code, **drafted}
     question = (
         f"File a draft EU declaration of conformity “{named}” for the packaging item “{code}” in your review queue? "
-        f"{len(draft.missing)} of its points are to be completed. Nothing is issued or signed."
+        f"{len(prepared.draft.missing)} of its points are to be completed. Nothing is issued or signed."
     )
     return Filing("generate_doc_draft", arguments, would_file, file), question
 

@@ -13,6 +13,14 @@ from schemas.responses.declarations import (
     DeclarationWriteResult,
 )
 from schemas.responses.docs import DocListResponse
+from schemas.responses.documents import (
+    DocDraftListResponse,
+    DocDraftResponse,
+    DocDraftResult,
+    DocResponse,
+    DocResult,
+    DocSearchResponse,
+)
 from schemas.responses.figures import (
     ObligationListResponse,
     TonnesListResponse,
@@ -35,7 +43,13 @@ __all__ = [
     "DeclarationDetailResponse",
     "DeclarationListResponse",
     "DeclarationWriteResult",
+    "DocDraftListResponse",
+    "DocDraftResponse",
+    "DocDraftResult",
     "DocListResponse",
+    "DocResponse",
+    "DocResult",
+    "DocSearchResponse",
     "Error",
     "Health",
     "ImportAccepted",

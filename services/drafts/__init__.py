@@ -8,7 +8,7 @@ A draft changes nothing and is no declaration: it is filed for review, and a per
 """
 
 from services.drafts.content import Draft, Point, draft
-from services.drafts.declaration import declaration, open_points
+from services.drafts.declaration import SIGNATURE, declaration, open_points
 from services.drafts.typeset import pdf
 
-__all__ = ["Draft", "Point", "declaration", "draft", "open_points", "pdf"]
+__all__ = ["SIGNATURE", "Draft", "Point", "declaration", "draft", "open_points", "pdf"]

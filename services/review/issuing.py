@@ -5,6 +5,7 @@ A draft with an open point is not issued, however old it is: the person who acce
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 from uuid import UUID
@@ -56,6 +57,36 @@ def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Ruleset
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A draft, the filled-in form, and the declaration that they make, in the draft's language and in further ones."""
+
+    draft: drafts.Draft
+    form: Issuing
+    declared: drafts.Draft
+    further: list[drafts.Draft]
+
+
+def complete(
+    conn: Connection, entry: Entry, fields: Mapping[str, str], *, now: datetime, rulesets: Rulesets
+) -> Completed:
+    """Complete a draft with the fields of the form, and store nothing. Raises as `issue`."""
+    draft = draft_of(conn, entry, now=now, rulesets=rulesets)
+    open_keys = [point.key for point in drafts.open_points(draft)]
+    translations = {lang: drafts.Draft.of(made) for lang, made in entry.payload.get("translations", {}).items()}
+    form, issues = issuing_form.parse(
+        fields,
+        open_keys,
+        drafted=entry.filed_at.astimezone(UTC).date(),
+        today=now.date(),
+        languages=(draft.lang, *translations),
+    )
+    if form is None:
+        raise Incomplete(issues)
+    further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
+    return Completed(draft, form, drafts.declaration(draft, form), further)
+
+
 def issue(
     conn: Connection,
     company_id: UUID,
@@ -70,17 +101,12 @@ def issue(
 
     Raises `Incomplete`, and `Conflict` as `draft_of`.
     """
-    draft = draft_of(conn, entry, now=now, rulesets=rulesets)
-    open_keys = [point.key for point in drafts.open_points(draft)]
-    form, issues = issuing_form.parse(
-        fields, open_keys, drafted=entry.filed_at.astimezone(UTC).date(), today=now.date()
-    )
-    if form is None:
-        raise Incomplete(issues)
-    declared = drafts.declaration(draft, form)
-    pdf = drafts.pdf(declared)
+    completed = complete(conn, entry, fields, now=now, rulesets=rulesets)
+    draft, form = completed.draft, completed.form
+    pdf = drafts.pdf(completed.declared)
     doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
-    values = {
+    renews = entry.payload.get("renews")
+    values: dict[str, object] = {
         "sku_id": entry.sku_id,
         "reference": draft.reference,
         "supplier_name": None,
@@ -88,10 +114,20 @@ def issue(
         "issued_on": form.issued_on,
         "expires_on": form.expires_on,
     }
+    if renews is not None:
+        values["renews"] = UUID(renews)
     docs.add(conn, company_id, doc_id, values=values, at=now)
     declarations.add(
-        conn, company_id, doc_id, entry_id=entry.id, content=declared.as_dict(), pdf=pdf, sha256=sha256, at=now
+        conn,
+        company_id,
+        doc_id,
+        entry_id=entry.id,
+        content=completed.declared.as_dict(),
+        pdf=pdf,
+        sha256=sha256,
+        at=now,
     )
+    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, company_id, doc_id, completed.further, now)
     ledger.enter(
         conn,
         company_id,
@@ -100,9 +136,30 @@ def issue(
         origin=origin,
         now=now,
         before=None,
-        after=_as_texts(values | _signatory(form) | {"pdf_sha256": sha256}),
+        after=_as_texts(values | _signatory(form) | fingerprints),
     )
     return doc_id
+
+
+def _store_further(
+    conn: Connection, company_id: UUID, doc_id: UUID, further: list[drafts.Draft], now: datetime
+) -> dict[str, str]:
+    """Store the declaration in further languages; return the fingerprints of the PDFs, named for the ledger."""
+    fingerprints = {}
+    for declared in further:
+        pdf = drafts.pdf(declared)
+        fingerprints[f"pdf_sha256_{declared.lang}"] = sha256 = hashlib.sha256(pdf).hexdigest()
+        declarations.add_translation(
+            conn,
+            company_id,
+            doc_id,
+            lang=declared.lang,
+            content=declared.as_dict(),
+            pdf=pdf,
+            sha256=sha256,
+            at=now,
+        )
+    return fingerprints
 
 
 def _signatory(form: Issuing) -> dict[str, str]:

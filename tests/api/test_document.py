@@ -36,6 +36,15 @@ PREVIEW = {
     ("GET", "/declarations/{id}"),
     ("GET", "/declarations/{id}/content"),
     ("GET", "/skus/export"),
+    ("GET", "/docs/search"),
+    ("GET", "/docs/{id}"),
+    ("GET", "/docs/{id}/pdf"),
+    ("POST", "/docs/{id}/renew"),
+    ("POST", "/docs/{id}/withdraw"),
+    ("GET", "/doc-drafts"),
+    ("GET", "/doc-drafts/{id}"),
+    ("POST", "/doc-drafts/{id}/issue"),
+    ("POST", "/skus/{id}/doc-drafts"),
 }
 """Our own operations beside the contract (docs/spec)."""
 

@@ -27,8 +27,20 @@ OF_A_RECORD = {
     "GET /review/{id}/draft.pdf",
     "GET /review/{id}/files/{file_id}",
     "GET /items/{id}",
+    "GET /items/{id}/documents",
+    "POST /items/{id}/documents",
+    "POST /items/{id}/files",
+    "GET /items/{id}/files/{file_id}",
+    "GET /documents/{id}",
+    "POST /documents/{id}/renew",
+    "POST /documents/{id}/withdraw",
     "GET /imports/{id}",
     "POST /imports/{id}/columns",
+    "GET /imports/{id}/rejected",
+    "GET /imports/{id}/rejected.xlsx",
+    "POST /imports/{id}/rejected",
+    "GET /imports/{id}/values",
+    "POST /imports/{id}/values",
     "GET /declarations/{id}.pdf",
     "GET /declarations/kept/{id}",
     "GET /declarations/kept/{id}/content",
@@ -39,8 +51,10 @@ LISTS = {
     "GET /review",
     "GET /items",
     "GET /items/export",
+    "GET /words",
     "GET /imports",
     "GET /portfolio",
+    "GET /documents",
     "GET /connections",
     "GET /supplier-requests",
     "GET /markets/{code}",
@@ -168,6 +182,10 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
     owner, stranger, asked = sides
     imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=b"sku_code;name\nB;b\n").json()["id"]
     answer = re.search(r"/review/([0-9a-f-]{36})", owner.browser.get("/review").text)[1]
+    kept = caller.post(
+        f"/skus/{asked.sku_id}/files", None, data={"type": "test_report"}, files={"file": ("a.pdf", PDF)}
+    )
+    technical_file = kept.json()["data"]["id"]
     file = re.search(r"/files/([0-9a-f-]{36})", owner.browser.get(f"/review/{answer}").text)[1]
     first = owner.tool("generate_doc_draft", sku_code="BOTTLE-1")["structuredContent"]
     draft = owner.tool("generate_doc_draft", sku_code="BOTTLE-1", confirmation=first["confirmation"])
@@ -182,13 +200,15 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
         "connections": connection,
         "declarations": issued,
         "kept": kept,
+        "documents": issued,
     }
     form = hidden(stranger.browser.get("/connections").text)
     assert "csrf" in form
     for route in OF_A_RECORD:
         method, _, path = route.partition(" ")
         room = "kept" if "/kept/" in path else path.split("/")[1]
-        path = path.replace("{file_id}", file).replace("{connection_id}", connection)
+        file_id = technical_file if room == "items" else file
+        path = path.replace("{file_id}", file_id).replace("{connection_id}", connection)
         path = path.replace("{id}", drafted if "draft" in path else ids[room])
         if method == "POST":
             assert stranger.browser.post(path, form | {"decision": "accept"}).status_code == 404, route

@@ -63,6 +63,13 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     _finished(service, imported)
     for name in ("post_repeat", "list_rejected", "get_rejected_file", "post_corrections"):
         sent(name, ID=imported)
+    draft = sent("post_draft", ID=sku)["data"]
+    sent("get_draft", ID=draft["id"])
+    requests["post_issue"] = re.sub(r"\d{4}-\d\d-\d\d", draft["drafted_at"][:10], requests["post_issue"])
+    doc = sent("post_issue", ID=draft["id"])["data"]["id"]
+    for name in ("get_doc", "post_renewal", "post_withdrawal"):
+        sent(name, ID=doc)
+    assert "/docs/$ID/pdf" in requests.pop("get_doc_pdf")  # bytes, which are no JSON
     sent("post_file", ID=sku, FILE="photo.png")
     for name in list(requests):
         sent(name, ID=sku)

@@ -22,6 +22,9 @@ VALID: dict[str, dict[str, Any]] = {
     "PUT /skus/{id}/volumes": {"json": [{"market": "FR", "year": 2026, "units_placed": 1}]},
     "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
     "POST /skus/batch": {"json": {"skus": [ROW]}},
+    "POST /skus/{id}/doc-drafts": {"json": {}}, "GET /doc-drafts": {}, "GET /doc-drafts/{id}": {},
+    "POST /doc-drafts/{id}/issue": {"json": {}}, "GET /docs/search": {}, "GET /docs/{id}": {}, "GET /docs/{id}/pdf": {},
+    "POST /docs/{id}/renew": {"json": {}}, "POST /docs/{id}/withdraw": {"json": {"reason": "Own"}},
     "POST /imports/{id}/repeat": {"json": {"dry_run": True}},
     "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
@@ -89,7 +92,7 @@ def operations(service) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def records(owner) -> dict[str, str]:
-    """The id of one record of each kind that the owner holds."""
+    """The id of one record of each kind that the owner holds; of drafts, one more that stays open."""
     made = {
         "brand": owner.added("brand", name="Own"),
         "site": owner.added("site", name="Own", roles="packing"),
@@ -102,6 +105,15 @@ def records(owner) -> dict[str, str]:
     owner.added("doc", sku="ISO", reference="Own", status="valid")
     figures(owner, made["skus"]["id"])
     made["declarations"] = good(owner.post("/declarations", VALID["POST /declarations"]["json"]))["data"]
+    sku = made["skus"]["id"]
+    _, first, second = (good(owner.post(f"/skus/{sku}/doc-drafts", {}))["data"] for _ in range(3))
+    issue = {
+        "points": {point["key"]: "Own" for point in first["points"] if point["open"]},
+        **dict.fromkeys(("on_behalf_of", "signatory", "function", "place"), "Own"),
+        "issued_on": first["drafted_at"][:10],
+    }
+    VALID["POST /doc-drafts/{id}/issue"] = {"json": issue}
+    made |= {"docs": good(owner.post(f"/doc-drafts/{first['id']}/issue", issue))["data"], "doc-drafts": second}
     return {kind: record["id"] for kind, record in made.items()}
 
 

@@ -34,6 +34,9 @@ FOR_PERSONS: Final = (
     "review-proposal",
     "review-draft",
     "draft",
+    "documents",
+    "document",
+    "item-documents",
     "supplier-requests",
 )
 """Names of the pages for signed-in persons; the others are for everybody."""
@@ -78,7 +81,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
     page.get_by_label("Reason").fill("It holds drinking water.")
     page.get_by_role("button", name="Reject").click()
     last_day = Clock().today() + timedelta(days=45)
-    company.operate(
+    doc = company.operate(
         "doc",
         "add",
         "--company",
@@ -115,5 +118,8 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "review-proposal": f"/review/{proposal}",
         "review-draft": f"/review/{draft}",
         "draft": f"/review/{draft}/draft",
+        "documents": "/documents",
+        "document": f"/documents/{doc['id']}",
+        "item-documents": f"/items/{item}/documents",
         "supplier-requests": "/supplier-requests?sku=WTR-50",
     }

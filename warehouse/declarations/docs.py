@@ -22,9 +22,9 @@ _ITEM: Final = f"""
 
 _ADD: Final = f"""
 INSERT INTO docs
-    (id, company_id, sku_id, reference, supplier_name, status, issued_on, expires_on, created_at, updated_at)
+    (id, company_id, sku_id, reference, supplier_name, status, issued_on, expires_on, renews, created_at, updated_at)
 VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(reference)s, %(supplier_name)s, %(status)s, %(issued_on)s,
-    %(expires_on)s, %(at)s, %(at)s)
+    %(expires_on)s, %(renews)s, %(at)s, %(at)s)
 RETURNING {_ITEM}"""
 
 _OF_SKU: Final = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY docs.created_at DESC, docs.id LIMIT 50"
@@ -60,9 +60,9 @@ def add(
 ) -> dict[str, object]:
     """Add one DoC in a session of its company, and return the record in the form of the list on that day.
 
-    `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on` and `expires_on`.
+    `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on`, `expires_on`, in a renewal `renews`.
     """
-    row = {**values, "id": doc_id, "company_id": company_id, "at": at, "today": at.date()}
+    row = {"renews": None, **values, "id": doc_id, "company_id": company_id, "at": at, "today": at.date()}
     with connection.cursor(row_factory=dict_row) as cursor:
         added = cursor.execute(_ADD, row).fetchone()
     assert added is not None, "an insert returns its row"

@@ -14,10 +14,16 @@ from warehouse.sessions import Connection
 _ADD: Final = """
 INSERT INTO issued_declarations (doc_id, company_id, entry_id, content, pdf, sha256, created_at)
 VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
+_TRANSLATE: Final = """
+INSERT INTO issued_translations (doc_id, company_id, lang, content, pdf, sha256, created_at)
+VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
 _SELECT: Final = """
 SELECT issued.doc_id, issued.entry_id, issued.content, issued.sha256, docs.reference
 FROM issued_declarations AS issued JOIN docs ON docs.id = issued.doc_id"""
 _PDF: Final = "SELECT pdf FROM issued_declarations WHERE doc_id = %s"
+_PDF_IN: Final = """
+SELECT pdf FROM issued_declarations WHERE doc_id = %(doc_id)s AND content ->> 'lang' = %(lang)s
+UNION ALL SELECT pdf FROM issued_translations WHERE doc_id = %(doc_id)s AND lang = %(lang)s"""
 _OF_SKU: Final = """
 SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id WHERE docs.sku_id = %s"""
 
@@ -48,6 +54,21 @@ def add(
     connection.execute(_ADD, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at])
 
 
+def add_translation(
+    connection: Connection,
+    company_id: UUID,
+    doc_id: UUID,
+    *,
+    lang: str,
+    content: Mapping[str, object],
+    pdf: bytes,
+    sha256: str,
+    at: datetime,
+) -> None:
+    """Store a declaration that `add` stored in a further language."""
+    connection.execute(_TRANSLATE, [doc_id, company_id, lang, orjson.dumps(content).decode(), pdf, sha256, at])
+
+
 def of_entry(connection: Connection, entry_id: UUID) -> Issued | None:
     """Return the declaration that was issued from an entry of the review queue."""
     return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
@@ -63,6 +84,15 @@ def pdf(connection: Connection, doc_id: UUID) -> bytes:
     row = connection.execute(_PDF, [doc_id]).fetchone()
     assert row is not None, "a declaration is never removed"
     return bytes(row[0])
+
+
+def pdf_in(connection: Connection, doc_id: UUID, lang: str | None) -> bytes | None:
+    """Return the PDF of a declaration in a language, or in its first; None where it was not issued here in it."""
+    if lang is None:
+        row = connection.execute(_PDF, [doc_id]).fetchone()
+    else:
+        row = connection.execute(_PDF_IN, {"doc_id": doc_id, "lang": lang}).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def of_sku(connection: Connection, sku_id: UUID) -> set[UUID]:

@@ -81,3 +81,15 @@ kept_declarations = Table(
     Index("ix_kept_declarations_newest", "company_id", text("created_at DESC"), text("id DESC")),
     Index("ix_kept_declarations_corrects", "corrects", postgresql_where=text("corrects IS NOT NULL")),
 )
+
+issued_translations = Table(
+    "issued_translations",
+    metadata,
+    Column("doc_id", Uuid, primary_key=True, comment="the issued declaration, whose own row has its first language"),
+    Column("lang", Text, primary_key=True),
+    company(),
+    Column("content", JSON, nullable=False, comment="what the PDF says, point by point"),
+    Column("pdf", LargeBinary, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of the PDF, hexadecimal"),
+    instant("created_at"),
+)

@@ -104,6 +104,14 @@ _ANSWER: Final = _SELECT.format(
     rows="(SELECT * FROM review_entries WHERE request_id = %s ORDER BY filed_at DESC, id DESC LIMIT 1)"
 )
 _FILED_BEFORE: Final = _SELECT.format(rows="(SELECT * FROM review_entries WHERE filing_key = %s)")
+_WAITING_DRAFTS: Final = """
+FROM review_entries WHERE state = 'open' AND kind = 'doc_draft'
+    AND (%(sku_id)s::uuid IS NULL OR sku_id = %(sku_id)s::uuid)"""
+_NEWEST: Final = "filed_at DESC, id DESC"
+_DOC_DRAFTS: Final = (
+    _SELECT.format(rows=f"(SELECT * {_WAITING_DRAFTS} ORDER BY {_NEWEST} LIMIT %(limit)s OFFSET %(offset)s)")
+    + f" ORDER BY {_NEWEST}"
+)
 _LOCK: Final = "SELECT FROM review_entries WHERE id = %s FOR UPDATE"
 _LOCK_KEY: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 _INSERT: Final = """
@@ -139,6 +147,18 @@ def page(connection: Connection, *, state: State = "open", limit: int = 50, offs
     with connection.cursor(row_factory=class_row(Entry)) as cursor:
         found = cursor.execute(query, [limit, offset]).fetchall()
     counted = connection.execute(f"SELECT count(*) FROM review_entries WHERE {condition}").fetchone()
+    assert counted is not None, "a count is one row"
+    return found, counted[0]
+
+
+def doc_drafts(
+    connection: Connection, *, sku_id: UUID | None = None, limit: int = 50, offset: int = 0
+) -> tuple[list[Entry], int]:
+    """Return a page of the waiting drafts of declarations, of one SKU or all, newest first, and their number."""
+    filters = {"sku_id": sku_id, "limit": limit, "offset": offset}
+    with connection.cursor(row_factory=class_row(Entry)) as cursor:
+        found = cursor.execute(_DOC_DRAFTS, filters).fetchall()
+    counted = connection.execute(f"SELECT count(*) {_WAITING_DRAFTS}", filters).fetchone()
     assert counted is not None, "a count is one row"
     return found, counted[0]
 

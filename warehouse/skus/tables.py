@@ -138,8 +138,12 @@ docs = Table(
     Column("issued_on", Date),
     Column("expires_on", Date),
     Column("expiry_entered", Date, comment="the last day whose passing stands in the ledger"),
+    Column("renews", Uuid, comment="the earlier declaration in whose place it was issued"),
+    instant("withdrawn_at", nullable=True),
+    Column("withdrawn_reason", Text, comment="why a person withdrew it; its status is rejected since"),
     instant("created_at"),
     instant("updated_at"),
     Index(None, "company_id", "sku_id"),
     Index("ix_docs_newest", "company_id", text("created_at DESC"), "id"),
+    Index("ix_docs_renews", "company_id", "renews", postgresql_where=text("renews IS NOT NULL")),
 )

@@ -34,6 +34,11 @@ SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on F
 WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
 
 
+_ONE: Final = """
+SELECT id, filename, media_type, size_bytes, sha256, type, reference, issuer, issued_on, expires_on
+FROM technical_files WHERE sku_id = %s AND id = %s"""
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A document's metadata: its id, which is also its bytes' key, their size, SHA-256 in hex, and the form's fields.
@@ -82,6 +87,12 @@ def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, a
     """Add a file of a SKU; False where the session's company has no such SKU."""
     belongs_to = {"company_id": company_id, "sku_id": sku_id, "created_at": at, "updated_at": at}
     return connection.execute(_INSERT, asdict(file) | belongs_to).rowcount == 1
+
+
+def one(connection: Connection, sku_id: UUID, file_id: UUID) -> File | None:
+    """Return one file of a SKU of the session's company."""
+    with connection.cursor(row_factory=class_row(File)) as cursor:
+        return cursor.execute(_ONE, [sku_id, file_id]).fetchone()
 
 
 def of_sku(connection: Connection, sku_id: UUID) -> list[TechnicalFile]:

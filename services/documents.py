@@ -1,0 +1,271 @@
+"""Declarations of conformity from draft to withdrawal: what REST and pages do to them.
+
+    prepare     files a draft for one item, with its content in every language; nothing is issued
+    prepare_renewal  files a draft that will take the place of an earlier declaration
+    issue       makes the draft a declaration, by accepting its entry of the review queue
+    withdraw    ends a declaration for a stated reason; its record and PDF stay
+
+A draft is an entry of the review queue (`services.review`). Everything happens in the caller's transaction.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, cast
+from uuid import UUID
+
+import orjson
+
+from schemas import texts
+from schemas.labels import LANGUAGES
+from schemas.messages import Message
+from services import drafts, review
+from services.drafts.content import SkuUnknown
+from services.review import issuing
+from services.review.entries import EntryUnknown
+from services.review.proposed import Conflict
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.declarations import queries as declarations
+from warehouse.declarations import register
+from warehouse.review.entries import Entry
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
+
+KIND: Final = "doc_draft"
+
+
+class DocUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
+    """The company has no such declaration."""
+
+    code = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A draft as it is filed: for which item, with which content, and what it renews."""
+
+    sku_id: UUID
+    sku_code: str
+    draft: drafts.Draft
+    payload: dict[str, object]
+
+
+def prepare(
+    conn: Connection,
+    sku_id: UUID,
+    *,
+    reference: str | None,
+    lang: str,
+    now: datetime,
+    rulesets: Rulesets,
+    renews: UUID | None = None,
+) -> Prepared:
+    """Draw a draft for one item from the records, in each language at the same instant. Raises `SkuUnknown`."""
+    code = skus.code_of(conn, sku_id)
+    if code is None:
+        raise SkuUnknown(f"There is no SKU {sku_id}.")
+    named, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
+    made = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
+    draft = made.pop(lang)
+    further = {each: translation.as_dict() for each, translation in made.items()}
+    payload: dict[str, object] = {"reference": named, "lang": lang, "draft": draft.as_dict(), "translations": further}
+    return Prepared(sku_id, code, draft, payload | ({"renews": str(renews)} if renews else {}))
+
+
+def prepare_renewal(
+    conn: Connection,
+    doc_id: UUID,
+    *,
+    reference: str | None,
+    lang: str | None,
+    now: datetime,
+    rulesets: Rulesets,
+) -> Prepared:
+    """Draw a draft that renews a declaration, in its language. Raises `DocUnknown`, and `Conflict` without an item.
+
+    The earlier declaration stays as it is: it ends by itself, or is withdrawn.
+    """
+    doc = register.lock(conn, doc_id, today=now.date())
+    if doc is None:
+        raise DocUnknown(f"There is no declaration {doc_id}.")
+    if doc.sku_id is None or skus.code_of(conn, doc.sku_id) is None:
+        raise Conflict(Message("This declaration names no item. Prepare a draft for the item that it is about."))
+    issued = declarations.of_doc(conn, doc_id)
+    spoken = lang or (str(issued.content["lang"]) if issued else "en")
+    named = reference or (f"{doc.reference}-{now:%Y-%m-%d}" if doc.reference else None)
+    return prepare(conn, doc.sku_id, reference=named, lang=spoken, now=now, rulesets=rulesets, renews=doc_id)
+
+
+def file(
+    conn: Connection,
+    company_id: UUID,
+    prepared: Prepared,
+    *,
+    origin: Origin,
+    now: datetime,
+    filing_key: bytes | None = None,
+) -> Entry:
+    """File a draft for review; once for a `filing_key`."""
+    return review.file(
+        conn,
+        company_id,
+        KIND,
+        prepared.payload,
+        origin=origin,
+        now=now,
+        sku_id=prepared.sku_id,
+        filing_key=filing_key,
+    )
+
+
+def load_draft(conn: Connection, entry_id: UUID) -> Entry:
+    """Return the entry of a draft, in any state. Raises `EntryUnknown`, for entries of another kind too."""
+    entry = review.load_entry(conn, entry_id)
+    if entry.kind != KIND:
+        raise EntryUnknown(f"There is no draft {entry_id}.")
+    return entry
+
+
+def issue(
+    conn: Connection,
+    company_id: UUID,
+    entry_id: UUID,
+    fields: Mapping[str, str],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    reason: str | None = None,
+) -> UUID:
+    """Issue a draft with the fields of `schemas.issuing_form`; return the id of the declaration.
+
+    Raises `EntryUnknown`, `Conflict` where it is decided already, and `issuing.Incomplete`.
+    """
+    load_draft(conn, entry_id)
+    review.accept(
+        conn, company_id, entry_id, origin=origin, now=now, rulesets=rulesets, reason=reason, issued_with=fields
+    )
+    issued = declarations.of_entry(conn, entry_id)
+    assert issued is not None, "an accepted draft is issued"
+    return issued.doc_id
+
+
+def would_issue(
+    conn: Connection, entry_id: UUID, fields: Mapping[str, str], *, now: datetime, rulesets: Rulesets
+) -> issuing.Completed:
+    """Return what `issue` would make of a draft, and write nothing. Raises as `issue`."""
+    entry = load_draft(conn, entry_id)
+    if entry.state != "open":
+        raise Conflict(Message("This entry was decided already."))
+    return issuing.complete(conn, entry, fields, now=now, rulesets=rulesets)
+
+
+def withdraw(
+    conn: Connection,
+    company_id: UUID,
+    doc_id: UUID,
+    *,
+    reason: str,
+    origin: Origin,
+    now: datetime,
+    dry_run: bool = False,
+) -> register.Doc:
+    """Withdraw a declaration: it covers its item no longer. Return the record as it was.
+
+    Raises `DocUnknown`, and `Conflict` where it is withdrawn already or was rejected.
+    """
+    doc = register.lock(conn, doc_id, today=now.date())
+    if doc is None:
+        raise DocUnknown(f"There is no declaration {doc_id}.")
+    if doc.status == "rejected":
+        raise Conflict(Message("This declaration was withdrawn or rejected already; prepare a new one for the item."))
+    if not dry_run:
+        register.withdraw(conn, doc_id, reason=reason, at=now)
+        ledger.enter(
+            conn,
+            company_id,
+            "doc.updated",
+            doc_id,
+            origin=replace(origin, reason=reason),
+            now=now,
+            before={"status": doc.status},
+            after={"status": "rejected", "withdrawn_reason": reason},
+        )
+    return doc
+
+
+def one(conn: Connection, doc_id: UUID, now: datetime) -> dict[str, object]:
+    """Return a declaration as it is listed. Raises `DocUnknown`."""
+    row = conn.execute(register.one_query(), {"doc_id": doc_id, "today": now.date()}).fetchone()
+    if row is None:
+        raise DocUnknown(f"There is no declaration {doc_id}.")
+    found: dict[str, object] = orjson.loads(row[0])
+    return found
+
+
+def draft_as_answer(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> dict[str, object]:
+    """Return a filed draft as its answer: what it says, and what is open.
+
+    An old draft with neither content nor item has no points; it cannot be issued.
+    """
+    issued = declarations.of_entry(conn, entry.id)
+    filed: dict[str, object] = {
+        "id": entry.id,
+        "sku_id": entry.sku_id,
+        "sku_code": entry.sku_code,
+        "state": "issued" if issued else "open" if entry.state == "open" else "rejected",
+        "doc_id": issued and issued.doc_id,
+        "drafted_by": entry.filed_by_name,
+        "drafted_at": _instant(entry.filed_at),
+    }
+    try:
+        return filed | _content(issuing.draft_of(conn, entry, now=now, rulesets=rulesets), entry.payload)
+    except Conflict:
+        reference = str(entry.payload.get("reference") or "")
+        empty: dict[str, object] = {"lang": "en", "languages": [], "renews": None, "open_points": 0, "points": []}
+        return filed | {"reference": reference} | empty
+
+
+def prepared_as_answer(prepared: Prepared, origin: Origin, now: datetime) -> dict[str, object]:
+    """Return a draft that was not filed in the form of the answer, without an id."""
+    filed = {
+        "id": None,
+        "sku_id": prepared.sku_id,
+        "sku_code": prepared.sku_code,
+        "state": "open",
+        "doc_id": None,
+        "drafted_by": origin.actor_name,
+        "drafted_at": _instant(now),
+    }
+    return filed | _content(prepared.draft, prepared.payload)
+
+
+def _content(draft: drafts.Draft, payload: Mapping[str, object]) -> dict[str, object]:
+    further = cast(dict[str, object], payload.get("translations", {}))
+    asked = {point.key for point in drafts.open_points(draft)}
+    points = [
+        {
+            "key": point.key,
+            "number": point.number,
+            "heading": point.heading,
+            "lines": point.lines if point.complete else point.lines[:-1],
+            "open": point.key in asked,
+            "source": point.source,
+        }
+        for point in draft.points
+        if point.key != drafts.SIGNATURE
+    ]
+    return {
+        "reference": draft.reference,
+        "lang": draft.lang,
+        "languages": [draft.lang, *further],
+        "renews": payload.get("renews"),
+        "open_points": len(asked),
+        "points": points,
+    }
+
+
+def _instant(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,224 @@
+"""Declarations of conformity by REST: drafted, issued in several languages, found, renewed and withdrawn."""
+
+import hashlib
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from schemas.responses import DocDraftListResponse, DocDraftResult, DocResult, DocSearchResponse
+from tests.api.test_review_pages import filed
+
+SIGNED = {
+    "points": {"manufacturer": "Quai 1\nLyon", "standards": "EN 13430:2004"},
+    "on_behalf_of": "Marken GmbH",
+    "signatory": "Ada Marsh",
+    "function": "Leiterin Qualität",
+    "place": "Köln",
+}
+
+
+@pytest.fixture
+def sku(caller):
+    return caller.made(material="glass", weight_grams=300)
+
+
+def drafted(caller, sku, **body):
+    answer = caller.post(f"/skus/{sku['id']}/doc-drafts", body)
+    assert answer.status_code == 201, answer.text
+    DocDraftResult.model_validate(answer.json(), extra="forbid")
+    return answer.json()["data"]
+
+
+def issued(caller, draft, **more):
+    answer = caller.post(f"/doc-drafts/{draft['id']}/issue", signed(caller, **more))
+    assert answer.status_code == 201, answer.text
+    DocResult.model_validate(answer.json(), extra="forbid")
+    return answer.json()["data"]
+
+
+def today(caller):
+    return caller.http.app.state.service.clock.today()
+
+
+def signed(caller, **more):
+    return {**SIGNED, "issued_on": str(today(caller)), **more}
+
+
+def found(caller, **params):
+    answer = caller.get("/docs/search", params=params)
+    assert answer.status_code == 200, answer.text
+    DocSearchResponse.model_validate(answer.json(), extra="forbid")
+    return answer.json()["data"]
+
+
+def status(caller, sku):
+    return caller.get(f"/skus/{sku['id']}").json()["data"]["doc_status"]
+
+
+def test_a_draft_names_what_is_open_and_is_listed_until_it_is_issued(caller, sku):
+    draft = drafted(caller, sku, lang="de")
+    assert {point["key"] for point in draft["points"] if point["open"]} == {"manufacturer", "standards"}
+    assert (draft["open_points"], draft["languages"]) == (2, ["de", "en", "fr"])
+    listed = caller.get("/doc-drafts", params={"sku_id": sku["id"]})
+    DocDraftListResponse.model_validate(listed.json(), extra="forbid")
+    assert listed.json()["data"] == [draft]
+    assert caller.get("/doc-drafts", params={"sku_id": str(uuid4())}).json()["data"] == []
+    doc = issued(caller, draft)
+    assert caller.get("/doc-drafts").json()["data"] == []
+    after = caller.get(f"/doc-drafts/{draft['id']}").json()["data"]
+    assert (after["state"], after["doc_id"]) == ("issued", doc["id"])
+    assert status(caller, sku) == "valid"
+
+
+def test_a_declaration_is_issued_in_several_languages_and_its_bytes_are_kept(caller, sku):
+    doc = issued(caller, drafted(caller, sku, lang="de", reference="D-7"), languages=["fr", "de"])
+    assert (doc["reference"], doc["languages"], doc["state"]) == ("D-7", ["de", "fr"], "valid")
+    first, german, french = (
+        caller.get(f"/docs/{doc['id']}/pdf", params=lang) for lang in ({}, {"lang": "de"}, {"lang": "fr"})
+    )
+    assert first.headers["Content-Type"] == "application/pdf"
+    assert first.content == german.content != french.content
+    assert french.content.startswith(b"%PDF-")
+    [entry] = [each for each in caller.get("/audit-log").json()["data"] if each["action"] == "doc.created"]
+    assert entry["after"]["pdf_sha256"] == hashlib.sha256(first.content).hexdigest()
+    assert entry["after"]["pdf_sha256_fr"] == hashlib.sha256(french.content).hexdigest()
+    assert caller.get(f"/docs/{doc['id']}/pdf", params={"lang": "en"}).status_code == 404
+    assert caller.get(f"/docs/{doc['id']}").json()["data"] == doc
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "code"),
+    [
+        ({"points": {"manufacturer": "Lyon"}}, "points.standards", "required"),
+        ({"points": {**SIGNED["points"], "object": "Bottle"}}, "points.object", "unknown_field"),
+        ({"place": " "}, "place", "required"),
+        ({"signatory": "x" * 201}, "signatory", "too_long"),
+        ({"issued_on": "2020-01-01"}, "issued_on", "out_of_range"),
+        ({"issued_on": "soon"}, "issued_on", "invalid_date"),
+        ({"expires_on": "2020-01-01"}, "expires_on", "out_of_range"),
+        ({"languages": ["it"]}, "languages[0]", "not_in_vocabulary"),
+        ({"signature": "x"}, "signature", "unknown_field"),
+        ({"place": None}, "place", "not_null"),
+    ],
+)
+def test_what_is_open_or_wrong_is_named_and_nothing_is_issued(caller, sku, change, field, code):
+    draft = drafted(caller, sku)
+    for dry_run in ("false", "true"):
+        answer = caller.post(f"/doc-drafts/{draft['id']}/issue", signed(caller) | change, params={"dry_run": dry_run})
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_body"), answer.text
+        assert [(issue["field"], issue["code"]) for issue in answer.json()["details"]] == [(field, code)]
+    assert found(caller) == []
+
+
+def test_what_ends_soon_is_found_until_it_is_renewed(caller, sku):
+    last_day = today(caller) + timedelta(days=30)
+    doc = issued(caller, drafted(caller, sku), expires_on=str(last_day))
+    assert doc["days_left"] == 30
+    assert [each["id"] for each in found(caller, ends_within=30)] == [doc["id"]]
+    assert found(caller, ends_within=29) == []
+    answer = caller.post(f"/docs/{doc['id']}/renew", {})
+    renewal = answer.json()["data"]
+    assert (answer.status_code, renewal["renews"]) == (201, doc["id"])
+    assert found(caller, ends_within=30) != [], "a draft renews nothing"
+    newer = issued(caller, renewal)
+    assert (newer["renews"], newer["reference"]) == (doc["id"], f"{doc['reference']}-{today(caller)}")
+    assert found(caller, ends_within=30) == []
+    assert caller.get(f"/docs/{doc['id']}").json()["data"]["renewed_by"] == newer["id"]
+    assert [each["id"] for each in found(caller, sku_id=sku["id"])] == [newer["id"], doc["id"]]
+
+
+def test_a_withdrawn_declaration_covers_nothing_and_stays_with_its_reason(caller, sku):
+    doc = issued(caller, drafted(caller, sku))
+    before = caller.get(f"/skus/{sku['id']}").json()["data"]["updated_at"]
+    body = {"reason": "The label was changed."}
+    rehearsed = caller.post(f"/docs/{doc['id']}/withdraw", body, params={"dry_run": "true"})
+    assert (rehearsed.json()["data"]["state"], status(caller, sku)) == ("withdrawn", "valid")
+    answer = caller.post(f"/docs/{doc['id']}/withdraw", body)
+    DocResult.model_validate(answer.json(), extra="forbid")
+    withdrawn = answer.json()["data"]
+    assert (withdrawn["state"], withdrawn["withdrawn_reason"]) == ("withdrawn", "The label was changed.")
+    assert status(caller, sku) == "missing"
+    assert caller.get(f"/skus/{sku['id']}").json()["data"]["updated_at"] > before
+    assert [each["status"] for each in caller.get("/docs").json()["data"]] == ["rejected"]
+    assert found(caller, state="withdrawn") == [withdrawn]
+    assert found(caller, state="valid") == []
+    assert caller.get(f"/docs/{doc['id']}/pdf").status_code == 200, "nothing is deleted"
+    assert caller.post(f"/docs/{doc['id']}/withdraw", body).status_code == 400
+    entry = caller.get("/audit-log").json()["data"][0]
+    assert (entry["action"], entry["reason"]) == ("doc.updated", "The label was changed.")
+    assert entry["before"] == {"status": "valid"}
+    assert caller.post(f"/docs/{doc['id']}/renew", {}).status_code == 201
+
+
+def test_a_dry_run_files_and_issues_nothing(caller, sku):
+    answer = caller.post(f"/skus/{sku['id']}/doc-drafts", {}, params={"dry_run": "true"})
+    DocDraftResult.model_validate(answer.json(), extra="forbid")
+    assert (answer.status_code, answer.json()["data"]["id"]) == (200, None)
+    assert caller.get("/doc-drafts").json()["data"] == []
+    draft = drafted(caller, sku)
+    answer = caller.post(f"/doc-drafts/{draft['id']}/issue", signed(caller), params={"dry_run": "true"})
+    DocResult.model_validate(answer.json(), extra="forbid")
+    assert (answer.status_code, answer.json()["data"]["id"]) == (200, None)
+    assert (found(caller), status(caller, sku)) == ([], "missing")
+
+
+def test_an_idempotency_key_drafts_and_issues_once(caller, sku):
+    key = {"Idempotency-Key": str(uuid4())}
+    first, again = (caller.post(f"/skus/{sku['id']}/doc-drafts", {}, headers=key) for _ in range(2))
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    path = f"/doc-drafts/{first.json()['data']['id']}/issue"
+    first, again = (caller.post(path, signed(caller), headers=key) for _ in range(2))
+    assert (first.status_code, first.json()) == (201, again.json())
+    assert caller.post(path, signed(caller)).status_code == 400, "without the key it is decided already"
+    assert len(found(caller)) == 1
+
+
+def test_another_companys_records_are_unknown(caller, sku, join):
+    draft = drafted(caller, sku)
+    doc = issued(caller, drafted(caller, sku))
+    stranger = join()
+    for path in (f"/doc-drafts/{draft['id']}", f"/docs/{doc['id']}", f"/docs/{doc['id']}/pdf"):
+        assert caller.get(path).status_code == 200, path
+        assert stranger.get(path).status_code == 404, path
+    for path, body in {
+        f"/skus/{sku['id']}/doc-drafts": {},
+        f"/docs/{doc['id']}/renew": {},
+        f"/docs/{doc['id']}/withdraw": {"reason": "x"},
+        f"/doc-drafts/{draft['id']}/issue": signed(caller),
+        f"/docs/{uuid4()}/renew": {},
+        "/docs/x/renew": {},
+    }.items():
+        answer = stranger.post(path, body)
+        assert (answer.status_code, answer.json()["error"]) == (404, "not_found"), path
+    assert stranger.get("/docs/search").json()["data"] == stranger.get("/doc-drafts").json()["data"] == []
+    assert stranger.get("/docs/search", params={"sku_id": sku["id"]}).json()["data"] == []
+
+
+def test_an_entry_that_is_no_draft_is_not_issued(caller, sku, pool):
+    entry = filed(pool, caller.company, "sku_update", {"changes": {"sku_code": sku["sku_code"]}}, sku["id"])
+    assert caller.get(f"/doc-drafts/{entry.id}").status_code == 404
+    assert caller.post(f"/doc-drafts/{entry.id}/issue", signed(caller)).status_code == 404
+
+
+def test_scopes_are_asked_for(caller, sku, join):
+    reader = join(scopes=["read"])
+    assert reader.get("/docs/search").status_code == 200
+    for path in (f"/skus/{sku['id']}/doc-drafts", f"/docs/{uuid4()}/withdraw"):
+        assert reader.post(path, {}).status_code == 403
+    assert join(scopes=["write"]).get("/doc-drafts").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"state": "gone"}, "not_in_vocabulary"),
+        ({"ends_within": "-1"}, "out_of_range"),
+        ({"ends_within": "soon"}, "out_of_range"),
+        ({"sku_id": "A-1"}, "invalid_format"),
+    ],
+)
+def test_filters_that_cannot_be_are_refused(caller, params, code):
+    answer = caller.get("/docs/search", params=params)
+    assert (answer.status_code, answer.json()["details"][0]["code"]) == (400, code)
