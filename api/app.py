@@ -29,6 +29,7 @@ from api import (
     supplier_data,
     tokens,
     volumes,
+    what_if,
 )
 from api.correlation import Correlation
 from api.launching import Launching
@@ -122,6 +123,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         tokens,
         batches,
         skus,
+        what_if,
         volumes,
         files,
         imports,

@@ -20,7 +20,7 @@ CONTRACT = {
     ("GET", "/jurisdictions"), ("GET", "/audit-log"), ("GET", "/docs"), ("GET", "/openapi.json"),
     ("GET", "/schemas/supplier-data-response"),
 }  # fmt: skip
-PREVIEW = {("POST", "/imports/{id}/repeat")}
+PREVIEW = {("POST", "/imports/{id}/repeat"), ("POST", "/skus/what-if"), ("POST", "/skus/{id}/what-if")}
 """Our own operations beside the contract (docs/spec)."""
 
 

@@ -23,6 +23,7 @@ VALID: dict[str, dict[str, Any]] = {
     "POST /skus/{id}/files": UPLOAD, "GET /imports/{id}": {}, "POST /skus": {"json": ROW},
     "POST /skus/batch": {"json": {"skus": [ROW]}},
     "POST /imports/{id}/repeat": {"json": {"dry_run": True}},
+    "POST /skus/what-if": {"json": ROW}, "POST /skus/{id}/what-if": {"json": ROW},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
 }  # fmt: skip
