@@ -56,6 +56,7 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     sent("post_supplier_data", TOKEN=asked["token"], COMPONENT_ID=asked["component_ids"][0])
     imported = sent("post_import", FILE="jars.csv")["id"]
     sent("get_import", ID=imported)
+    sent("post_repeat", ID=imported)
     sent("post_file", ID=sku, FILE="photo.png")
     for name in list(requests):
         sent(name, ID=sku)
