@@ -34,6 +34,7 @@ from api import (
     supplier_data,
     tokens,
     volumes,
+    what_if,
     words,
 )
 from api.correlation import Correlation
@@ -129,6 +130,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         batches,
         exports,
         skus,
+        what_if,
         volumes,
         files,
         imports,

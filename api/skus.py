@@ -134,22 +134,30 @@ def _answer(write: Write, body: Any, *, addressed: UUID | None, dry_run: bool) -
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 
     def work(conn: Connection) -> WriteOutcome:
-        record = _record(body, None if addressed is None else _code_of(conn, addressed))
-        [row] = write_records(
-            conn,
-            write.company_id,
-            {0: record},
-            origin=write.origin,
-            now=write.now,
-            rulesets=write.service.rulesets,
-            dry_run=dry_run,
-        ).values()
-        if row.outcome == "rejected":
-            raise InvalidBody(row.errors)
-        return row
+        return write_one(conn, write, body, addressed=addressed, dry_run=dry_run)
 
     show = partial(_shown, lang=write.lang, dry_run=dry_run)
     return write.answer(fingerprint(body), work, show, dry_run=dry_run, pipelined=True)
+
+
+def write_one(conn: Connection, write: Write, body: Any, *, addressed: UUID | None, dry_run: bool) -> WriteOutcome:
+    """Write the one SKU of a body in the caller's transaction; raise `InvalidBody` or `NotFound` where it is refused.
+
+    `addressed` is the id of the path; None where the SKU is found by its code.
+    """
+    record = _record(body, None if addressed is None else _code_of(conn, addressed))
+    [row] = write_records(
+        conn,
+        write.company_id,
+        {0: record},
+        origin=write.origin,
+        now=write.now,
+        rulesets=write.service.rulesets,
+        dry_run=dry_run,
+    ).values()
+    if row.outcome == "rejected":
+        raise InvalidBody(row.errors)
+    return row
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:

@@ -84,6 +84,7 @@ def main() -> None:
 def _skus(recorder: _Recorder, service: Service) -> str:
     company = ("--company", service.company_id)
     of_examples = {resource: str(record_id) for record_id, (resource, _) in OF_EXAMPLES.items()}
+    line = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.8}
     bottle = {
         "sku_code": "WTR-50",
         "name": "Water bottle 50 cl",
@@ -98,13 +99,7 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         "manufacturing_site_id": of_examples["site"],
         "substances": {"pfas": {"status": "absent", "source": "supplier_attestation"}},
         "components": [
-            {
-                "component_type": "body",
-                "material_family": "plastic",
-                "polymer_or_grade": "PET",
-                "weight_g": 12.8,
-                "colour": "transparent",
-            },
+            {**line, "colour": "transparent"},
             {"component_type": "cap", "component_id": of_examples["library_component"]},
             {
                 "component_type": "label",
@@ -124,6 +119,9 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         f"/api/v1/skus/{made}",
         json={"sku_code": "WTR-50", "name": "Water bottle 50 cl", "recycled_content_percent": 35},
     )
+    asked = {"sku_code": "WTR-50", "name": "Water bottle 50 cl", "components": [{**line, "colour": "carbon_black"}]}
+    recorder.call("post_what_if", "POST", "/api/v1/skus/what-if", json=asked | {"sku_code": "WTR-75"})
+    recorder.call("post_sku_what_if", "POST", f"/api/v1/skus/{made}/what-if", json=asked)
     recorder.call(
         "post_batch",
         "POST",

@@ -32,7 +32,7 @@ from schemas.responses.imports import ImportAccepted, ImportStatusResponse, Reje
 from schemas.responses.jurisdictions import JurisdictionListResponse
 from schemas.responses.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
 from schemas.responses.service import Health, JsonSchemaDocument, OpenApiDocument
-from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
+from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWhatIf, SkuWriteResult
 from schemas.responses.suppliers import SupplierSubmissionAccepted
 from schemas.responses.volumes import VolumesWriteResult
 from schemas.responses.words import OwnWordListResponse, OwnWordsWriteResult
@@ -66,6 +66,7 @@ __all__ = [
     "SkuBatchResponse",
     "SkuDetailResponse",
     "SkuListResponse",
+    "SkuWhatIf",
     "SkuWriteResult",
     "SupplierSubmissionAccepted",
     "TechnicalFileUploadResponse",

@@ -239,6 +239,16 @@ class SkuWriteResult(Answer):
     warnings: list[Issue]
 
 
+class SkuWhatIf(Answer):
+    """What a write of one SKU would lead to; nothing is stored."""
+
+    outcome: Literal["created", "updated", "unchanged"]
+    id: Annotated[Identifier | None, PydanticField(description="Null for a SKU that is not stored.")]
+    sku_code: str
+    compliance: SkuCompliance
+    warnings: list[Issue]
+
+
 class BatchSummary(Answer):
     """Rows by outcome."""
 

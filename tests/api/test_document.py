@@ -45,6 +45,8 @@ PREVIEW = {
     ("GET", "/doc-drafts/{id}"),
     ("POST", "/doc-drafts/{id}/issue"),
     ("POST", "/skus/{id}/doc-drafts"),
+    ("POST", "/skus/what-if"),
+    ("POST", "/skus/{id}/what-if"),
 }
 """Our own operations beside the contract (docs/spec)."""
 

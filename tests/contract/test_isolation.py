@@ -30,6 +30,7 @@ VALID: dict[str, dict[str, Any]] = {
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
     "GET /skus/export": {},
+    "POST /skus/what-if": {"json": ROW}, "POST /skus/{id}/what-if": {"json": ROW},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
     "GET /figures/tonnes": {}, "GET /figures/uncounted": {}, "GET /figures/undecided": {},

@@ -332,3 +332,31 @@ def test_a_dry_run_answers_what_would_be_and_writes_nothing(caller):
         assert codes(caller.post(f"/skus?dry_run={unclear}", {**body, "sku_code": "D-2"}))
     assert caller.data("/skus") == [{name: sku[name] for name in caller.data("/skus")[0]}]
     assert [entry["action"] for entry in audited(caller, sku["id"])] == ["sku.created"]
+
+
+@pytest.mark.promise("SKU-05")
+def test_a_what_if_answers_what_the_write_then_does_and_stores_nothing(caller):
+    sku = caller.made(components=[BODY, CAP], packaging_format="bottle")
+    address, before = f"/skus/{sku['id']}", len(audited(caller, sku["id"]))
+    dark = {"sku_code": sku["sku_code"], "name": "Dark", "components": [{**BODY, "colour": "carbon_black"}, CAP]}
+    asked = good(caller.post(f"{address}/what-if", dark))
+    assert asked == good(caller.post("/skus/what-if", dark))
+    assert (asked["outcome"], asked["id"], asked["sku_code"]) == ("updated", sku["id"], sku["sku_code"])
+    assert (caller.data(address), len(audited(caller, sku["id"]))) == (sku, before)
+    written = good(caller.put(address, dark))["data"]
+    assert written["recyclability_grade"] != sku["recyclability_grade"]
+    for name in ("recyclability_grade", "recyclability_score", "annex_v_flags"):
+        assert asked["compliance"][name] == written["compliance"][name]
+    assert asked["compliance"]["grade_trace"]["reason"] == written["compliance"]["grade_trace"]["reason"]
+
+
+@pytest.mark.promise("SKU-05")
+def test_a_what_if_of_an_unknown_code_makes_no_sku_and_refuses_as_the_write_does(caller):
+    sku = caller.made()
+    new = {"sku_code": "NEW-1", "name": "New", "components": [BODY]}
+    asked = good(caller.post("/skus/what-if", new))
+    assert (asked["outcome"], asked["id"]) == ("created", None)
+    assert caller.data("/skus", sku_code="NEW-1") == []
+    assert codes(caller.post(f"/skus/{sku['id']}/what-if", new)) == ["sku_code_mismatch"]
+    assert codes(caller.post("/skus/what-if", {**new, "weight_grams": -1})) == ["out_of_range"]
+    refused(caller.post(f"/skus/{uuid4()}/what-if", new), 404, "not_found")
