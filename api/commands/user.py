@@ -13,6 +13,7 @@ from psycopg.errors import UniqueViolation
 from api import address
 from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
+from schemas.roles import ROLES, Role
 from warehouse.accounts import passwords, users
 from warehouse.settings import Settings
 
@@ -33,18 +34,30 @@ def add(
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")
     ] = False,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role",
+            help="viewer, editor, approver or administrator; else administrator for the first, approver for others.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
+    chosen = next((each for each in ROLES if each == role), None)
+    if role is not None and chosen is None:
+        raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.")
     password = read_password(given=password_stdin)
     user_id = new_id()
     with as_operator(data_dir) as operator:
-        add_user(operator, company, user_id=user_id, email=email, password=password)
+        add_user(operator, company, user_id=user_id, email=email, password=password, role=chosen)
     show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)
 
 
-def add_user(operator: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
+def add_user(
+    operator: Operator, company: UUID, *, user_id: UUID, email: str, password: str, role: Role | None = None
+) -> None:
     """Store an account of a company, with a ledger entry; raise `Refusal` for an unusable email or password."""
     name = check_email(email)
     check_password(password)
@@ -52,17 +65,18 @@ def add_user(operator: Operator, company: UUID, *, user_id: UUID, email: str, pa
         find_company(connection, company)
         try:
             with connection.transaction():
-                users.add(
+                stored = users.add(
                     connection,
                     company,
                     user_id,
                     email=name,
                     password_hash=passwords.hash_password(password),
                     at=operator.clock.now(),
+                    role=role,
                 )
         except UniqueViolation:
             raise Refusal("There is an account with this email address already.") from None
-        operator.enter(connection, company, "user.created", user_id, after={"email": name})
+        operator.enter(connection, company, "user.created", user_id, after={"email": name, "role": stored})
 
 
 @app.command("reset")

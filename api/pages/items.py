@@ -16,7 +16,7 @@ from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import translated_reason
@@ -41,7 +41,7 @@ _LONGEST: Final = 200
 
 
 @router.get("/items")
-async def get_items(request: Request, session: SignedIn) -> Response:
+async def get_items(request: Request, session: Viewer) -> Response:
     """Show a page of items. Raise `PageRefused` for a filter that our links and form never send."""
     return await run_limited(request, "portfolio", _page, request, session)
 

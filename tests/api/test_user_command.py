@@ -104,6 +104,7 @@ def test_what_nobody_could_sign_in_with_is_refused(place):
     )
     assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
     assert "no account" in pcds.refused("user", "reset", "nobody@b.example")
+    assert pcds.run(*add, "a@b.example", "--role", "owner", said=PASSWORD).returncode == 2
     assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"
 
 
