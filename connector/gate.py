@@ -25,6 +25,7 @@ from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES
 from connector.service import Service
+from schemas.roles import includes
 from warehouse.accounts import connections
 from warehouse.accounts.connections import Admitted
 
@@ -141,6 +142,10 @@ class Gate:
                 "insufficient_scope",
                 f"This needs the scope {needed}, which the connection lacks.",
                 {"WWW-Authenticate": self._challenge("insufficient_scope")},
+            )
+        if needed == "write" and not includes(admitted.role, "editor"):
+            raise Refusal(
+                403, "forbidden", f"Your role is {admitted.role}; this needs the role editor. Ask your administrator."
             )
         return admitted
 

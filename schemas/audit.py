@@ -48,6 +48,7 @@ ACTIONS: Final[dict[str, str]] = {
     "user.created": "An account for a person was made.",
     "user.password_reset": "A link was made that sets a person's password once.",
     "user.password_set": "A person chose a new password; the sessions before it ended.",
+    "user.role_changed": "A person was given another role.",
     "user.disabled": "A person's account was ended, with its sessions and connections.",
     "window.closed": "A higher rate limit of a key was ended before its time.",
     "window.opened": "A key was given a higher rate limit for a time.",

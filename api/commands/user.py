@@ -13,6 +13,7 @@ from psycopg.errors import UniqueViolation
 from api import address
 from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
+from schemas.roles import ROLES, Role
 from warehouse.accounts import passwords, users
 from warehouse.settings import Settings
 
@@ -33,18 +34,30 @@ def add(
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input; needed.")
     ] = False,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role",
+            help="viewer, editor, approver or administrator; else administrator for the first, approver for others.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
+    chosen = next((each for each in ROLES if each == role), None)
+    if role is not None and chosen is None:
+        raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.")
     password = read_password(given=password_stdin)
     user_id = new_id()
     with as_operator(data_dir) as operator:
-        add_user(operator, company, user_id=user_id, email=email, password=password)
+        add_user(operator, company, user_id=user_id, email=email, password=password, role=chosen)
     show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)
 
 
-def add_user(operator: Operator, company: UUID, *, user_id: UUID, email: str, password: str) -> None:
+def add_user(
+    operator: Operator, company: UUID, *, user_id: UUID, email: str, password: str, role: Role | None = None
+) -> None:
     """Store an account of a company, with a ledger entry; raise `Refusal` for an unusable email or password."""
     name = check_email(email)
     check_password(password)
@@ -52,17 +65,18 @@ def add_user(operator: Operator, company: UUID, *, user_id: UUID, email: str, pa
         find_company(connection, company)
         try:
             with connection.transaction():
-                users.add(
+                stored = users.add(
                     connection,
                     company,
                     user_id,
                     email=name,
                     password_hash=passwords.hash_password(password),
                     at=operator.clock.now(),
+                    role=role,
                 )
         except UniqueViolation:
             raise Refusal("There is an account with this email address already.") from None
-        operator.enter(connection, company, "user.created", user_id, after={"email": name})
+        operator.enter(connection, company, "user.created", user_id, after={"email": name, "role": stored})
 
 
 @app.command("reset")
@@ -114,6 +128,32 @@ def _find_account(operator: Operator, email: str) -> tuple[UUID, UUID]:
     if found is None:
         raise Refusal("There is no account with this email address.")
     return found
+
+
+@app.command("role")
+def change_role(
+    *,
+    email: Annotated[str, typer.Argument(metavar="EMAIL")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="viewer, editor, approver or administrator.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a person another role, from the next request on; a company keeps one administrator."""
+    chosen = next((each for each in ROLES if each == role), None)
+    if chosen is None:
+        raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.", param_hint="ROLE")
+    with as_operator(data_dir) as operator:
+        user_id, company = _find_account(operator, email)
+        with operator.company(company) as connection:
+            if not users.is_live(connection, user_id):
+                raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
+            before = users.change_role(connection, user_id, chosen)
+            if before is None:
+                raise Refusal("This person is the company's only administrator; make another one first.")
+            if before != chosen:
+                change = {"before": {"role": before}, "after": {"role": chosen}}
+                operator.enter(connection, company, "user.role_changed", user_id, **change)
+    show({"id": str(user_id), "email": users.known_as(email), "role": chosen}, as_json=as_json)
 
 
 @app.command("disable")

@@ -9,7 +9,7 @@ from api.pages.forms import read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import link, page, redirect
 from api.pages.request_values import origin_of, path_id
-from api.pages.sessions import SignedIn
+from api.pages.sessions import Viewer
 from api.service import service_of
 from services.connections import revoke
 from warehouse.accounts import connections
@@ -18,7 +18,7 @@ router = APIRouter()
 
 
 @router.get("/connections")
-def get_connections(request: Request, session: SignedIn) -> Response:
+def get_connections(request: Request, session: Viewer) -> Response:
     """List the person's own connections, the newest first."""
     service = service_of(request)
     with service.writes.company(session.company_id) as connection:
@@ -27,7 +27,7 @@ def get_connections(request: Request, session: SignedIn) -> Response:
 
 
 @router.post("/connections/{connection_id}/revoke")
-async def post_revoke(request: Request, session: SignedIn) -> Response:
+async def post_revoke(request: Request, session: Viewer) -> Response:
     """Revoke an application's access: its next request is refused."""
     await read_form(request, session)
     service, connection_id, origin = service_of(request), path_id(request, "connection_id"), origin_of(request, session)

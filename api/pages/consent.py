@@ -17,7 +17,7 @@ from api.pages.forms import CSRF_FIELD, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import page, redirect
 from api.pages.request_values import origin_of
-from api.pages.sessions import Session, SignedIn, session_of, signed_in
+from api.pages.sessions import Session, Viewer, session_of, signed_in
 from api.service import service_of
 from connector.oauth import clients, redirects
 from connector.oauth.addresses import AUTHORIZE
@@ -75,7 +75,7 @@ async def get_authorize(request: Request) -> Response:
 
 
 @router.post(AUTHORIZE)
-async def post_authorize(request: Request, session: SignedIn) -> Response:
+async def post_authorize(request: Request, session: Viewer) -> Response:
     """Redirect back to the application with a code, or with the person's refusal."""
     form = await read_form(request, session)
     try:

@@ -21,7 +21,7 @@ from api.pages.imports import sentences_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
 from api.pages.request_values import offset_of, path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Editor, Session, Viewer
 from api.pages.upload import import_address
 from api.service import service_of
 from api.writing import Write
@@ -45,13 +45,13 @@ _EMPTY: Final = "-"
 
 
 @router.get("/{id}/rejected")
-async def get_rejected(request: Request, session: SignedIn) -> Response:
+async def get_rejected(request: Request, session: Viewer) -> Response:
     """Show a page of the rejected rows, with an input for each cell that has a fault."""
     return await _rejected_page(request, session)
 
 
 @router.get("/{id}/rejected.xlsx")
-async def get_rejected_workbook(request: Request, session: SignedIn) -> Response:
+async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     """Return the rejected rows with their reasons as a workbook, to correct and send on the page Imports."""
     import_id, lang = path_id(request), language_of(request)
     try:
@@ -65,7 +65,7 @@ async def get_rejected_workbook(request: Request, session: SignedIn) -> Response
 
 
 @router.post("/{id}/rejected")
-async def post_rejected(request: Request, session: SignedIn) -> Response:
+async def post_rejected(request: Request, session: Editor) -> Response:
     """Import the rejected rows again with the cells of the form."""
     form = await read_form(request, session)
     try:
@@ -79,13 +79,13 @@ async def post_rejected(request: Request, session: SignedIn) -> Response:
 
 
 @router.get("/{id}/values")
-async def get_values(request: Request, session: SignedIn) -> Response:
+async def get_values(request: Request, session: Viewer) -> Response:
     """Show the texts that are no codes of their fields, each with the codes that it could mean."""
     return await run_in_threadpool(_values_page, request, session)
 
 
 @router.post("/{id}/values")
-async def post_values(request: Request, session: SignedIn) -> Response:
+async def post_values(request: Request, session: Editor) -> Response:
     """Keep the chosen meanings as the company's own words, and import the file again."""
     form = await read_form(request, session)
     try:

@@ -21,7 +21,7 @@ from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Approver, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from api.writing import Write
@@ -53,13 +53,13 @@ _ANSWERS: Final = {"Y": True, "N": False}
 
 
 @router.get("")
-async def get_declarations(request: Request, session: SignedIn) -> Response:
+async def get_declarations(request: Request, session: Viewer) -> Response:
     """Show the form, what is due, and what is kept; with `corrects` the form is filled in from that declaration."""
     return await run_in_threadpool(_list_page, request, session)
 
 
 @router.post("")
-async def post_declaration(request: Request, session: SignedIn) -> Response:
+async def post_declaration(request: Request, session: Approver) -> Response:
     """Check what the form wants and show it, or keep it where it was checked."""
     form = await read_form(request, session)
     is_kept = form.get("step") == "keep"
@@ -87,7 +87,7 @@ async def post_declaration(request: Request, session: SignedIn) -> Response:
 
 
 @router.get("/kept/{id}")
-async def get_kept(request: Request, session: SignedIn) -> Response:
+async def get_kept(request: Request, session: Viewer) -> Response:
     """Show one kept declaration. Raise `PageRefused` where the company has none of this id."""
     found = await run_in_threadpool(_kept, request, session, path_id(request))
     beside = [part for part in PARTS if part == "declaration" or found.format == "csv"]
@@ -97,7 +97,7 @@ async def get_kept(request: Request, session: SignedIn) -> Response:
 
 
 @router.get("/kept/{id}/content")
-async def get_kept_content(request: Request, session: SignedIn) -> Response:
+async def get_kept_content(request: Request, session: Viewer) -> Response:
     """Return the bytes as they were kept. Raise `PageRefused` where there are none."""
     chosen = next((part for part in PARTS if part == request.query_params.get("part", "declaration")), None)
     declaration_id = path_id(request)

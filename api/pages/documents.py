@@ -18,7 +18,7 @@ from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, origin_of, path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Approver, Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import Service, service_of
 from schemas import normalise
@@ -41,26 +41,26 @@ _LONGEST: Final = {"reference": 200, "reason": 2_000}
 
 
 @router.get("")
-async def get_documents(request: Request, session: SignedIn) -> Response:
+async def get_documents(request: Request, session: Viewer) -> Response:
     """List declarations, newest first; `show` is one of the views, `days` for those that end soon."""
     return await run_in_threadpool(_list, request, session)
 
 
 @router.get("/{id}")
-async def get_document(request: Request, session: SignedIn) -> Response:
+async def get_document(request: Request, session: Viewer) -> Response:
     """Show one declaration with its PDFs and what became of it, and the forms that renew and withdraw it."""
     return await run_in_threadpool(_one, request, session)
 
 
 @router.post("/{id}/renew")
-async def post_renewal(request: Request, session: SignedIn) -> Response:
+async def post_renewal(request: Request, session: Editor) -> Response:
     """Draft a renewal from the records as they are now, and lead to the draft."""
     form = await read_form(request, session)
     return await run_in_threadpool(_renew, request, session, form)
 
 
 @router.post("/{id}/withdraw")
-async def post_withdrawal(request: Request, session: SignedIn) -> Response:
+async def post_withdrawal(request: Request, session: Approver) -> Response:
     """Withdraw the declaration for the reason of the form."""
     form = await read_form(request, session)
     return await run_in_threadpool(_withdraw, request, session, form)

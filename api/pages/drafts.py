@@ -12,7 +12,7 @@ from api.pages.issuing import as_pdf
 from api.pages.refusals import PageRefused
 from api.pages.render import page
 from api.pages.request_values import path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.service import service_of
 from services import drafts, review
 from warehouse.declarations import queries as declarations
@@ -21,14 +21,14 @@ router = APIRouter(prefix="/review")
 
 
 @router.get("/{id}/draft")
-async def get_draft(request: Request, session: SignedIn) -> Response:
+async def get_draft(request: Request, session: Viewer) -> Response:
     """Show the draft as a page, in the language in which it was made."""
     draft, issued, _ = await run_in_threadpool(_load, request, session)
     return page(request, "draft.html", session=session, draft=draft, issued=issued, entry_id=request.path_params["id"])
 
 
 @router.get("/{id}/draft.pdf")
-async def get_pdf(request: Request, session: SignedIn) -> Response:
+async def get_pdf(request: Request, session: Viewer) -> Response:
     """Return the same as a PDF: for an issued declaration, the bytes that were issued."""
 
     def work() -> Response:

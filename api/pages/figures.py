@@ -15,7 +15,7 @@ from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from compliance.confidence import word as confidence_word
@@ -48,19 +48,19 @@ class Choice(NamedTuple):
 
 
 @router.get("/figures")
-async def get_figures(request: Request, session: SignedIn) -> Response:
+async def get_figures(request: Request, session: Viewer) -> Response:
     """Show tonnes and what they do not count."""
     return await run_limited(request, "portfolio", _figures_page, request, session)
 
 
 @router.get("/figures/items")
-async def get_items_of_figure(request: Request, session: SignedIn) -> Response:
+async def get_items_of_figure(request: Request, session: Viewer) -> Response:
     """Show the items behind one figure with their import lines. Raise `PageRefused` where there is no such figure."""
     return await run_limited(request, "portfolio", _items_page, request, session)
 
 
 @router.get("/obligations")
-async def get_obligations(request: Request, session: SignedIn) -> Response:
+async def get_obligations(request: Request, session: Viewer) -> Response:
     """Show the duties of each market and year with verdict, source, and what is missing."""
     return await run_limited(request, "portfolio", _obligations_page, request, session)
 

@@ -17,7 +17,7 @@ from api.pages.columns import field_choices, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.service import service_of
 from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
@@ -34,13 +34,13 @@ PAGE_SIZE: Final = 50
 
 
 @router.get("")
-async def get_imports(request: Request, session: SignedIn) -> Response:
+async def get_imports(request: Request, session: Viewer) -> Response:
     """List the imports, the newest first."""
     return await run_in_threadpool(list_page, request, session)
 
 
 @router.get("/{id}")
-async def get_import(request: Request, session: SignedIn) -> Response:
+async def get_import(request: Request, session: Viewer) -> Response:
     """Show one import; with `code` and `field` only the faults of that reason. Staff also get a link to its runs."""
     is_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
     return await run_in_threadpool(import_page, request, session, is_staff=is_staff)

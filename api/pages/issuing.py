@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from api.pages.refusals import PageRefused
 from api.pages.request_values import path_id
-from api.pages.sessions import SignedIn
+from api.pages.sessions import Viewer
 from api.pages.texts import text
 from api.service import service_of
 from schemas.issues import Issue
@@ -45,7 +45,7 @@ class IssuingForm:
 
 
 @router.get("/declarations/{id}.pdf")
-async def get_pdf(request: Request, session: SignedIn) -> Response:
+async def get_pdf(request: Request, session: Viewer) -> Response:
     """Return the declaration byte for byte as it was issued, with `?in=` in one of its languages, else in its first.
 
     `id` is that of its record in the list of DoCs.

@@ -19,7 +19,7 @@ from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.service import Service, service_of
 from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
@@ -70,7 +70,7 @@ class _ItemData:
 
 
 @router.get("/items/{id}")
-async def get_item(request: Request, session: SignedIn) -> Response:
+async def get_item(request: Request, session: Viewer) -> Response:
     """Show one item of the company; another company's item is answered like one that never existed."""
     return await run_limited(request, "portfolio", _page, request, session)
 

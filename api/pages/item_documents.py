@@ -22,7 +22,7 @@ from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from api.uploads import FileForm
@@ -44,20 +44,20 @@ _FILES_SHOWN: Final = 200
 
 
 @router.get("/documents")
-async def get_documents(request: Request, session: SignedIn) -> Response:
+async def get_documents(request: Request, session: Viewer) -> Response:
     """Show an item's declarations, drafts and technical files, with the forms that draft and upload."""
     return await run_in_threadpool(_page, request, session)
 
 
 @router.post("/documents")
-async def post_draft(request: Request, session: SignedIn) -> Response:
+async def post_draft(request: Request, session: Editor) -> Response:
     """Draft a declaration of the item, and lead to the draft, which asks what is open."""
     form = await read_form(request, session)
     return await run_in_threadpool(_draft, request, session, form)
 
 
 @router.post("/files")
-async def post_file(request: Request, session: SignedIn) -> Response:
+async def post_file(request: Request, session: Editor) -> Response:
     """Store a technical file, as `POST /skus/{id}/files` does."""
     if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
         raise PageRefused(403, "refused.form")
@@ -83,7 +83,7 @@ async def post_file(request: Request, session: SignedIn) -> Response:
 
 
 @router.get("/files/{file_id}")
-async def get_file(request: Request, session: SignedIn) -> Response:
+async def get_file(request: Request, session: Viewer) -> Response:
     """Return a technical file, for download."""
     sku_id, file_id = path_id(request), path_id(request, "file_id")
     try:

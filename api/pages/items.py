@@ -15,7 +15,7 @@ from api.pages import item_columns
 from api.pages.concurrency import run_limited
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import translated_reason
@@ -43,7 +43,7 @@ Choices = dict[str, list[tuple[str, str]]]
 
 
 @router.get("/items")
-async def get_items(request: Request, session: SignedIn) -> Response:
+async def get_items(request: Request, session: Viewer) -> Response:
     """Show a page of items. A filter that cannot be read is named at its field, and nothing is listed."""
     return await run_limited(request, "portfolio", _page, request, session)
 

@@ -13,7 +13,7 @@ from api.pages import item_columns
 from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from services.item_export import ALWAYS, FORMS, Cell, Table
 from services.item_search import UnknownFinding
 
@@ -21,7 +21,7 @@ router = APIRouter()
 
 
 @router.get("/items/export")
-async def get_export(request: Request, session: SignedIn) -> Response:
+async def get_export(request: Request, session: Viewer) -> Response:
     """Return the file. Raise `PageRefused` for an address that our page never makes."""
     return await run_limited(request, "portfolio", _export, request, session)
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from compliance.confidence import word as confidence_word
@@ -29,7 +29,7 @@ _SHOWN_SOURCE: Final = ("https://", "http://")
 
 
 @router.get("/markets/{code}")
-async def get_market(request: Request, code: str, session: SignedIn) -> Response:
+async def get_market(request: Request, code: str, session: Viewer) -> Response:
     """Show the page of a market. Raise `PageRefused` for a code that no table has."""
     return await run_limited(request, "portfolio", _page, request, code, session)
 

@@ -20,7 +20,7 @@ from api.pages.credentials import Credentials
 from api.pages.forms import Form, read_form, read_visitor_form, visitor_page
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.pages.sign_in import check_person
 from api.pages.texts import text
 from api.service import service_of
@@ -32,13 +32,13 @@ router = APIRouter()
 
 
 @router.get("/password")
-async def get_password(request: Request, session: SignedIn) -> Response:
+async def get_password(request: Request, session: Viewer) -> Response:
     """Show the form of a signed-in person."""
     return _form(request, session.email, session=session)
 
 
 @router.post("/password")
-async def post_password(request: Request, session: SignedIn) -> Response:
+async def post_password(request: Request, session: Viewer) -> Response:
     """Set the new password of a person who knows the old one."""
     form = await read_form(request, session)
     if fault := _fault_of(form):

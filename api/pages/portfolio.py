@@ -17,7 +17,7 @@ from api.pages.concurrency import run_limited
 from api.pages.item_words import LOWERING_VERDICTS
 from api.pages.refusals import is_for_people
 from api.pages.render import language_of, link, page, redirect
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Session, Viewer
 from api.pages.sign_in import HOME
 from api.service import service_of
 from compliance.flag_texts import translated_reason
@@ -48,7 +48,7 @@ async def get_root(request: Request) -> Response:
 
 
 @router.get(HOME)
-async def get_portfolio(request: Request, session: SignedIn) -> Response:
+async def get_portfolio(request: Request, session: Viewer) -> Response:
     """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
     return await run_limited(request, "portfolio", _page, request, session)
 

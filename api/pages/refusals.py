@@ -4,6 +4,7 @@ Programs get JSON (`api.refusals`). A request that prefers HTML to JSON comes fr
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from fastapi import FastAPI
@@ -13,7 +14,8 @@ from starlette.responses import Response
 from api.errors import Refused, Stopping, TokenRefused
 from api.languages import accepted_language, in_language, weight_of
 from api.pages.render import language_of, link, page, redirect
-from api.pages.sessions import SignInFirst
+from api.pages.sessions import RoleMissing, SignInFirst
+from api.pages.texts import text
 from schemas.messages import translate
 
 _PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
@@ -34,6 +36,7 @@ class PageRefused(Exception):  # noqa: N818  (an answer to a person, not a fault
 def install(app: FastAPI) -> None:
     """Register the handlers."""
     app.add_exception_handler(SignInFirst, _to_sign_in)
+    app.add_exception_handler(RoleMissing, _role_page)
     app.add_exception_handler(PageRefused, _refusal_page)
 
 
@@ -75,3 +78,10 @@ async def _refusal_page(request: Request, error: Exception) -> Response:
     answer = page(request, "refused.html", status=error.status, key=error.code, sentence="", gaps=error.gaps)
     answer.headers.update(error.headers)
     return answer
+
+
+async def _role_page(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RoleMissing)
+    say = partial(text, lang=language_of(request))
+    gaps = {"role": say(f"role.{error.session.role}"), "needed": say(f"role.{error.needed}")}
+    return page(request, "refused.html", session=error.session, status=403, key="refused.role", sentence="", gaps=gaps)

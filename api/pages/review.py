@@ -20,7 +20,7 @@ from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, origin_of, path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Approver, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from compliance.flag_texts import translated_reason
@@ -62,7 +62,7 @@ class Decision:
 
 
 @router.get("")
-async def get_queue(request: Request, session: SignedIn) -> Response:
+async def get_queue(request: Request, session: Viewer) -> Response:
     """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
     state: State = "decided" if request.query_params.get("state") == "decided" else "open"
     offset = offset_of(request)
@@ -85,20 +85,20 @@ async def get_queue(request: Request, session: SignedIn) -> Response:
 
 
 @router.get("/{id}")
-async def get_entry(request: Request, session: SignedIn) -> Response:
+async def get_entry(request: Request, session: Viewer) -> Response:
     """Show one entry: now and then, field by field, with the grade before and after."""
     return await run_in_threadpool(_entry_page, request, session)
 
 
 @router.post("/{id}")
-async def post_decision(request: Request, session: SignedIn) -> Response:
+async def post_decision(request: Request, session: Approver) -> Response:
     """Accept or reject; show the entry after the decision, or with what prevents it."""
     form = await read_form(request, session)
     return await run_in_threadpool(_decide, request, session, form)
 
 
 @router.get("/{id}/files/{file_id}")
-async def get_file(request: Request, session: SignedIn) -> Response:
+async def get_file(request: Request, session: Viewer) -> Response:
     """Return a file that came with the entry, for download."""
     entry_id, file_id = path_id(request), path_id(request, "file_id")
 

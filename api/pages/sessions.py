@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from api.service import service_of
+from schemas.roles import Role, includes
 from warehouse.accounts import users
 from warehouse.sessions import Connection
 
@@ -47,6 +48,7 @@ class Session:
     company_id: UUID
     company_name: str
     plan: str
+    role: Role
     csrf: str
 
 
@@ -59,7 +61,9 @@ async def session_of(request: Request) -> Session | None:
     found = await service.reading(partial(users.find, token=token, at=service.clock.now()))
     if found is None:
         return None
-    session = Session(found.id, found.email, found.company_id, found.company_name, found.plan, csrf_of(token))
+    session = Session(
+        found.id, found.email, found.company_id, found.company_name, found.plan, found.role, csrf_of(token)
+    )
     request.state.company_id = session.company_id
     return session
 
@@ -73,8 +77,35 @@ async def signed_in(request: Request) -> Session:
     return session
 
 
-SignedIn = Annotated[Session, Depends(signed_in)]
-"""`signed_in` as a handler's parameter."""
+class RoleMissing(Exception):  # noqa: N818  (an answer: a page that says which role may)
+    """The signed-in person's role does not include the `needed` one."""
+
+    code = "role_missing"
+
+    def __init__(self, session: Session, needed: Role) -> None:
+        """Store who asked, and the role that may."""
+        super().__init__(f"This needs the role {needed}.")
+        self.session, self.needed = session, needed
+
+
+@dataclass(frozen=True, slots=True)
+class Requires:
+    """The dependency by which a route declares the role that it needs."""
+
+    role: Role
+
+    async def __call__(self, request: Request) -> Session:
+        """Return the session of a request; raise `SignInFirst`, or `RoleMissing` where the role does not suffice."""
+        session = await signed_in(request)
+        if not includes(session.role, self.role):
+            raise RoleMissing(session, self.role)
+        return session
+
+
+Viewer = Annotated[Session, Depends(Requires("viewer"))]
+Editor = Annotated[Session, Depends(Requires("editor"))]
+Approver = Annotated[Session, Depends(Requires("approver"))]
+"""A signed-in person with this role or a higher one, as a handler's parameter."""
 
 
 def csrf_of(token: str) -> str:

@@ -16,7 +16,7 @@ from api.pages import sessions
 from api.pages.credentials import Credentials, compare, credentials_of
 from api.pages.forms import read_form, read_visitor_form, visitor_page
 from api.pages.render import language_of, link, redirect
-from api.pages.sessions import SignedIn, session_of
+from api.pages.sessions import Viewer, session_of
 from api.pages.texts import text
 from api.service import Service, service_of
 from warehouse.accounts import users
@@ -55,7 +55,7 @@ async def post_sign_in(request: Request) -> Response:
 
 
 @router.post("/sign-out")
-async def post_sign_out(request: Request, session: SignedIn) -> Response:
+async def post_sign_out(request: Request, session: Viewer) -> Response:
     """End the session in the browser and in the database."""
     await read_form(request, session)
     await _end_session(request)

@@ -13,7 +13,7 @@ from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import origin_of
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from schemas import texts
@@ -33,13 +33,13 @@ _SHOWN: Final = 200
 
 
 @router.get("")
-async def get_requests(request: Request, session: SignedIn) -> Response:
+async def get_requests(request: Request, session: Viewer) -> Response:
     """List the requests, and show the form; with `?sku=CODE` the components of that SKU to choose from."""
     return await run_in_threadpool(_page, request, session, sku_code=request.query_params.get("sku", ""))
 
 
 @router.post("")
-async def post_request(request: Request, session: SignedIn) -> Response:
+async def post_request(request: Request, session: Editor) -> Response:
     """Make a request; its link is shown on the answering page only."""
     form = await read_form(request, session)
     return await run_in_threadpool(_make, request, session, form)

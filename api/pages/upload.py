@@ -24,7 +24,7 @@ from api.pages.imports import import_page, list_page
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, redirect
 from api.pages.request_values import path_id
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Editor, Session, Viewer
 from api.writing import Write
 from pipelines.imports.template import template
 
@@ -37,7 +37,7 @@ _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 @router.get("/template.xlsx")
-async def get_template(request: Request, _: SignedIn) -> Response:
+async def get_template(request: Request, _: Viewer) -> Response:
     """Return the workbook to fill in, in the page's language."""
     lang = language_of(request)
     data = await run_in_threadpool(template, lang)
@@ -47,7 +47,7 @@ async def get_template(request: Request, _: SignedIn) -> Response:
 
 
 @router.post("")
-async def post_upload(request: Request, session: SignedIn) -> Response:
+async def post_upload(request: Request, session: Editor) -> Response:
     """Read a chosen file or pasted rows as a dry run, and show it."""
     try:
         file = await _sent_file(request, session)
@@ -68,7 +68,7 @@ async def post_upload(request: Request, session: SignedIn) -> Response:
 
 
 @router.post("/{id}/columns")
-async def post_columns(request: Request, session: SignedIn) -> Response:
+async def post_columns(request: Request, session: Editor) -> Response:
     """Read the file of a dry run again with the chosen columns, or import it with them."""
     form = await read_form(request, session)
     try:

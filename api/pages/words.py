@@ -11,7 +11,7 @@ from api.pages.corrections import field_choices_of
 from api.pages.forms import Form, read_form
 from api.pages.render import language_of, page, redirect
 from api.pages.request_values import offset_of
-from api.pages.sessions import Session, SignedIn
+from api.pages.sessions import Editor, Session, Viewer
 from api.service import service_of
 from api.writing import Write
 from schemas.import_inputs import OwnWordKey, OwnWordsInput
@@ -26,13 +26,13 @@ _SEPARATOR: Final = ": "
 
 
 @router.get("")
-async def get_words(request: Request, session: SignedIn) -> Response:
+async def get_words(request: Request, session: Viewer) -> Response:
     """List the company's own words."""
     return await run_in_threadpool(_list_page, request, session)
 
 
 @router.post("")
-async def post_words(request: Request, session: SignedIn) -> Response:
+async def post_words(request: Request, session: Editor) -> Response:
     """Remove the chosen words."""
     form = await read_form(request, session)
     await run_in_threadpool(_remove, request, session, form)

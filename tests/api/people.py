@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from starlette.testclient import TestClient
 
+from schemas.roles import Role
 from warehouse.accounts import passwords, users
 from warehouse.sessions import Pool
 
@@ -26,7 +27,7 @@ class Person:
     password: str = PASSWORD
 
 
-def added(pool: Pool, company: UUID) -> Person:
+def added(pool: Pool, company: UUID, role: Role | None = None) -> Person:
     """A new person of a company."""
     person = Person(uuid4(), company, f"{uuid4()}@brand.example")
     with pool.company(company) as connection:
@@ -37,6 +38,7 @@ def added(pool: Pool, company: UUID) -> Person:
             email=person.email,
             password_hash=passwords.hash_password(PASSWORD),
             at=datetime.now(UTC),
+            role=role,
         )
     return person
 

@@ -104,6 +104,7 @@ def test_what_nobody_could_sign_in_with_is_refused(place):
     )
     assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
     assert "no account" in pcds.refused("user", "reset", "nobody@b.example")
+    assert pcds.run(*add, "a@b.example", "--role", "owner", said=PASSWORD).returncode == 2
     assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"
 
 
@@ -125,3 +126,23 @@ def test_staff_are_of_the_deployment_and_an_address_that_left_can_come_back(plac
         Browser(http, "203.0.113.9").sign_in(Person(again["id"], "", "ana@operator.example", PASSWORD)).status_code
         == 403
     ), "staff do not sign in as a company's people"
+
+
+def test_a_role_is_changed_from_the_next_request_on_and_one_administrator_stays(place):
+    pcds, http = place
+    company = pcds.json("company", "add", "--name", "Roles", "--plan", "starter")["id"]
+    add = ("user", "add", "--company", company, "--password-stdin", "--email")
+    first = Person(
+        pcds.json(*add, "one@roles.example", said=f"{PASSWORD}\n")["id"], company, "one@roles.example", PASSWORD
+    )
+    pcds.json(*add, "two@roles.example", said=f"{PASSWORD}\n")
+    assert "only administrator" in pcds.refused("user", "role", first.email, "viewer")
+    assert pcds.json("user", "role", "two@roles.example", "administrator")["role"] == "administrator"
+    browser = Browser(http, "10.9.9.8")
+    browser.sign_in(first)
+    form = hidden(browser.get("/imports").text)
+    assert browser.post("/words", form).status_code == 303
+    pcds.json("user", "role", first.email, "viewer")
+    assert browser.post("/words", form).status_code == 403
+    pcds.run("user", "disable", first.email)
+    assert "ended" in pcds.refused("user", "role", first.email, "editor")

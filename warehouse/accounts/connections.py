@@ -13,6 +13,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from schemas.roles import Role
 from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 
@@ -75,6 +76,7 @@ class Admitted:
     expires_at: datetime
     ceiling: int
     retry_after: int
+    role: Role
 
 
 @dataclass(frozen=True, slots=True)

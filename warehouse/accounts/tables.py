@@ -16,6 +16,13 @@ users = Table(
     Column("password_hash", Text, nullable=False, comment="Argon2id with its parameters"),
     instant("created_at"),
     instant("disabled_at", nullable=True),
+    Column(
+        "role",
+        Text,
+        CheckConstraint("role IN ('viewer', 'editor', 'approver', 'administrator')", name="role"),
+        nullable=False,
+        comment="what the person may do; each role may what the one before may",
+    ),
     Index("uq_users_email", "email", unique=True, postgresql_where=text("disabled_at IS NULL")),
 )
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from schemas.roles import Role
 from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 
@@ -38,11 +39,20 @@ _SIGN_IN: Final = (
 _BEGIN: Final = (
     "INSERT INTO user_sessions (token_hash, company_id, user_id, seen_at, expires_at) VALUES (%s, %s, %s, %s, %s)"
 )
-_ADD: Final = "INSERT INTO users (id, company_id, email, password_hash, created_at) VALUES (%s, %s, %s, %s, %s)"
+_ADD: Final = """
+INSERT INTO users (id, company_id, email, password_hash, created_at, role)
+VALUES (%(id)s, %(company_id)s, %(email)s, %(password_hash)s, %(at)s, coalesce(%(role)s, CASE
+    WHEN EXISTS (SELECT FROM users WHERE company_id = %(company_id)s) THEN 'approver' ELSE 'administrator' END))
+RETURNING role
+"""
 _OF_EMAIL: Final = (
     "SELECT id, company_id FROM users WHERE email = %s ORDER BY disabled_at DESC NULLS FIRST, created_at DESC LIMIT 1"
 )
 _LINK: Final = "INSERT INTO password_links (token_hash, company_id, user_id, expires_at) VALUES (%s, %s, %s, %s)"
+_LOCK_PEOPLE: Final = "SELECT id FROM users WHERE disabled_at IS NULL ORDER BY id FOR UPDATE"
+_OTHER_ADMINISTRATORS: Final = (
+    "SELECT id FROM users WHERE role = 'administrator' AND disabled_at IS NULL AND id <> %s LIMIT 1"
+)
 _DISABLE: Final = "UPDATE users SET disabled_at = %s WHERE id = %s AND disabled_at IS NULL"
 
 
@@ -55,6 +65,7 @@ class User:
     company_id: UUID
     company_name: str
     plan: str
+    role: Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +156,40 @@ def add(
     email: str,
     password_hash: str,
     at: datetime,
-) -> None:
-    """Add a person to the session's company. Raises `UniqueViolation` where another person has the email."""
-    connection.execute(_ADD, [user_id, company_id, known_as(email), password_hash, at])
+    role: Role | None = None,
+) -> Role:
+    """Add a person to the session's company and return the role.
+
+    Without a given role the first person of a company is its administrator, and each other an approver. Raises
+    `UniqueViolation` where another person has the email.
+    """
+    given = {"id": user_id, "company_id": company_id, "email": known_as(email), "password_hash": password_hash}
+    row = connection.execute(_ADD, {**given, "at": at, "role": role}).fetchone()
+    assert row is not None, "the statement returns the row that it adds"
+    added: Role = row[0]
+    return added
 
 
 def disable(connection: Connection, user_id: UUID, at: datetime) -> bool:
     """End a person's sessions and connections from the next request on; return False where that was done before."""
     return connection.execute(_DISABLE, [at, user_id]).rowcount == 1
+
+
+def change_role(connection: Connection, user_id: UUID, role: Role) -> Role | None:
+    """Give a person another role, which counts from the next request on; return the role before.
+
+    None where the person is the last administrator of the company who may sign in, and would be none: nothing changes.
+    """
+    connection.execute(_LOCK_PEOPLE)
+    before = connection.execute("SELECT role FROM users WHERE id = %s", [user_id]).fetchone()
+    assert before is not None, "the person is of the session's company"
+    if role != "administrator" and before[0] == "administrator":
+        others = connection.execute(_OTHER_ADMINISTRATORS, [user_id]).fetchone()
+        if others is None:
+            return None
+    connection.execute("UPDATE users SET role = %s WHERE id = %s", [role, user_id])
+    found: Role = before[0]
+    return found
 
 
 def company_of(connection: Connection, email: str) -> tuple[UUID, UUID] | None:

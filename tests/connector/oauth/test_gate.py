@@ -205,3 +205,16 @@ def older(application, token, method, params=None, **headers):
     return application.browser.http.post(
         "/api/mcp", json=RPC | {"method": method, "params": params or {}}, headers=sent
     )
+
+
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("editor", 200), ("approver", 200)])
+def test_a_connection_files_for_review_where_the_role_of_its_person_may(place, pool, company, role, status):
+    application = at_home(place.http, place.address, added(pool, company, role))
+    token = application.connected(scope="read write")["access_token"]
+    assert application.call(token, "tools/call", CALL).status_code == 200
+    drafting = {"name": "propose_sku_update", "arguments": {}}
+    answer = application.call(token, "tools/call", drafting)
+    assert answer.status_code == status
+    if status == 403:
+        assert answer.json()["error"] == "forbidden"
+        assert "www-authenticate" not in answer.headers, "authorising again would not help"

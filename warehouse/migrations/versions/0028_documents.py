@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0033"
-down_revision = "0032"
+revision = "0028"
+down_revision = "0027"
 
 
 def upgrade() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from alembic import op
 from sqlalchemy import text
 
-revision = "0032"
-down_revision = "0027"
+revision = "0027"
+down_revision = "0026"
 
 _LETTERS = "pg_c_utf8"
 _COLLATIONS = f"""

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0034"
-down_revision = "0033"
+revision = "0029"
+down_revision = "0028"
 
 _COMPANY = "(SELECT nullif(current_setting('app.company_id', true), '')::uuid)"
 

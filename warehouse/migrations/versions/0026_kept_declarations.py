@@ -4,7 +4,7 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0027"
+revision = "0026"
 down_revision = "0025"
 
 

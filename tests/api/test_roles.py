@@ -1,0 +1,111 @@
+"""Roles in the pages: each route declares the role that it needs, and nobody below that role gets past it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from api.pages.routes import router
+from api.pages.sessions import Requires
+from schemas.roles import ROLES, includes
+from tests.api.people import Browser, added, hidden
+
+WITHOUT_ROLE = {
+    "GET /",
+    "GET /oauth/authorize",
+    "GET /pages/style.css",
+    "GET /password/{token}",
+    "GET /sign-in",
+    "GET /supplier-data/{token}",
+    "GET /supplier-data/{token}/thanks",
+    "POST /password/{token}",
+    "POST /sign-in",
+    "POST /supplier-data/{token}",
+    "POST /supplier-data/{token}/files",
+}
+"""What somebody without an account opens; the consent page shows its application to a signed-in person alone."""
+
+ABOVE_VIEWER = {
+    "POST /imports": "editor",
+    "POST /imports/{id}/columns": "editor",
+    "POST /supplier-requests": "editor",
+    "POST /imports/{id}/rejected": "editor",
+    "POST /imports/{id}/values": "editor",
+    "POST /words": "editor",
+    "POST /items/{id}/documents": "editor",
+    "POST /items/{id}/files": "editor",
+    "POST /documents/{id}/renew": "editor",
+    "POST /documents/{id}/withdraw": "approver",
+    "POST /declarations": "approver",
+    "POST /review/{id}": "approver",
+}
+
+
+def required(dependant: Dependant) -> Iterator[str]:
+    if isinstance(dependant.call, Requires):
+        yield dependant.call.role
+    for each in dependant.dependencies:
+        yield from required(each)
+
+
+def page_routes(routes: Any, prefix: str = "") -> Iterator[tuple[str, APIRoute]]:
+    """Each route with its whole path, those of included routers too."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield prefix + route.path, route
+        else:
+            yield from page_routes(route.original_router.routes, prefix + route.include_context.prefix)
+
+
+DECLARED = {
+    f"{method} {path}": list(required(route.dependant))
+    for path, route in page_routes(router.routes)
+    for method in route.methods
+}
+WITH_ROLE = {name: roles[0] for name, roles in DECLARED.items() if roles}
+
+
+def test_each_route_declares_one_role_or_is_for_people_without_an_account():
+    assert {name for name, roles in DECLARED.items() if not roles} == WITHOUT_ROLE
+    assert all(len(roles) == 1 for roles in DECLARED.values() if roles)
+    assert {name: role for name, role in WITH_ROLE.items() if role != "viewer"} == ABOVE_VIEWER
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_address_lets_a_role_in_or_names_the_role_that_may(caller, pool, role):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
+    for name, needed in WITH_ROLE.items():
+        method, _, path = name.partition(" ")
+        if path == "/sign-out":
+            continue
+        path = re.sub(r"\{[^}]+\}", str(uuid4()), path)
+        answer = browser.get(path) if method == "GET" else browser.post(path, {})
+        refused = f"This needs the role {needed} or a higher one." in answer.text
+        assert refused == (not includes(role, needed)), (name, answer.status_code)
+        if refused:
+            assert answer.status_code == 403
+            assert f"Your role is {role}." in answer.text
+
+
+def test_the_refusal_is_in_the_language_of_the_person_and_nothing_is_written(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, "viewer")).status_code == 303
+    form = hidden(browser.get("/imports").text)
+    for lang, words in (("fr", "Votre rôle est lecteur"), ("de", "Ihre Rolle ist Leser")):
+        answer = browser.post(f"/imports?lang={lang}", form | {"rows": "sku_code\tname\nA-1\tFlasche\n"})
+        assert answer.status_code == 403
+        assert words in answer.text
+    with pool.company(caller.company) as connection:
+        assert connection.execute("SELECT FROM imports").rowcount == 0
+
+
+def test_the_first_person_of_a_company_is_its_administrator_and_the_others_are_approvers(caller, pool):
+    first, second, third = (added(pool, caller.company, role) for role in (None, None, "editor"))
+    with pool.company(caller.company) as connection:
+        found = dict(connection.execute("SELECT id, role FROM users").fetchall())
+    assert found == {first.id: "administrator", second.id: "approver", third.id: "editor"}
