@@ -16,7 +16,7 @@ from starlette.routing import WebSocketRoute
 
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
-from tests.api.portfolios import counted
+from tests.api.portfolios import counted, run
 from tests.connector.oauth.authorising import Application, at_home
 from tests.services.making import PDF
 
@@ -71,7 +71,7 @@ BY_TOKEN = {
     "POST /supplier-data/{token}/files",
 }
 """Routes of a supplier, whose token is the whole authentication: of its one request."""
-OF_NO_RECORD = {"POST /imports", "GET /imports/template.xlsx", "GET /figures/items"}
+OF_NO_RECORD = {"POST /imports", "POST /words", "GET /imports/template.xlsx", "GET /figures/items"}
 """Routes of a signed-in person that name no record."""
 FORMS = {"POST /supplier-requests", "POST /declarations"}
 """Routes that name a record in their form."""
@@ -180,7 +180,9 @@ def test_every_route_is_known_here(http):
 
 def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
     owner, stranger, asked = sides
-    imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=b"sku_code;name\nB;b\n").json()["id"]
+    file_with_faults = b"sku_code;name\nB;b\n;c\n"
+    imported = caller.post("/imports", None, params={"filename": "a.csv"}, content=file_with_faults).json()["id"]
+    run(caller, imported)
     answer = re.search(r"/review/([0-9a-f-]{36})", owner.browser.get("/review").text)[1]
     kept = caller.post(
         f"/skus/{asked.sku_id}/files", None, data={"type": "test_report"}, files={"file": ("a.pdf", PDF)}
