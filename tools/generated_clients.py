@@ -23,6 +23,8 @@ from tools.node_packages import NODE
 from tools.service import Service, running
 
 CLIENTS: Final = Path(__file__).with_name("api_clients")
+_BYTES: Final = {"application/pdf": "application/octet-stream"}
+"""Media types that the Python generator knows no type for, and the one that it takes as bytes."""
 _LOCK: Final = CLIENTS / "requirements.lock"
 
 
@@ -58,7 +60,8 @@ def _python(python: Path, place: Path, service: Service) -> None:
     """Generate the package, compile every module of it, and run the journey."""
     generator = python.with_name("openapi-python-client")
     config = place / "config.json"
-    config.write_text(json.dumps({"package_name_override": "pcds_client"}), encoding="utf-8")
+    settings = {"package_name_override": "pcds_client", "content_type_overrides": _BYTES}
+    config.write_text(json.dumps(settings), encoding="utf-8")
     _run(
         generator,
         "generate",
