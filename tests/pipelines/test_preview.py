@@ -28,7 +28,7 @@ FILES = {
 def previewed(desk: Desk, text: str) -> dict:
     now = desk.clock.now()
     with desk.pool.company(desk.company) as conn:
-        order = preview.reading_order(text, now=now, served_markets=served_markets(conn))
+        order = preview.reading_order(text, now=now, served_markets=served_markets(conn), words={})
         read = desk.readers.read(desk.company, "test", order)
         return preview.preview(conn, desk.company, *read, now=now, rulesets=desk.rulesets)
 

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def table(data: bytes) -> ReadRequest[PackedUpload]:
-    return reading_request(data, "file.csv", mapping=None, mapping_name=None, today=TODAY)
+    return reading_request(data, "file.csv", mapping=None, mapping_name=None, words={}, today=TODAY)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_refusals_and_verdicts_are_the_readers_own(readers: Readers):
 
 def test_a_fault_of_ours_names_its_place_and_nothing_of_the_file(readers: Readers):
     order = ReadRequest(
-        "table", {"filename": "f", "mapping": None, "mapping_name": None, "today": "secret"}, SMALL, bytes
+        "table", {"filename": "f", "mapping": None, "mapping_name": None, "words": {}, "today": "secret"}, SMALL, bytes
     )
     with pytest.raises(ReaderFault) as fault:
         readers.read("a", "company", order)
@@ -219,7 +219,7 @@ readers = Readers(Limits(cpu_seconds=600, wall_seconds=600, memory_mib=4096))
 readers.keep_warm()
 data = open(sys.argv[1], "rb").read()
 if data:
-    order = reading_request(data, "f.csv", mapping=None, mapping_name=None, today=date(2026, 11, 21))
+    order = reading_request(data, "f.csv", mapping=None, mapping_name=None, words={}, today=date(2026, 11, 21))
     readers.submit("a", "company", order)
 time.sleep(600)
 """
