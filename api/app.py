@@ -124,13 +124,13 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         servers=[{"url": "/"}],
         generate_unique_id_function=lambda route: route.name,
     )
-    # The batch comes before the single SKU: its path would else be read as a SKU's id.
+    # Paths with a name come before the single SKU: the name would else be read as a SKU's id.
     for resource in (
         tokens,
         batches,
         exports,
-        skus,
         what_if,
+        skus,
         volumes,
         files,
         imports,

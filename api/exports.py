@@ -13,7 +13,7 @@ from starlette.responses import Response
 from api import item_files
 from api.auth import Presented, admit
 from api.document import READ_ERRORS, V1, operation
-from api.errors import InvalidBody
+from api.errors import InvalidBody, WrongMethod
 from api.item_filters import FilterParameters, Filters, place_of
 from api.parameters import SkuCodes, UpdatedSince
 from schemas.messages import Message
@@ -110,3 +110,9 @@ def _cell(value: object) -> Cell:
         case list():
             return ";".join(value)
     return str(value)
+
+
+@router.put("/export", include_in_schema=False)
+def wrong_method_of_export() -> Response:
+    """Refuse PUT; without this route the path would be read as that of a SKU with the id “export”."""
+    raise WrongMethod(["GET"])

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, body_of, operation
+from api.errors import WrongMethod
 from api.parameters import RecordId
 from api.skus import write_one
 from api.writing import JsonWrite, Write
@@ -80,3 +81,10 @@ def _shown(row: WriteOutcome, *, lang: str) -> Response:
         "warnings": [warning.as_dict() for warning in row.warnings],
     }
     return json_of(shown)
+
+
+@router.get("/what-if", include_in_schema=False)
+@router.put("/what-if", include_in_schema=False)
+def wrong_method_of_what_if() -> Response:
+    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with the id “what-if”."""
+    raise WrongMethod(["POST"])
