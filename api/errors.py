@@ -6,6 +6,7 @@
     ├── OverPlan          403  plan_limit_reached
     ├── WithoutAuditLog   403  plan_limit_reached
     ├── KeyReused         409  idempotency_key_reuse
+    ├── VersionConflict   412  version_conflict
     ├── NotFound          404  not_found
     ├── WrongMethod       405  not_found
     ├── InvalidBody       400  invalid_body
@@ -122,6 +123,23 @@ class KeyReused(Refused):
     def __init__(self) -> None:
         """Shows nothing of the other payload."""
         super().__init__("idempotency_key_reuse")
+
+
+class VersionConflict(Refused):
+    """The SKU has another version than If-Match names, which `ETag` names, or is not stored; nothing was written."""
+
+    def __init__(self, version: int | None) -> None:
+        """`version` is the stored one; None where the SKU is not stored."""
+        self.version = version
+        if version is None:
+            message = Message("The SKU is not stored, so that no version of it can match.")
+            super().__init__("version_conflict", message)
+            return
+        message = Message(
+            "The SKU has version {version} by now; read it, and send the change again for that version.",
+            version=version,
+        )
+        super().__init__("version_conflict", message, headers={"ETag": f'"{version}"'})
 
 
 class NotFound(Refused):

@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from api.answers import json_of, json_text
 from api.auth import Presented, admit
-from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.item_filters import FilterParameters, Filters, place_of
 from api.languages import accepted_language, in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
+from api.preconditions import ETAG, IfMatch, Precondition, fingerprint_for, with_etag
 from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
@@ -31,7 +31,8 @@ from schemas.sku import SkuPatch
 from services import item_search
 from services.item_search import Place
 from warehouse.sessions import Connection
-from warehouse.skus import detail, queries
+from warehouse.skus import archive, detail, queries
+from warehouse.skus.detail import StoredSku
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
@@ -84,17 +85,30 @@ def _searched(place: Place, wanted: Filters, *, limit: int, offset: int, **filte
         "One SKU with components and compliance",
         answers={200: SkuDetailResponse},
         errors=(*READ_ERRORS, "not_found"),
+        headers=ETAG,
     ),
 )
 async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> Response:
     """All fields, the component graph, the volumes, and why the grade is what it is."""
     today = service_of(request).clock.today()
     row = detail.row_of(await read(request, presented, detail.BY_ID, {"id": sku_id, "today": today}))
+    archived_at: dict[str, str] = {}
     if row["id"] is None:
-        raise NotFound
+        row, archived_at = await _archived(request, sku_id)
     rules_for, lang = service_of(request).rules_for, accepted_language(request)
     shown, _ = await present.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
-    return in_language(json_of({"data": shown}), lang)
+    answer = in_language(json_of({"data": {**shown, **archived_at}}), lang)
+    return with_etag(answer, row["version"])
+
+
+async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, str]]:
+    """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotFound`."""
+    service = service_of(request)
+    async with service.reads.company(request.state.company_id) as conn:
+        found = await archive.of_async(conn, sku_id, service.clock.today())
+    if found is None:
+        raise NotFound
+    return found.row, {"archived_at": found.archived_at}
 
 
 @router.post(
@@ -103,16 +117,17 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
         "Create or update one SKU",
         body=body_of(SkuInput),
         answers={200: SkuWriteResult, 201: SkuWriteResult},
-        errors=WRITE_ERRORS,
+        errors=(*WRITE_ERRORS, "version_conflict"),
+        headers=ETAG,
     ),
 )
-def post_sku(received: JsonWrite, dry_run: DryRun) -> Response:
+def post_sku(received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
     write, body = received.admitted()
-    return _answer(write, body, addressed=None, dry_run=dry_run)
+    return _answer(write, body, if_match, addressed=None, dry_run=dry_run)
 
 
 @router.put(
@@ -121,29 +136,41 @@ def post_sku(received: JsonWrite, dry_run: DryRun) -> Response:
         "Update one SKU by id",
         body=body_of(SkuInput),
         answers={200: SkuWriteResult},
-        errors=(*WRITE_ERRORS, "not_found"),
+        errors=(*WRITE_ERRORS, "not_found", "version_conflict"),
+        headers=ETAG,
     ),
 )
-def put_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+def put_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
     write, body = received.admitted()
-    return _answer(write, body, addressed=sku_id, dry_run=dry_run)
+    return _answer(write, body, if_match, addressed=sku_id, dry_run=dry_run)
 
 
-def _answer(write: Write, body: Any, *, addressed: UUID | None, dry_run: bool) -> Response:
+def _answer(
+    write: Write, body: Any, if_match: Precondition | None, *, addressed: UUID | None, dry_run: bool
+) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 
     def work(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, addressed=addressed, dry_run=dry_run)
+        return write_one(conn, write, body, if_match, addressed=addressed, dry_run=dry_run)
 
     show = partial(_shown, lang=write.lang, dry_run=dry_run)
-    return write.answer(fingerprint(body), work, show, dry_run=dry_run, pipelined=True)
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run, pipelined=True)
 
 
-def write_one(conn: Connection, write: Write, body: Any, *, addressed: UUID | None, dry_run: bool) -> WriteOutcome:
-    """Write the one SKU of a body in the caller's transaction; raise `InvalidBody` or `NotFound` where it is refused.
+def write_one(
+    conn: Connection,
+    write: Write,
+    body: Any,
+    if_match: Precondition | None = None,
+    *,
+    addressed: UUID | None,
+    dry_run: bool,
+) -> WriteOutcome:
+    """Write the one SKU of a body in the caller's transaction.
 
-    `addressed` is the id of the path; None where the SKU is found by its code.
+    `addressed` is the id of the path; None where the SKU is found by its code. Raise `InvalidBody`, `NotFound` or
+    `VersionConflict` where it is refused.
     """
     record = _record(body, None if addressed is None else _code_of(conn, addressed))
     [row] = write_records(
@@ -155,13 +182,15 @@ def write_one(conn: Connection, write: Write, body: Any, *, addressed: UUID | No
         rulesets=write.service.rulesets,
         dry_run=dry_run,
     ).values()
+    if if_match is not None:
+        if_match.check(row.version_before)
     if row.outcome == "rejected":
         raise InvalidBody(row.errors)
     return row
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:
-    code = queries.code_of(conn, sku_id)
+    code = queries.code_of(conn, sku_id) or archive.code_of(conn, sku_id)
     if code is None:
         raise NotFound
     return code
@@ -191,4 +220,5 @@ def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
         "data": row.detail(lang=lang),
         "warnings": [warning.as_dict() for warning in row.warnings],
     }
-    return json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)
+    answer = json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)
+    return answer if dry_run else with_etag(answer, row.version)

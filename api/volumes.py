@@ -1,17 +1,15 @@
 """PUT /skus/{id}/volumes: writes the units placed on the market, by market and period."""
 
-from typing import Any
-
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, operation, rows_of
 from api.errors import InvalidBody, NotFound
 from api.parameters import DryRun, RecordId
+from api.preconditions import ETAG, IfMatch, fingerprint_for, with_etag
 from api.writing import JsonWrite
-from pipelines.writing.volume_rows import write_volumes
+from pipelines.writing.volume_rows import VolumesWritten, write_volumes
 from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
 from schemas.responses import VolumesWriteResult
 from warehouse.sessions import Connection
@@ -26,10 +24,11 @@ router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
         "Set units placed per market and period",
         body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
         answers={200: VolumesWriteResult},
-        errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "payload_too_large"),
+        errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "version_conflict", "payload_too_large"),
+        headers=ETAG,
     ),
 )
-def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
     """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
 
     Rows that are not sent stay as they are, so that an empty array changes nothing. When any row is refused, nothing is
@@ -37,12 +36,12 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Respo
     """
     write, body = received.admitted()
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> VolumesWritten:
         code = skus.code_of(conn, sku_id)
         if code is None:
             raise NotFound
         try:
-            rows, warnings = write_volumes(
+            written = write_volumes(
                 conn,
                 write.company_id,
                 code,
@@ -54,6 +53,13 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Respo
             )
         except Invalid as invalid:
             raise InvalidBody(invalid.issues) from None
-        return {"dry_run": dry_run, "data": rows, "warnings": [w.as_dict() for w in warnings]}
+        if if_match is not None:
+            if_match.check(written.version_before)
+        return written
 
-    return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
+    def show(written: VolumesWritten) -> Response:
+        warnings = [warning.as_dict() for warning in written.warnings]
+        answer = json_of({"dry_run": dry_run, "data": written.rows, "warnings": warnings})
+        return answer if dry_run else with_etag(answer, written.version)
+
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)

@@ -35,6 +35,20 @@ def network_of(address: str) -> str:
     return address
 
 
+def coarse_network_of(address: str) -> str | None:
+    """Return the network of an address that may be stored and shown: its first 24 bits, of IPv6 the first 48.
+
+    None for text that is no address.
+    """
+    match _address(address):
+        case None:
+            return None
+        case IPv6Address(ipv4_mapped=IPv4Address() as mapped) | (IPv4Address() as mapped):
+            return str(ip_network((int(mapped) >> 8 << 8, 24)))
+        case found:
+            return str(ip_network((int(found) >> 80 << 80, 48)))
+
+
 @lru_cache(maxsize=4096)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:

@@ -63,6 +63,11 @@ ERROR_CODES: Final[dict[str, ErrorCode]] = {
         "The Idempotency-Key was used for another payload in the last 24 hours.",
         "Use a new key for a new payload, and an old one only to repeat its own request.",
     ),
+    "version_conflict": ErrorCode(
+        412,
+        "The SKU has another version than If-Match names.",
+        "Read the SKU again, apply the change to what it is now, and send the new version in If-Match.",
+    ),
     "payload_too_large": ErrorCode(
         413,
         "The body is larger than the operation takes.",

@@ -10,7 +10,7 @@ table (`warehouse.skus.detail`), and what happened to it in a write (`pipelines.
 """
 
 from collections.abc import Sequence
-from typing import Required, TypedDict
+from typing import NotRequired, Required, TypedDict
 
 from schemas.grading import SkuCompliance
 from schemas.vocabularies import Substance
@@ -161,7 +161,7 @@ class Sku(SkuFields, total=False):
 class SkuDetail(SkuFields, LegacySubstances):
     """A SKU with its graph, its volumes and its compliance: `data` of SkuDetailResponse.
 
-    A dry run's new SKU has neither `id` nor instants.
+    A dry run's new SKU has neither `id` nor instants; only an archived one has `archived_at`.
     """
 
     id: str | None
@@ -177,3 +177,4 @@ class SkuDetail(SkuFields, LegacySubstances):
     compliance: SkuCompliance
     created_at: str | None
     updated_at: str | None
+    archived_at: NotRequired[str]

@@ -4,8 +4,10 @@ An answer changes no record: it is filed for review (`services.review`), where a
 an answer is in `schemas.supplier`; the API checks the links and limits their use.
 """
 
+import base64
+import hmac
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -50,6 +52,25 @@ class AnswerRefused(Exception):  # noqa: N818  (an answer to the supplier)
         self.issues = issues
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What an enquiry gives each of its requests: the end of their links, and a token made from its own.
+
+    The token of a request is an HMAC of its id with the enquiry's token as the key. So the page of the enquiry, which
+    knows its own token from the address, can show the links, and nothing that is stored can; a request's token leads
+    to no other request and not to the enquiry.
+    """
+
+    enquiry_id: UUID
+    token: str
+    expires_at: datetime
+
+    def token_of(self, request_id: UUID) -> str:
+        """Return the token of one of the enquiry's requests."""
+        made = hmac.digest(self.token.encode(), request_id.bytes, "sha256")
+        return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+
+
 def create(
     conn: Connection,
     company_id: UUID,
@@ -59,10 +80,11 @@ def create(
     supplier_name: str | None,
     origin: Origin,
     now: datetime,
+    item: Item | None = None,
 ) -> tuple[Request, str]:
     """Request data on components of a SKU, on its whole graph where none are named; return request and link token.
 
-    `component_ids` are the `id`s of lines of the graph. Raises `CannotAsk`.
+    `component_ids` are the `id`s of lines of the graph; `item` makes it a part of an enquiry. Raises `CannotAsk`.
     """
     graph_ids = [UUID(line["id"]) for line in load_lines(conn, sku_code)]
     requested_ids = list(dict.fromkeys(component_ids)) or graph_ids
@@ -75,7 +97,8 @@ def create(
                 held=", ".join(map(str, graph_ids)),
             )
         )
-    request_id, token, sku_id = UUID(str(uuid7())), queries.new_token(), skus.id_of(conn, sku_code)
+    request_id, sku_id = UUID(str(uuid7())), skus.id_of(conn, sku_code)
+    token = item.token_of(request_id) if item else queries.new_token()
     assert sku_id is not None, "it has lines"
     queries.add(
         conn,
@@ -86,8 +109,12 @@ def create(
         component_ids=requested_ids,
         supplier_name=supplier_name,
         at=now,
+        enquiry_id=item.enquiry_id if item else None,
+        expires_at=item.expires_at if item else None,
     )
     created = {"sku_id": sku_id, "component_ids": requested_ids, "supplier_name": supplier_name}
+    if item:
+        created["enquiry_id"] = item.enquiry_id
     ledger.enter(
         conn,
         company_id,
@@ -162,7 +189,7 @@ def submit(
 def open_request(conn: Connection, request_id: UUID) -> Request:
     """Return the request, locked until the transaction ends. Raises `RequestClosed`."""
     request = queries.of(conn, request_id, locking=True)
-    if request is None or request.state == "closed":
+    if request is None or request.state == "closed" or request.withdrawn_at is not None:
         raise RequestClosed(Message("The request {id} takes no answer.", id=request_id))
     return request
 

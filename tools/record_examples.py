@@ -75,6 +75,7 @@ def main() -> None:
         _evidence(recorder, sku)
         _declarations(recorder, sku)
         _supplier(recorder, service)
+        _enquiry(recorder)
         _figures(recorder, service)
         _lists(recorder)
         _service_itself(recorder, service)
@@ -161,6 +162,9 @@ def _skus(recorder: _Recorder, service: Service) -> str:
         "Pret SA",
     )
     recorder.call("get_sku", "GET", f"/api/v1/skus/{made}")
+    recorder.call("post_archive", "POST", f"/api/v1/skus/{made}/archive", json={"reason": "No longer sold"})
+    recorder.call("list_archived", "GET", "/api/v1/skus/archived")
+    recorder.call("post_return", "POST", f"/api/v1/skus/{made}/return", json={})
     return made
 
 
@@ -181,6 +185,7 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     cells = [{"line": 3, "column": "A", "value": "JAR-10"}]
     corrections = {"cells": cells, "dry_run": True}
     recorder.call("post_corrections", "POST", f"{accepted['poll_url']}/corrections", json=corrections)
+    recorder.call("post_undo", "POST", f"{accepted['poll_url']}/undo", json={"reason": "The file of last year"})
     words = {"words": [{"field": "material", "text": "Weißblech", "value": "metal"}]}
     recorder.call("put_words", "PUT", "/api/v1/words", json=words)
     recorder.call("list_words", "GET", "/api/v1/words")
@@ -211,6 +216,18 @@ def _declarations(recorder: _Recorder, sku: str) -> None:
     recorder.call("search_docs", "GET", "/api/v1/docs/search?limit=2")
     reason = {"reason": "The label was changed."}
     recorder.call("post_withdrawal", "POST", f"/api/v1/docs/{doc}/withdraw", json=reason)
+
+
+def _enquiry(recorder: _Recorder) -> None:
+    path, codes = "/api/v1/supplier-enquiries", ["WTR-50"]
+    body = {"supplier_name": "Préformes du Rhône", "sku_codes": codes, "message": "For our declaration of 2026."}
+    recorder.call("post_supplier_enquiry", "POST", path, json=body)
+    recorder.hide("post_supplier_enquiry", "url", "https://pcds.example/supplier-enquiries/" + "x" * 43)
+    recorder.call("post_supplier_enquiry", "POST", f"{path}?dry_run=true", json=body)
+    made = recorder.call("list_supplier_enquiries", "GET", path)["data"][0]["id"]
+    recorder.call("get_supplier_enquiry", "GET", f"{path}/{made}")
+    reason = {"reason": "Asked by mistake"}
+    recorder.call("post_withdraw_enquiry", "POST", f"{path}/{made}/withdraw", json=reason)
 
 
 def _supplier(recorder: _Recorder, service: Service) -> None:

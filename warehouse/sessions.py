@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -62,6 +63,24 @@ class TransactionLost(psycopg.OperationalError):
     def __init__(self, *, in_doubt: bool) -> None:
         super().__init__("the connection was lost " + ("at the commit" if in_doubt else "before the commit"))
         self.in_doubt = in_doubt
+
+
+@dataclass(slots=True)
+class Savepoint:
+    """A part of a transaction; what it wrote is taken back at its end, unless `keep` is set."""
+
+    keep: bool = False
+
+
+@contextmanager
+def savepoint(connection: Connection) -> Iterator[Savepoint]:
+    """Open a part of the caller's transaction that can be taken back alone."""
+    part = Savepoint()
+    connection.execute("SAVEPOINT part")
+    try:
+        yield part
+    finally:
+        connection.execute("RELEASE SAVEPOINT part" if part.keep else "ROLLBACK TO SAVEPOINT part")
 
 
 class Pool:

@@ -13,6 +13,7 @@ from warehouse.accounts.tables import (
     connections,
     oauth_clients,
     password_links,
+    recovery_codes,
     user_sessions,
     users,
 )
@@ -26,9 +27,9 @@ from warehouse.declarations.tables import issued_declarations, issued_translatio
 from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
-from warehouse.review.tables import review_entries, review_files, supplier_requests
+from warehouse.review.tables import review_entries, review_files, supplier_enquiries, supplier_requests
 from warehouse.rulesets.tables import regrades, ruleset_activations, rulesets
-from warehouse.skus.tables import docs, sku_versions, skus
+from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
 from warehouse.snapshots.tables import snapshots
 from warehouse.staff.tables import staff, staff_sessions
 from warehouse.technical_files.tables import technical_files
@@ -45,6 +46,7 @@ COMPANY_TABLES: Final = (
     library_components,
     skus,
     sku_versions,
+    archived_skus,
     docs,
     technical_files,
     imports,
@@ -55,6 +57,7 @@ COMPANY_TABLES: Final = (
     regrades,
     snapshots,
     supplier_requests,
+    supplier_enquiries,
     review_entries,
     review_files,
     issued_declarations,
@@ -63,6 +66,7 @@ COMPANY_TABLES: Final = (
     users,
     user_sessions,
     password_links,
+    recovery_codes,
     connections,
     authorization_codes,
     connection_tokens,
@@ -86,6 +90,7 @@ __all__ = [
     "APPEND_ONLY",
     "COMPANY_TABLES",
     "api_keys",
+    "archived_skus",
     "audit_entries",
     "audit_transactions",
     "authorization_codes",
@@ -113,6 +118,7 @@ __all__ = [
     "own_words",
     "password_links",
     "plans",
+    "recovery_codes",
     "regrades",
     "request_slots",
     "request_windows",
@@ -126,6 +132,7 @@ __all__ = [
     "snapshots",
     "staff",
     "staff_sessions",
+    "supplier_enquiries",
     "supplier_requests",
     "suppliers",
     "technical_files",

@@ -14,7 +14,7 @@ from api import address
 from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from schemas.roles import ROLES, Role
-from warehouse.accounts import passwords, users
+from warehouse.accounts import passwords, second_factor, users
 from warehouse.settings import Settings
 
 PASSWORD_FAULTS: Final = {
@@ -109,8 +109,7 @@ def read_password(*, given: bool) -> str:
 def check_email(given: str) -> str:
     """Return an email as it is stored; raise `Refusal` for one that nobody could sign in with."""
     name = users.known_as(given)
-    before, _, after = name.partition("@")
-    if not (before and after and name.isprintable() and len(name) <= passwords.LONGEST) or " " in name:
+    if not users.is_address(name):
         raise Refusal("That is no email address; one has the form name@company.example.")
     return name
 
@@ -167,4 +166,18 @@ def disable(
             if users.disable(connection, user_id, at):
                 after = {"disabled_at": at.isoformat()}
                 operator.enter(connection, company, "user.disabled", user_id, before={"disabled_at": None}, after=after)
+    show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)
+
+
+@app.command("second-factor-off")
+def second_factor_off(
+    *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
+) -> None:
+    """Let a person sign in with the password alone, such as one who lost the device and the recovery codes."""
+    with as_operator(data_dir) as operator:
+        user_id, company = _find_account(operator, email)
+        with operator.company(company) as connection:
+            if second_factor.switch_off(connection, user_id):
+                change = {"before": {"second_factor": True}, "after": {"second_factor": False}}
+                operator.enter(connection, company, "user.second_factor_off", user_id, **change)
     show({"id": str(user_id), "email": users.known_as(email)}, as_json=as_json)

@@ -20,7 +20,7 @@ from api.pages.forms import Form, read_form
 from api.pages.imports import sentences_of
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
-from api.pages.request_values import offset_of, path_id
+from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.pages.upload import import_address
 from api.service import service_of
@@ -69,7 +69,7 @@ async def post_rejected(request: Request, session: Editor) -> Response:
     """Import the rejected rows again with the cells of the form."""
     form = await read_form(request, session)
     try:
-        write = await run_in_threadpool(_write, request, session, form)
+        write = await run_in_threadpool(write_of, request, session, form.get("once"))
         answer = await submit_corrected(
             request, write, path_id(request), list(_edits(form)), dry_run=False, sender_id=session.user_id
         )
@@ -89,7 +89,7 @@ async def post_values(request: Request, session: Editor) -> Response:
     """Keep the chosen meanings as the company's own words, and import the file again."""
     form = await read_form(request, session)
     try:
-        write = await run_in_threadpool(_write, request, session, form)
+        write = await run_in_threadpool(write_of, request, session, form.get("once"))
         submission = await run_in_threadpool(_with_words, write, path_id(request), form, session)
         answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
         return redirect(import_address(request, answer))
@@ -233,11 +233,6 @@ def _edits(form: Form) -> Iterator[Edit]:
 def _name(row: Mapping[str, Any], column: str) -> str:
     """Return the name of a cell's input."""
     return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")
-
-
-def _write(request: Request, session: Session, form: Form) -> Write:
-    actor = ("user", str(session.user_id), session.email)
-    return Write.by(request, session.company_id, *actor, form_key=form.get("once"))
 
 
 def _status(refusal: Refused | None) -> int:

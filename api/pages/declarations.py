@@ -20,11 +20,10 @@ from api.errors import InvalidBody
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
-from api.pages.request_values import offset_of, path_id
+from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Approver, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
-from api.writing import Write
 from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import FORMATS, UK_FORMAT
 from schemas.labels import word
@@ -64,10 +63,7 @@ async def post_declaration(request: Request, session: Approver) -> Response:
     form = await read_form(request, session)
     is_kept = form.get("step") == "keep"
     body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
-    user = ("user", str(session.user_id), session.email)
-    write = await run_in_threadpool(
-        lambda: Write.by(request, session.company_id, *user, form_key=form.get("once") or None)
-    )
+    write = await run_in_threadpool(write_of, request, session, form.get("once"))
     try:
         answer = await declare(request, write, body, dry_run=not is_kept)
     except InvalidBody as refused:

@@ -20,6 +20,7 @@ from api.pages.render import page
 from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
 
 MAX_BYTES: Final = 256 * 2**10
+MOST_FIELDS: Final = 1_000
 CSRF_FIELD: Final = "csrf"
 OWN_FETCH_SITES: Final = ("same-origin", "none", "")
 """Values of Sec-Fetch-Site for requests by one of our pages or by a person; programs and older browsers send none."""
@@ -35,9 +36,9 @@ def visitor_page(request: Request, template: str, **values: Any) -> Response:  #
     return answer
 
 
-async def read_form(request: Request, session: Session) -> Form:
+async def read_form(request: Request, session: Session, *, most_fields: int = MOST_FIELDS) -> Form:
     """Return the fields of a form of a signed-in person. Raise `PageRefused` where it came from another page."""
-    return await read_form_with_token(request, session.csrf)
+    return await read_form_with_token(request, session.csrf, most_fields=most_fields)
 
 
 async def read_visitor_form(request: Request) -> Form:
@@ -46,9 +47,9 @@ async def read_visitor_form(request: Request) -> Form:
     return await read_form_with_token(request, csrf_of(visitor_token) if visitor_token else None)
 
 
-async def read_form_with_token(request: Request, expected: str | None) -> Form:
+async def read_form_with_token(request: Request, expected: str | None, *, most_fields: int = MOST_FIELDS) -> Form:
     """Return the fields of a form that contains the expected token; raise as `read_form` does."""
-    form = await read_unchecked_form(request)
+    form = await read_unchecked_form(request, most_fields=most_fields)
     sent_token = form.get(CSRF_FIELD, "").encode()
     is_from_our_page = request.headers.get("Sec-Fetch-Site", "") in OWN_FETCH_SITES
     if expected is None or not is_from_our_page or not hmac.compare_digest(sent_token, expected.encode()):
@@ -56,11 +57,11 @@ async def read_form_with_token(request: Request, expected: str | None) -> Form:
     return form
 
 
-async def read_unchecked_form(request: Request) -> Form:
+async def read_unchecked_form(request: Request, *, most_fields: int = MOST_FIELDS) -> Form:
     """Return the fields of a form, whoever sent it; its page must not depend on a cookie. Raise `PageRefused`."""
     try:
         body = b"".join([chunk async for chunk in limited_chunks(request, MAX_BYTES)]).decode()
-        return Form(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=1_000))
+        return Form(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=most_fields))
     except TooLarge:
         raise PageRefused(413, "refused.too_large") from None
     except ValueError:

@@ -76,7 +76,7 @@ def import_page(
         raise PageRefused(404, "refused.gone")
     templates = found["templates"]
     with service.writes.company(session.company_id) as conn:
-        reasons = queries.reasons(conn, import_id)
+        reasons, undone_at = queries.reasons(conn, import_id), queries.undone_at(conn, import_id)
         chosen = _chosen_reason(request, reasons)
         if chosen is not None:
             faults = queries.faults(
@@ -93,6 +93,7 @@ def import_page(
         once=str(uuid4()),
         found=found,
         reasons=reasons,
+        undone_at=undone_at,
         meaning=_meaning_of,
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),

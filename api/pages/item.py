@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 from fastapi import APIRouter
@@ -35,7 +35,7 @@ from warehouse.declarations import docs
 from warehouse.declarations import queries as declarations
 from warehouse.library import queries as library
 from warehouse.sessions import Connection
-from warehouse.skus import detail, origins
+from warehouse.skus import archive, detail, origins
 from warehouse.technical_files import queries as files
 
 router = APIRouter()
@@ -67,6 +67,7 @@ class _ItemData:
     missing: IncompleteSku | None
     rules: RuleSet
     declared: set[UUID]
+    archived_at: str | None
 
 
 @router.get("/items/{id}")
@@ -85,7 +86,9 @@ def _page(request: Request, session: Session) -> Response:
         "item.html",
         session=session,
         item=item,
-        gaps=data.missing["gaps"] if data.missing else [],
+        gaps=[(gap, item_words.gap_anchor(gap["fields"], item)) for gap in data.missing["gaps"]]
+        if data.missing
+        else [],
         not_understood=[
             {**each, "name": item_words.path_in_words(each["field"], item, lang)}
             for each in (data.missing["not_understood"] if data.missing else ())
@@ -101,15 +104,20 @@ def _page(request: Request, session: Session) -> Response:
         origin=data.origin,
         ban=partial(translated_reason, rules=data.rules, lang=lang),
         standards=unread(item["compliance"]["grade_trace"]["stream"], data.rules),
+        archived_at=data.archived_at,
+        once=str(uuid4()),
         history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
     )
 
 
 def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _ItemData:
     now = Now.read(conn, service.clock)
-    row = detail.of(conn, sku_id, now.today)
+    row, archived = detail.of(conn, sku_id, now.today), None
     if row is None:
-        raise PageRefused(404, "refused.gone")
+        archived = archive.of(conn, sku_id, now.today)
+        if archived is None:
+            raise PageRefused(404, "refused.gone")
+        row = archived.row
     rules = service.rulesets.active(conn)
     earlier = present.version_before(row)
     item = present.sku_detail(
@@ -134,6 +142,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         missing,
         rules,
         declarations.of_sku(conn, sku_id),
+        archived and archived.archived_at,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from api.pages import changes
+from api.pages.item_form import anchor_of
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
 from schemas.grading import GradeComponent, OpenFact
@@ -160,7 +161,25 @@ def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang:
     part = fact["component_id"]
     path = fact["field"] if part is None else f"components[{places[part]}].{fact['field']}"
     grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
-    return {"name": changes.path_in_words(path, lang, types), "ask": fact["ask"], "could_become": grades}
+    anchor = anchor_of(fact["field"], None if part is None else places[part])
+    name = changes.path_in_words(path, lang, types)
+    return {"name": name, "ask": fact["ask"], "could_become": grades, "anchor": anchor}
+
+
+def gap_anchor(fields: Sequence[str], item: SkuDetail) -> str | None:
+    """Return the input of the edit form that a gap's first field is answered in; None where the form has none.
+
+    A field of the parts leads to the first part that lacks it.
+    """
+    for path in fields:
+        name = path.removeprefix("components.")
+        if name == path:
+            of_item = path in SKU or path == "volumes" or path.startswith("substances.")
+            return path if path == "volumes" else anchor_of(path) if of_item else None
+        lines: Sequence[Mapping[str, object]] = item["components"]
+        lacking = (place for place, line in enumerate(lines) if line.get(name) is None)
+        return anchor_of(name, next(lacking, 0)) if item["components"] else "components"
+    return None
 
 
 def _severity(rule: Mapping[str, object]) -> int:
@@ -169,16 +188,7 @@ def _severity(rule: Mapping[str, object]) -> int:
 
 def version_words(entry: Version, lang: str) -> Shown:
     """Return a version of the record with the fields that it changed: values in words where they are short."""
-    before = entry.before
-    changed = [
-        {
-            "name": _changed_name(name, lang),
-            "now": _short_value(before[name] if before else None, name, lang),
-            "then": _short_value(value, name, lang),
-        }
-        for name, value in entry.after.items()
-        if not (name in SKU and SKU[name].deprecated)
-    ]
+    before, changed = entry.before, changed_rows(entry.before, entry.after, lang)
     return {
         "version": entry.version,
         "at": entry.at,
@@ -190,7 +200,21 @@ def version_words(entry: Version, lang: str) -> Shown:
     }
 
 
-def _changed_name(name: str, lang: str) -> str:
+def changed_rows(before: Mapping[str, object] | None, after: Mapping[str, object], lang: str) -> list[Shown]:
+    """Return the changed fields of a record in words, before and after; values where they are short."""
+    return [
+        {
+            "name": changed_name(name, lang),
+            "now": _short_value(before[name] if before else None, name, lang),
+            "then": _short_value(value, name, lang),
+        }
+        for name, value in after.items()
+        if not (name in SKU and SKU[name].deprecated)
+    ]
+
+
+def changed_name(name: str, lang: str) -> str:
+    """Return the name of a field of the record in words."""
     if name in ("components", "volumes", "substances", "recyclability_grade", "recyclability_score"):
         return text(f"item.field.{name}", lang)
     return changes.field_in_words("sku", name, SKU.get(name), lang)

@@ -17,24 +17,29 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.languages import accepted_language
+from api.pages.sessions import Session
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
 from schemas.messages import translate
 from schemas.numbers import number
+from schemas.roles import Role, includes
 
 STYLE: Final = "/pages/style.css"
-NAVIGATION: Final = (
-    ("/portfolio", "nav.portfolio"),
-    ("/items", "nav.items"),
-    ("/imports", "nav.imports"),
-    ("/figures", "nav.figures"),
-    ("/declarations", "nav.declarations"),
-    ("/review", "nav.review"),
-    ("/documents", "nav.documents"),
-    ("/supplier-requests", "nav.requests"),
-    ("/connections", "nav.connections"),
+NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
+    ("/portfolio", "nav.portfolio", "viewer"),
+    ("/items", "nav.items", "viewer"),
+    ("/imports", "nav.imports", "viewer"),
+    ("/figures", "nav.figures", "viewer"),
+    ("/declarations", "nav.declarations", "viewer"),
+    ("/review", "nav.review", "viewer"),
+    ("/documents", "nav.documents", "viewer"),
+    ("/supplier-requests", "nav.requests", "viewer"),
+    ("/connections", "nav.connections", "viewer"),
+    ("/people", "nav.people", "administrator"),
+    ("/keys", "nav.keys", "administrator"),
+    ("/audit", "nav.audit", "administrator"),
 )
-"""The pages of a signed-in person: path, and key of the name."""
+"""The pages of a signed-in person: path, key of the name, and the role that sees it."""
 
 
 def headers(form_action: str = "'self'") -> dict[str, str]:
@@ -62,7 +67,7 @@ def page(
     request: Request,
     template: str,
     *,
-    session: object = None,
+    session: Session | None = None,
     status: int = 200,
     form_action: str = "'self'",
     **values: object,
@@ -87,6 +92,7 @@ def page(
         "number": partial(number, lang=lang),
         "link": partial(link, request),
         "translate": partial(translate, lang=lang),
+        "may": lambda role: session is not None and includes(session.role, role),
         "correlation_id": request.state.correlation_id,
     }
     body = _TEMPLATES.get_template(template).render(given | values)

@@ -1,5 +1,6 @@
 """Reads from a page's request what several pages need: ids of its path, the rows to skip, the origin of its writes."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from starlette.requests import Request
@@ -8,7 +9,9 @@ from api import parameters
 from api.errors import InvalidBody
 from api.origin import origin_of_actor
 from api.pages.refusals import PageRefused
+from api.pages.render import language_of
 from api.pages.sessions import Session
+from api.writing import Write
 from warehouse.audit.origin import Origin
 
 
@@ -31,3 +34,10 @@ def offset_of(request: Request) -> int:
 def origin_of(request: Request, session: Session) -> Origin:
     """Return the audit ledger's origin of a write by the signed-in person."""
     return origin_of_actor(request, "user", str(session.user_id), session.email)
+
+
+def write_of(request: Request, session: Session, form_key: str | None = None) -> Write:
+    """Return a write by the signed-in person, answered in the page's language; `form_key` as in `Write`."""
+    user = ("user", str(session.user_id), session.email)
+    write = Write.by(request, session.company_id, *user, form_key=form_key or None)
+    return replace(write, lang=language_of(request))

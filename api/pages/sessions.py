@@ -105,6 +105,7 @@ class Requires:
 Viewer = Annotated[Session, Depends(Requires("viewer"))]
 Editor = Annotated[Session, Depends(Requires("editor"))]
 Approver = Annotated[Session, Depends(Requires("approver"))]
+Administrator = Annotated[Session, Depends(Requires("administrator"))]
 """A signed-in person with this role or a higher one, as a handler's parameter."""
 
 

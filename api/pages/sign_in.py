@@ -3,24 +3,32 @@
 `api.pages.credentials` compares the password. Guesses from everywhere slow an account down and never lock it.
 """
 
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
 from anyio import to_thread
 from fastapi import APIRouter
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.origin import client_address, origin_of_actor
 from api.pages import sessions
+from api.pages.concurrency import run_limited
 from api.pages.credentials import Credentials, compare, credentials_of
 from api.pages.forms import read_form, read_visitor_form, visitor_page
 from api.pages.render import language_of, link, redirect
+from api.pages.second_factor import check_code, code_form, has_second_factor, ticket_in, ticket_of
 from api.pages.sessions import Viewer, session_of
 from api.pages.texts import text
-from api.service import Service, service_of
+from api.service import service_of
+from schemas.addresses import coarse_network_of
+from services.second_factor import Ticket
 from warehouse.accounts import users
 from warehouse.accounts.users import Attempt
+from warehouse.audit import ledger
 
 router = APIRouter()
 
@@ -45,9 +53,36 @@ async def post_sign_in(request: Request) -> Response:
     back = local_path(form.get("next", "")) or link(request, HOME)
     sent = credentials_of(form)
     person = await check_person(request, sent) if sent else None
-    if person is None:
-        return sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=sent or Credentials("", ""))
-    token = await to_thread.run_sync(_begin_session, service_of(request), person)
+    if person is None or sent is None:
+        shown = sent or Credentials("", "")
+        answer = sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=shown)
+        if (failed := getattr(request.state, "failed_sign_in", None)) is not None:
+            answer.background = BackgroundTask(_note_failure, request, failed)
+        return answer
+    ticket = ticket_of(person, sent.email)
+    if await to_thread.run_sync(has_second_factor, request, ticket):
+        return code_form(request, ticket, back)
+    return await _signed_in(request, ticket, back)
+
+
+@router.post(f"{_SIGN_IN}/code")
+async def post_code(request: Request) -> Response:
+    """Exchange a one-time or recovery code, after the right password, for a session."""
+    form = await read_visitor_form(request)
+    back = local_path(form.get("next", "")) or link(request, HOME)
+    ticket = ticket_in(request, form.get("ticket", ""))
+    if ticket is None:
+        return redirect(link(request, _SIGN_IN, next=back))
+    if not await run_limited(request, "password", check_code, request, ticket, form.get("code", "")):
+        answer = code_form(request, ticket, back, is_wrong=True)
+        answer.background = BackgroundTask(_note_failure, request, ticket)
+        return answer
+    return await _signed_in(request, ticket, back)
+
+
+async def _signed_in(request: Request, person: Ticket, back: str) -> Response:
+    """Begin a session in place of the browser's own, and redirect to the requested page."""
+    token = await to_thread.run_sync(_begin_session, request, person)
     await _end_session(request)
     answer = redirect(back)
     sessions.remember(request, answer, token)
@@ -99,15 +134,43 @@ async def check_person(request: Request, sent: Credentials) -> Attempt | None:
     found, is_right = await compare(request, users.attempt, sent)
     if found.is_slow:
         await anyio.sleep(users.SLOW_SECONDS)
+    if not is_right and found.user_id is not None:
+        request.state.failed_sign_in = found
     return found if is_right else None
 
 
-def _begin_session(service: Service, person: Attempt) -> str:
-    """Return the token of a new session."""
+def _begin_session(request: Request, person: Ticket) -> str:
+    """Return the token of a new session, with the entry of the sign-in."""
+    service, at = service_of(request), service_of(request).clock.now()
+    origin = origin_of_actor(request, "user", str(person.user_id), person.email)
+    network = coarse_network_of(client_address(request) or "")
+    with service.writes.company(person.company_id) as connection:
+        token = users.begin(connection, person.company_id, person.user_id, at, network=network, agent=origin.user_agent)
+        ledger.enter(
+            connection,
+            person.company_id,
+            "user.signed_in",
+            person.user_id,
+            origin=origin,
+            now=at,
+            before=None,
+            after=None,
+        )
+    return token
+
+
+def _note_failure(request: Request, person: Attempt | Ticket) -> None:
+    """Enter a wrong password or code in the ledger, after the answer, which so takes as long for every account."""
     assert person.company_id is not None
     assert person.user_id is not None
+    service, at = service_of(request), service_of(request).clock.now()
+    origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
     with service.writes.company(person.company_id) as connection:
-        return users.begin(connection, person.company_id, person.user_id, service.clock.now())
+        if users.note_failure(connection, person.user_id, at):
+            action = "user.sign_in_failed"
+            ledger.enter(
+                connection, person.company_id, action, person.user_id, origin=origin, now=at, before=None, after=None
+            )
 
 
 async def _end_session(request: Request) -> None:

@@ -240,7 +240,8 @@ def _path(request: Request, more: str = "") -> str:
 
 async def _find_request(request: Request) -> tuple[UUID, UUID]:
     """Return company and request of the token; raise `PageRefused` for an unknown token."""
-    found = await service_of(request).reading(partial(queries.find, token=request.path_params["token"]))
+    service = service_of(request)
+    found = await service.reading(partial(queries.find, token=request.path_params["token"], at=service.clock.now()))
     if found is None:
         raise PageRefused(404, "supplier.gone")
     return found.company_id, found.request_id

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 from api.pages.forms import Form
+from api.pages.inputs import NONE, TRUTHS, texts_of, value_of
 from api.pages.texts import text
 from compliance.ruleset import RuleSet
 from schemas.analytics import Questions
 from schemas.fields import COMPONENT, Field
 from schemas.labels import header, meaning, word
-from schemas.numbers import plain
 from schemas.sku import Component
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
@@ -33,9 +33,6 @@ _DESIGN: Final = (
     "direct_print",
     "additives",
 )
-_NONE: Final = "none"
-"""The choice of no additives, beside the possible ones."""
-_TRUTHS: Final = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: 
         (f"{place}.{path}", each)
         for place, component in enumerate(components)
         for path, value in _answered_values(answers.get(component, {}))
-        for each in _input_texts(value, lang)
+        for each in texts_of(value, lang)
     ]
     contact_and_comment = [(name, payload[name]) for name in ("contact", "comment") if payload.get(name)]
     return Form([*fields, *contact_and_comment])
@@ -117,20 +114,6 @@ def _answered_values(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
             yield name, value
     for substance, entry in (answer.get("substances") or {}).items():
         yield from ((f"substances.{substance}.{part}", value) for part, value in (entry or {}).items())
-
-
-def _input_texts(value: object, lang: str) -> list[str]:
-    """Return the inputs' texts for a value: several for a list."""
-    match value:
-        case None:
-            return []
-        case list():
-            return [str(each) for each in value] or [_NONE]
-        case bool():
-            return [next(answer for answer, truth in _TRUTHS.items() if truth is value)]
-        case int() | float():
-            return [plain(value, lang)]
-    return [str(value)]
 
 
 def input_of_path(path: str | None, places: Sequence[int]) -> str:
@@ -160,9 +143,9 @@ def _question_of(place: int, field: Field, lang: str, of_component: ComponentQue
     if field.vocabulary:
         choices = tuple((code, word(field.vocabulary, code, lang)) for code in VOCABULARIES[field.vocabulary])
     if field.kind == "truth":
-        choices = tuple((answer, text(f"supplier.{answer}", lang)) for answer in _TRUTHS)
+        choices = tuple((answer, text(f"supplier.{answer}", lang)) for answer in TRUTHS)
     if field.kind == "codes":
-        choices = ((_NONE, text("supplier.none", lang)), *choices)
+        choices = ((NONE, text("supplier.none", lang)), *choices)
     label = header("component", field.name, lang)
     own = text(f"supplier.hint.{field.name}", lang) if field.name in _FIRST else meaning("component", field, lang)
     hint = of_component.questions.get(field.name, own)
@@ -183,7 +166,7 @@ def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Questi
 def _parse_answer(form: Form, place: int) -> dict[str, object]:
     answer: dict[str, object] = {}
     for name in (*_FIRST, *_DESIGN):
-        value = _parse_value(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
+        value = value_of(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
         if value is not None:
             answer[name] = value
     declared = {name: entry for name in SUBSTANCES if (entry := _parse_substance(form, f"{place}.substances.{name}"))}
@@ -192,30 +175,7 @@ def _parse_answer(form: Form, place: int) -> dict[str, object]:
 
 def _parse_substance(form: Form, at: str) -> Mapping[str, object]:
     kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
-    entry = {part: _parse_value(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
+    entry = {part: value_of(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
     if entry["value"] is None:
         entry["unit"] = None
     return {part: value for part, value in entry.items() if value is not None}
-
-
-def _parse_value(sent: Sequence[str], kind: str) -> object:
-    """Return the filled-in text as the JSON that the field accepts; None where it was left empty."""
-    texts = [text.strip() for text in sent if text.strip()]
-    if not texts:
-        return None
-    match kind:
-        case "codes":
-            return [text for text in texts if text != _NONE]
-        case "truth":
-            return _TRUTHS.get(texts[0], texts[0])
-        case "number":
-            return _parse_number(texts[0])
-    return texts[0]
-
-
-def _parse_number(text: str) -> float | str:
-    """Parse a number with a point or a comma before its decimals."""
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        return text

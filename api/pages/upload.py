@@ -23,7 +23,7 @@ from api.pages.forms import Form, read_form
 from api.pages.imports import import_page, list_page
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, redirect
-from api.pages.request_values import path_id
+from api.pages.request_values import path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.writing import Write
 from pipelines.imports.template import template
@@ -51,7 +51,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
     """Read a chosen file or pasted rows as a dry run, and show it."""
     try:
         file = await _sent_file(request, session)
-        write = await run_in_threadpool(_write, request, session)
+        write = await run_in_threadpool(write_of, request, session)
         sent = Submission(
             file.data,
             file.filename,
@@ -72,7 +72,7 @@ async def post_columns(request: Request, session: Editor) -> Response:
     """Read the file of a dry run again with the chosen columns, or import it with them."""
     form = await read_form(request, session)
     try:
-        write = await run_in_threadpool(_write, request, session, once=form.get("once"))
+        write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
         submission = await run_in_threadpool(_chosen, write, path_id(request), form, session.user_id)
         answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
         return redirect(import_address(request, answer))
@@ -85,10 +85,6 @@ def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submi
     found = stored_import(write.service, write.company_id, import_id)
     mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
     return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id)
-
-
-def _write(request: Request, session: Session, once: str | None = None) -> Write:
-    return Write.by(request, session.company_id, "user", str(session.user_id), session.email, form_key=once)
 
 
 async def _sent_file(request: Request, session: Session) -> Upload:

@@ -10,10 +10,9 @@ from starlette.responses import Response
 from api.pages.corrections import field_choices_of
 from api.pages.forms import Form, read_form
 from api.pages.render import language_of, page, redirect
-from api.pages.request_values import offset_of
+from api.pages.request_values import offset_of, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.service import service_of
-from api.writing import Write
 from schemas.import_inputs import OwnWordKey, OwnWordsInput
 from services.own_words import change_words
 from warehouse.imports import words
@@ -61,7 +60,7 @@ def _list_page(request: Request, session: Session) -> Response:
 
 
 def _remove(request: Request, session: Session, form: Form) -> None:
-    write = Write.by(request, session.company_id, "user", str(session.user_id), session.email)
+    write = write_of(request, session)
     chosen = [key.partition(_SEPARATOR) for key in form.getlist("word") if _SEPARATOR in key]
     sent = OwnWordsInput(remove=[OwnWordKey(field=field, text=text) for field, _, text in chosen])
 

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from schemas.messages import Message
 from warehouse.companies import limits
+from warehouse.companies.limits import Skus
 from warehouse.sessions import Connection
-from warehouse.skus import queries as skus
+from warehouse.skus import queries
 
 
 class PlanLimitReached(Exception):  # noqa: N818  (the name of the published code)
@@ -30,24 +31,30 @@ class PlanLimitReached(Exception):  # noqa: N818  (the name of the published cod
         self.limit, self.held, self.new = limit, held, new
 
 
-def check(conn: Connection, company_id: UUID, *, new: int) -> None:
-    """Raise `PlanLimitReached` where `new` more SKUs would exceed the limit; lock the counter until the commit."""
-    if not new:
+def counted(conn: Connection, company_id: UUID) -> Skus:
+    """Return how many SKUs the session's company has and may have."""
+    skus = limits.skus(conn, company_id)
+    assert skus is not None, "a session's company has a row and a counter"
+    return skus
+
+
+def check(conn: Connection, company_id: UUID, before: Skus, *, new: int, written: int = 0) -> None:
+    """Raise `PlanLimitReached` where `new` more SKUs exceed the limit; lock the counter until the commit.
+
+    `before` is what `counted` returned in this transaction; `written` of the new ones are in the counter since.
+    """
+    if before.limit is None or not new:
         return
-    counted = limits.skus(conn, company_id)
-    assert counted is not None, "a session's company has a row and a counter"
-    if counted.limit is None:
-        return
-    limit, count = limits.skus_locked(conn, company_id) or counted
-    if limit is not None and count + new > limit:
-        raise PlanLimitReached(limit, count, new)
+    limit, count, _ = limits.skus_locked(conn, company_id) or before
+    if limit is not None and count - written + new > limit:
+        raise PlanLimitReached(limit, count - written, new)
 
 
 def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str]) -> None:
     """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have."""
-    counted = limits.skus(conn, company_id)
-    if counted is None or counted.limit is None:
+    limit, count, _ = counted(conn, company_id)
+    if limit is None:
         return
-    new = len(set(codes)) - skus.count_of(conn, codes)
-    if counted.held + new > counted.limit:
-        raise PlanLimitReached(counted.limit, counted.held, new)
+    new = len(set(codes)) - queries.count_of(conn, codes)
+    if count + new > limit:
+        raise PlanLimitReached(limit, count, new)

@@ -17,7 +17,8 @@ from compliance import grading
 from compliance.ruleset import RuleSet
 from pipelines.writing import present
 from pipelines.writing.patch import Patch, from_records
-from pipelines.writing.write import Prepared, write_patch
+from pipelines.writing.prepared import Prepared
+from pipelines.writing.write import write_patch
 from schemas.issues import Issue
 from schemas.messages import Figure, Message
 from schemas.sku import SkuDetail, SkuPatch
@@ -40,7 +41,10 @@ class Detail(Protocol):
 
 @dataclass(slots=True)
 class WriteOutcome:
-    """The outcome of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`."""
+    """The outcome of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`.
+
+    `version_before` is the stored version that the write met, None for a new SKU; `version` the one after it.
+    """
 
     index: int
     sku_code: str
@@ -51,6 +55,8 @@ class WriteOutcome:
     errors: list[Issue] = field(default_factory=list)
     warnings: list[Issue] = field(default_factory=list)
     detail: Detail | None = None
+    version_before: int | None = None
+    version: int | None = None
 
 
 class _Merged(StoredSku):
@@ -93,6 +99,8 @@ def write_records(
     )
     for fault in (*faults, *written.errors):
         outcomes[fault.row].errors.append(fault.issue)
+    for outcome in outcomes.values():
+        outcome.version_before = written.version_before(outcome.sku_code)
     _fill(outcomes, patch, written, rules, now=now, graded_by=partial(rulesets.of, conn))
     return outcomes
 
@@ -114,6 +122,7 @@ def _fill(
     for row in cast(list[_Merged], written.merged.dicts(written.merged.names)):
         outcome = outcomes[row["row"]]
         outcome.outcome, outcome.id = row["outcome"], row["id"]
+        outcome.version = row["version"]
         outcome.recyclability_grade, outcome.recyclability_score = (
             row["recyclability_grade"],
             row["recyclability_score"],

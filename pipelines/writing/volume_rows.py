@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -24,6 +25,15 @@ from warehouse.sessions import Connection
 from warehouse.skus.columns import Table
 
 
+class VolumesWritten(NamedTuple):
+    """The rows as written, in their order, the warnings, and the SKU's version before and after the write."""
+
+    rows: list[VolumeRow]
+    warnings: list[Issue]
+    version_before: int | None
+    version: int | None
+
+
 def write_volumes(
     conn: Connection,
     company_id: UUID,
@@ -34,10 +44,10 @@ def write_volumes(
     now: datetime,
     rulesets: Rulesets,
     dry_run: bool,
-) -> tuple[list[VolumeRow], list[Issue]]:
+) -> VolumesWritten:
     """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
 
-    Return the rows as written, in their order, and the warnings. Raise `Invalid` where any row is refused, or where
+    Raise `Invalid` where any row is refused, or where
     the law forbids the SKU as it would be stored; nothing is written then.
     """
     written = _checked_rows(rows, served_markets(conn))
@@ -59,8 +69,9 @@ def write_volumes(
     )
     if outcome.errors:
         raise Invalid([issue for _, issue in outcome.errors])
-    [markets] = outcome.merged["markets"]
-    return written, _market_warnings(written, array_values(markets) or [])
+    [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
+    warnings = _market_warnings(written, array_values(markets) or [])
+    return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
 
 
 def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:

@@ -6,11 +6,11 @@ collide.
 """
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -18,11 +18,12 @@ import polars as pl
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import plans
+from pipelines.writing import plans, returning
 from pipelines.writing.admit import admit
 from pipelines.writing.grade import grade
 from pipelines.writing.merge import merge
-from pipelines.writing.patch import Patch, RowIssue
+from pipelines.writing.patch import Patch
+from pipelines.writing.prepared import Prepared
 from pipelines.writing.refuse import refuse
 from pipelines.writing.resolve import resolve
 from warehouse.audit.origin import Origin
@@ -48,37 +49,6 @@ _ALWAYS_READ: Final = (
     "volumes",
 )
 """The columns that grading, refusing and merging read besides those that a patch gives."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What a write would do, computed from the rows as they were read.
-
-    `patch`: the requested rows. `merged`: the accepted rows as they would be stored, with `row` and `outcome`; of an
-    import's chunk only the columns that it gives and those in `_ALWAYS_READ`. `errors`: faults of the rejected rows.
-    `versions`: the versions of the stored rows that were read. `rules`: the rule-set that graded. `seconds`: the time
-    of each step. `staged`: the changed rows as `store` takes them, once they are in the database's staging table.
-    """
-
-    patch: Patch
-    merged: Table
-    errors: list[RowIssue]
-    versions: dict[str, int]
-    rules: RuleSet
-    seconds: dict[str, float]
-    staged: Table | None = None
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Count the rows by outcome: created, updated, unchanged, rejected."""
-        counts = Counter(self.merged["outcome"])
-        counts["rejected"] = len(self.patch.values) - len(self.merged)
-        return counts
-
-    @property
-    def changes_nothing(self) -> bool:
-        """Return whether every accepted row is stored already with the same values."""
-        return all(outcome == "unchanged" for outcome in self.merged["outcome"])
 
 
 class _Stopwatch:
@@ -157,14 +127,20 @@ def write_patch(
     rule-set that graded it. `origin` is who causes the write. `resource` is the name of the written record in the
     audit. Raises `plans.PlanLimitReached` if the new codes would exceed the plan's limit, before anything is written.
     """
-    if ahead is not None and ahead.rules is rules and _is_current(conn, ahead):
-        prepared = ahead
-    else:
-        prepared = prepare(conn, patch, now=now, rules=rules, whole_rows=import_id is None, locking=True)
-    if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
-        plans.check(conn, company_id, new=prepared.merged["outcome"].count("created"))
+    again = partial(prepare, conn, now=now, rules=rules, whole_rows=import_id is None, locking=True)
+    prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
+    if len(prepared.versions) < len(patch.values):
+        skus = plans.counted(conn, company_id)
+        if skus.has_archived:
+            prepared = returning.bring_back(
+                conn, company_id, prepared, again, origin=origin, now=now, import_id=import_id, dry_run=dry_run
+            )
+        if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
+            returned = len(prepared.returned)
+            new = prepared.merged["outcome"].count("created") + returned
+            plans.check(conn, company_id, skus, new=new, written=0 if dry_run else returned)
     if dry_run or prepared.changes_nothing:
-        return prepared
+        return returning.as_updated(prepared)
     if prepared.staged is None:
         prepared = stage_rows(conn, prepared, source)
     assert prepared.staged is not None, "a write that changes something was staged"
@@ -172,7 +148,7 @@ def write_patch(
     with watch.step("store"):
         changed, columns = prepared.staged, patch.given.names
         store(conn, company_id, changed, columns, origin=origin, now=now, import_id=import_id, resource=resource)
-    return replace(prepared, seconds={**prepared.seconds, **watch.seconds})
+    return returning.as_updated(replace(prepared, seconds={**prepared.seconds, **watch.seconds}))
 
 
 def _is_current(conn: Connection, ahead: Prepared) -> bool:

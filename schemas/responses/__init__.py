@@ -5,6 +5,7 @@ has a default. v1 is additive: clients ignore fields that they do not know.
 """
 
 from schemas.responses.access import TokenResponse
+from schemas.responses.archive import ArchivedSkuListResponse, ImportUndoResult
 from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
 from schemas.responses.declarations import (
@@ -21,6 +22,7 @@ from schemas.responses.documents import (
     DocResult,
     DocSearchResponse,
 )
+from schemas.responses.enquiries import SupplierEnquiryListResponse, SupplierEnquiryResponse, SupplierEnquiryResult
 from schemas.responses.figures import (
     ObligationListResponse,
     TonnesListResponse,
@@ -38,6 +40,7 @@ from schemas.responses.volumes import VolumesWriteResult
 from schemas.responses.words import OwnWordListResponse, OwnWordsWriteResult
 
 __all__ = [
+    "ArchivedSkuListResponse",
     "AuditLogResponse",
     "BrandListResponse",
     "DeclarationDetailResponse",
@@ -54,6 +57,7 @@ __all__ = [
     "Health",
     "ImportAccepted",
     "ImportStatusResponse",
+    "ImportUndoResult",
     "JsonSchemaDocument",
     "JurisdictionListResponse",
     "LibraryComponentListResponse",
@@ -68,6 +72,9 @@ __all__ = [
     "SkuListResponse",
     "SkuWhatIf",
     "SkuWriteResult",
+    "SupplierEnquiryListResponse",
+    "SupplierEnquiryResponse",
+    "SupplierEnquiryResult",
     "SupplierSubmissionAccepted",
     "TechnicalFileUploadResponse",
     "TechnicalFilesListResponse",

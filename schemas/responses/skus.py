@@ -201,6 +201,15 @@ SkuDetail = create_model(
             "compliance": (SkuCompliance, ...),
             "created_at": (Instant | None, ...),
             "updated_at": (Instant | None, ...),
+            "archived_at": (
+                Annotated[
+                    Instant | None,
+                    PydanticField(
+                        description="Only where the SKU is archived.", json_schema_extra={"x-stability": "preview"}
+                    ),
+                ],
+                None,
+            ),
         },
     ),
 )

@@ -57,6 +57,11 @@ def difference(old: Sequence[object] | None, new: Sequence[object]) -> Differenc
     return Difference(before, {name: new_fields[name] for name in changed})
 
 
+def difference_of_rows(old: StoredSku, new: StoredSku) -> Difference:
+    """Return the same of two rows by `COLUMNS`."""
+    return difference([old[name] for name in COLUMNS], [new[name] for name in COLUMNS])  # type: ignore[literal-required]
+
+
 def _fields(values: Sequence[object]) -> dict[str, object]:
     return present.fields(cast(StoredSku, dict(zip(COLUMNS, values, strict=True))))
 

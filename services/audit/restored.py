@@ -33,6 +33,7 @@ def _enter_of_company(connection: Connection, company_id: UUID, ended: Ended, or
 
 def _revocations(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | None], dict[str, str | None]]]:
     revoked: dict[str, str | None] = {"revoked_at": None}
+    withdrawn: dict[str, str | None] = {"withdrawn_at": None}
     opened: dict[str, str | None] = {"link": "open"}
     closed: dict[str, str | None] = {"link": "closed"}
     return [
@@ -41,5 +42,9 @@ def _revocations(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | No
         *(
             (company, record_id, "supplier_request.closed", opened, closed)
             for company, record_id in ended.supplier_requests
+        ),
+        *(
+            (company, record_id, "supplier_enquiry.withdrawn", withdrawn, withdrawn)
+            for company, record_id in ended.supplier_enquiries
         ),
     ]

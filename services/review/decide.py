@@ -53,6 +53,8 @@ def accept(
     entry = _lock_open(conn, entry_id)
     writer = replace(origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))
     comparison: Comparison | None = None
+    if entry.sku_id is not None:
+        proposed.lock_present(conn, entry.sku_id)
     if proposed.writes_sku(entry):
         comparison = _write_sku(
             conn, company_id, entry, origin=writer, now=now, rulesets=rulesets, seen_version=seen_version

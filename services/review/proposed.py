@@ -6,6 +6,7 @@ are stored. A field that the supplier left out or sent as null is not answered a
 
 from collections.abc import Sequence
 from typing import Final, cast
+from uuid import UUID
 
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -14,6 +15,7 @@ from warehouse.review.entries import Entry
 from warehouse.sessions import Connection
 from warehouse.skus import graphs
 from warehouse.skus import queries as skus
+from warehouse.skus.graphs import Locked
 
 _NO_ANSWER: Final[SupplierAnswer] = {}
 _WRITING_KINDS: Final = frozenset({"supplier_answer", "sku_update"})
@@ -38,12 +40,11 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
     """Return what an entry would write that `writes_sku`; its SKU is locked until the transaction ends.
 
     `seen_version` is the SKU's version that the decision rests on. Raises `Conflict` where the SKU has another one by
-    now, or no longer has the components that were answered for.
+    now, is archived, or no longer has the components that were answered for.
     """
     if entry.sku_id is None:
         return _build_new(conn, entry.payload["changes"])
-    graph = graphs.lock_sku(conn, entry.sku_id)
-    assert graph is not None, "a SKU is never removed"
+    graph = lock_present(conn, entry.sku_id)
     if seen_version not in (None, graph.version):
         raise Conflict(
             Message("The SKU was changed since you opened this page. Look at the comparison again, then decide.")
@@ -52,6 +53,16 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
         changes: SkuPatch = entry.payload["changes"]
         return {**changes, "sku_code": graph.sku_code}
     return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, entry.payload["components"] or ())}
+
+
+def lock_present(conn: Connection, sku_id: UUID) -> Locked:
+    """Return the SKU that an entry is about, locked until the transaction ends. Raises `Conflict` if it is archived."""
+    found = graphs.lock_sku(conn, sku_id)
+    if found is None:
+        raise Conflict(
+            Message("The item is archived. Bring it back first, then decide; or reject this without bringing it back.")
+        )
+    return found
 
 
 def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:

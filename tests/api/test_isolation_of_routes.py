@@ -27,6 +27,13 @@ OF_A_RECORD = {
     "GET /review/{id}/draft.pdf",
     "GET /review/{id}/files/{file_id}",
     "GET /items/{id}",
+    "GET /items/{id}/copy",
+    "GET /items/{id}/edit",
+    "POST /items/{id}/edit",
+    "POST /items/{id}/archive",
+    "POST /items/{id}/return",
+    "GET /imports/{id}/undo",
+    "POST /imports/{id}/undo",
     "GET /items/{id}/documents",
     "POST /items/{id}/documents",
     "POST /items/{id}/files",
@@ -45,13 +52,22 @@ OF_A_RECORD = {
     "GET /declarations/kept/{id}",
     "GET /declarations/kept/{id}/content",
     "POST /connections/{connection_id}/revoke",
+    "GET /enquiries/{id}",
+    "POST /enquiries/{id}/withdraw",
+    "POST /people/{id}",
+    "POST /keys/{id}/revoke",
 }
 """Routes whose path names a record of a company."""
 LISTS = {
     "GET /review",
     "GET /items",
     "GET /items/export",
+    "GET /items/archived",
     "GET /words",
+    "GET /people",
+    "GET /enquiries",
+    "GET /keys",
+    "GET /audit",
     "GET /imports",
     "GET /portfolio",
     "GET /documents",
@@ -65,13 +81,28 @@ LISTS = {
 """Pages that show what a company has; of a market, of any."""
 BY_TOKEN = {
     "POST /api/supplier-data/{token}",
+    "GET /supplier-enquiries/{token}",
     "GET /supplier-data/{token}",
     "POST /supplier-data/{token}",
     "GET /supplier-data/{token}/thanks",
     "POST /supplier-data/{token}/files",
 }
 """Routes of a supplier, whose token is the whole authentication: of its one request."""
-OF_NO_RECORD = {"POST /imports", "POST /words", "GET /imports/template.xlsx", "GET /figures/items"}
+OF_NO_RECORD = {
+    "POST /imports",
+    "POST /words",
+    "GET /imports/template.xlsx",
+    "GET /figures/items",
+    "GET /items/new",
+    "POST /items/new",
+    "GET /account",
+    "GET /account/second-factor",
+    "POST /account/second-factor",
+    "POST /account/sessions",
+    "POST /account/leave",
+    "POST /people",
+    "POST /enquiries",
+}
 """Routes of a signed-in person that name no record."""
 FORMS = {"POST /supplier-requests", "POST /declarations"}
 """Routes that name a record in their form."""
@@ -94,6 +125,7 @@ OF_NOBODY = {
     "GET /password",
     "POST /password",
     "GET /password/{token}",
+    "POST /sign-in/code",
     "POST /password/{token}",  # of one's own account alone
 }
 """Routes that name no record of a company; those below /.well-known/, and preflights, neither."""
@@ -203,6 +235,11 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
         "declarations": issued,
         "kept": kept,
         "documents": issued,
+        "enquiries": caller.post("/supplier-enquiries", {"supplier_name": "P", "sku_codes": ["BOTTLE-1"]}).json()[
+            "data"
+        ]["id"],
+        "people": re.search(r"/people/([0-9a-f-]{36})", owner.browser.get("/people").text)[1],
+        "keys": re.search(r"/keys/([0-9a-f-]{36})/revoke", owner.browser.get("/keys").text)[1],
     }
     form = hidden(stranger.browser.get("/connections").text)
     assert "csrf" in form
@@ -213,7 +250,9 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
         path = path.replace("{file_id}", file_id).replace("{connection_id}", connection)
         path = path.replace("{id}", drafted if "draft" in path else ids[room])
         if method == "POST":
-            assert stranger.browser.post(path, form | {"decision": "accept"}).status_code == 404, route
+            assert stranger.browser.post(path, form | {"decision": "accept", "step": "disable"}).status_code == 404, (
+                route
+            )
         else:
             assert owner.browser.get(path).status_code == 200, route
             assert stranger.browser.get(path).status_code == 404, route

@@ -39,14 +39,14 @@ def test_every_text_that_a_template_names_exists():
         assert named <= known, name
         assert not re.search(r"<script|<style|\sstyle=|\son\w+=|https?://", source), name
         assert "| safe" not in source, name
-    assert {key for _, key in NAVIGATION} <= known
+    assert {key for _, key, _ in NAVIGATION} <= known
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_signed_in_person_finds_every_page_with_one_heading(caller, pool, lang):
     browser = Browser(caller.http, caller.address)
     browser.sign_in(added(pool, caller.company))
-    for path, _ in NAVIGATION:
+    for path, _, _ in NAVIGATION:
         page = browser.get(path, headers={"Accept-Language": lang})
         assert page.status_code == 200, path
         assert f'<html lang="{lang}">' in page.text
@@ -66,7 +66,7 @@ def test_the_sheet_asks_no_other_address_and_follows_the_browsers_scheme(caller)
 
 
 def test_a_page_that_is_only_for_people_asks_to_sign_in(caller):
-    for path, _ in NAVIGATION:
+    for path, _, _ in NAVIGATION:
         answer = Browser(caller.http, caller.address).get(path)
         assert (answer.status_code, answer.headers["location"].split("=")[0]) == (303, "/sign-in?next")
 

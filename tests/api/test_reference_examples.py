@@ -66,7 +66,7 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     imported = sent("post_import", FILE="jars.csv")["id"]
     sent("get_import", ID=imported)
     _finished(service, imported)
-    for name in ("post_repeat", "list_rejected", "get_rejected_file", "post_corrections"):
+    for name in ("post_repeat", "list_rejected", "get_rejected_file", "post_corrections", "post_undo"):
         sent(name, ID=imported)
     draft = sent("post_draft", ID=sku)["data"]
     sent("get_draft", ID=draft["id"])
@@ -81,6 +81,11 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     declaration = sent("post_declaration")["data"]["id"]
     for name in ("get_declaration", "get_content"):
         sent(name, ID=declaration)
+    for name in ("post_archive", "list_archived", "post_return"):
+        sent(name, ID=sku)
+    enquiry = sent("post_supplier_enquiry")["data"]["id"]
+    for name in ("get_supplier_enquiry", "post_withdraw_enquiry"):
+        sent(name, ID=enquiry)
     for name in list(requests):
         sent(name, ID=sku)
     assert not requests

@@ -104,6 +104,7 @@ def test_from_the_link_to_the_grade(caller, browser, person, pool):
         "sku.updated",
         "supplier_submission.rejected",
         "supplier_request.created",
+        "user.signed_in",
     ]
     assert {entry["actor"]["name"] for entry in audit} == {person.email}
     assert path.rpartition("/")[2] in audit[1]["reason"]

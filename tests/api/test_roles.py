@@ -15,6 +15,8 @@ from schemas.roles import ROLES, includes
 from tests.api.people import Browser, added, hidden
 
 WITHOUT_ROLE = {
+    "POST /sign-in/code",
+    "GET /supplier-enquiries/{token}",
     "GET /",
     "GET /oauth/authorize",
     "GET /pages/style.css",
@@ -30,12 +32,29 @@ WITHOUT_ROLE = {
 """What somebody without an account opens; the consent page shows its application to a signed-in person alone."""
 
 ABOVE_VIEWER = {
+    "POST /enquiries": "editor",
+    "POST /enquiries/{id}/withdraw": "editor",
+    "GET /people": "administrator",
+    "POST /people": "administrator",
+    "POST /people/{id}": "administrator",
+    "GET /keys": "administrator",
+    "POST /keys/{id}/revoke": "administrator",
+    "GET /audit": "administrator",
     "POST /imports": "editor",
     "POST /imports/{id}/columns": "editor",
     "POST /supplier-requests": "editor",
     "POST /imports/{id}/rejected": "editor",
     "POST /imports/{id}/values": "editor",
     "POST /words": "editor",
+    "GET /items/new": "editor",
+    "POST /items/new": "editor",
+    "GET /items/{id}/copy": "editor",
+    "GET /items/{id}/edit": "editor",
+    "POST /items/{id}/edit": "editor",
+    "POST /items/{id}/archive": "editor",
+    "POST /items/{id}/return": "editor",
+    "GET /imports/{id}/undo": "editor",
+    "POST /imports/{id}/undo": "editor",
     "POST /items/{id}/documents": "editor",
     "POST /items/{id}/files": "editor",
     "POST /documents/{id}/renew": "editor",
@@ -43,6 +62,9 @@ ABOVE_VIEWER = {
     "POST /declarations": "approver",
     "POST /review/{id}": "approver",
 }
+
+
+PART = {"component_type": "body", "material_family": "glass"}
 
 
 def required(dependant: Dependant) -> Iterator[str]:
@@ -109,3 +131,27 @@ def test_the_first_person_of_a_company_is_its_administrator_and_the_others_are_a
     with pool.company(caller.company) as connection:
         found = dict(connection.execute("SELECT id, role FROM users").fetchall())
     assert found == {first.id: "administrator", second.id: "approver", third.id: "editor"}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_page_shows_a_role_the_forms_that_it_may_send_and_no_other(caller, pool, role):
+    sku = caller.post("/skus", {"name": "Jar", "sku_code": "R-1", "components": [PART]}).json()["data"]["id"]
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, role)).status_code == 303
+    pages = ("/imports", "/declarations", "/supplier-requests?sku=R-1", f"/items/{sku}", f"/items/{sku}/documents")
+    shown = set()
+    for page in pages:
+        answer = browser.get(page)
+        assert answer.status_code == 200, page
+        main = answer.text.partition("<main")[2]
+        actions = re.findall(r'<form[^>]*method="post"[^>]*action="([^"?]+)', main)
+        shown |= {"POST " + action.replace(str(sku), "{id}") for action in actions}
+    possible = {
+        "POST /supplier-requests",
+        "POST /imports",
+        "POST /declarations",
+        "POST /items/{id}/archive",
+        "POST /items/{id}/documents",
+        "POST /items/{id}/files",
+    }
+    assert shown == {name for name in possible if includes(role, ABOVE_VIEWER[name])}

@@ -66,7 +66,7 @@ def test_an_account_is_made_used_and_ended(place):
     assert pcds.json("user", "disable", "ann@brand.example") == made
     assert "was ended" in pcds.refused("user", "reset", "ann@brand.example")
     audit = pcds.json("audit", "verify", "--company", company)
-    assert (audit["entries"], audit["ok"]) == (3, True), "company, account made, account ended once"
+    assert (audit["entries"], audit["ok"]) == (4, True), "company, account made, signed in, account ended once"
 
 
 def test_an_address_returns_and_its_password_is_set_by_a_link(place):

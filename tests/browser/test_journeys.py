@@ -51,7 +51,7 @@ def test_an_assistant_is_let_in_asks_and_is_shut_out(company: Company, item: str
         expect(window.get_by_role("heading", level=2, name="Packaging <b>helper</b>")).to_have_count(0)
         assert assistant.call("list_packaging_items").status_code == 401
     done = [entry["action"] for entry in company.audit(actor="user")]
-    assert done == ["connection.revoked", "connection.authorised"]
+    assert done == ["connection.revoked", "connection.authorised", "user.signed_in"]
 
 
 def test_a_suppliers_answer_changes_the_grade_once_a_person_accepts_it(
@@ -97,6 +97,7 @@ def test_a_suppliers_answer_changes_the_grade_once_a_person_accepts_it(
         "technical_file.uploaded",
         "sku.updated",
         "supplier_request.created",
+        "user.signed_in",
     ]
     assert httpx2.get(link, timeout=PATIENCE_SECONDS).status_code == 404
 

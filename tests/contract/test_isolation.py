@@ -29,7 +29,11 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
-    "GET /skus/export": {},
+    "GET /supplier-enquiries": {}, "GET /supplier-enquiries/{id}": {},
+    "POST /supplier-enquiries": {"json": {"supplier_name": "Own", "sku_codes": [ROW["sku_code"]]}},
+    "POST /supplier-enquiries/{id}/withdraw": {"json": {}},
+    "GET /skus/export": {}, "GET /skus/archived": {}, "POST /imports/{id}/undo": {"json": {}},
+    "POST /skus/{id}/archive": {"json": {}}, "POST /skus/{id}/return": {"json": {}},
     "POST /skus/what-if": {"json": ROW}, "POST /skus/{id}/what-if": {"json": ROW},
     "POST /imports": {"content": b"sku_code;name\nISO;Isolated\n", "params": {"filename": "iso.csv"}},
     "GET /skus": {}, "GET /components": {}, "GET /sites": {}, "GET /brands": {}, "GET /docs": {}, "GET /audit-log": {},
@@ -102,10 +106,15 @@ def records(owner) -> dict[str, str]:
         "skus": owner.made(**ROW),
         "imports": owner.imported(b"sku_code;name\nISO;Isolated\n;Nameless\n"),
     }
+    rested = good(owner.post("/skus", ROW | {"sku_code": "RESTED"}))["data"]["id"]
+    good(owner.post(f"/skus/{rested}/archive", {}))
     good(owner.request("PUT", "/words", **VALID["PUT /words"]))
     owner.added("doc", sku="ISO", reference="Own", status="valid")
     figures(owner, made["skus"]["id"])
     made["declarations"] = good(owner.post("/declarations", VALID["POST /declarations"]["json"]))["data"]
+    made["supplier-enquiries"] = good(owner.post("/supplier-enquiries", VALID["POST /supplier-enquiries"]["json"]))[
+        "data"
+    ]
     sku = made["skus"]["id"]
     _, first, second = (good(owner.post(f"/skus/{sku}/doc-drafts", {}))["data"] for _ in range(3))
     issue = {

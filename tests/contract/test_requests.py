@@ -23,10 +23,11 @@ STATUSES = {
     "payload_too_large": {413},
     "idempotency_key_reuse": {409},
     "plan_limit_reached": {403},
+    "version_conflict": {412},
     "not_implemented": {501},
     "internal_error": {500},
 }
-"""Each code of the contract with the statuses that it may be sent with."""
+"""Each code of the contract, and of decisions § 12, with the statuses that it may be sent with."""
 
 
 @pytest.mark.promise("CNV-05", "CNV-06")

@@ -54,8 +54,16 @@ class Service:
                 stdout=log,
                 stderr=log,
             )
-        wait_until(lambda: self.ask("GET", "/readyz", key="").status_code == 200)
+        wait_until(self._is_ready, otherwise=self._last_lines)
         widen(Database.of(self.settings), UUID(self.demo["client_id"]))
+
+    def _is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"it ended with {self.process.returncode}: {self._last_lines()}"
+        return self.ask("GET", "/readyz", key="").status_code == 200
+
+    def _last_lines(self) -> str:
+        return self.log.read_text(encoding="utf-8")[-8_000:]
 
     def stop(self) -> None:
         """SIGTERM, as a service manager sends it."""

@@ -45,6 +45,18 @@ class Company:
         """Write an item with these fields; return its id."""
         return str(self._sent("POST", "/api/v1/skus", json=fields)["data"]["id"])
 
+    def archive(self, fields: dict[str, Any]) -> None:
+        """Write an item with these fields, and archive it."""
+        self._sent("POST", f"/api/v1/skus/{self.item(fields)}/archive", json={})
+
+    def enquire(self, supplier: str, *sku_codes: str) -> None:
+        """Ask a supplier about several items under one link."""
+        self._sent("POST", "/api/v1/supplier-enquiries", json={"supplier_name": supplier, "sku_codes": sku_codes})
+
+    def means(self, field: str, text: str, value: str) -> None:
+        """Add a word of the company's own."""
+        self._sent("PUT", "/api/v1/words", json={"words": [{"field": field, "text": text, "value": value}]})
+
     def grade(self, item: str) -> str | None:
         """Return the current grade of an item."""
         found: str | None = self._sent("GET", f"/api/v1/skus/{item}")["data"]["recyclability_grade"]

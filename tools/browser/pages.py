@@ -24,8 +24,16 @@ FOR_PERSONS: Final = (
     "items",
     "items-found",
     "item",
+    "edit",
+    "archived",
     "imports",
     "import",
+    "rejected",
+    "undo",
+    "words",
+    "figures",
+    "obligations",
+    "declarations",
     "consent",
     "connections",
     "review",
@@ -38,6 +46,12 @@ FOR_PERSONS: Final = (
     "document",
     "item-documents",
     "supplier-requests",
+    "enquiries",
+    "account",
+    "second-factor",
+    "people",
+    "keys",
+    "audit",
 )
 """Names of the pages for signed-in persons; the others are for everybody."""
 
@@ -95,14 +109,25 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "--expires-on",
         last_day.isoformat(),
     )
+    company.enquire("Préformes du Rhône", "WTR-50")
+    company.archive({"sku_code": "WTR-00", "name": "Still water 0.33 l", "material": "glass"})
+    company.means("material", "Weißblech", "metal")
     count()
     return {
         "portfolio": "/portfolio",
         "items": "/items",
         "items-found": "/items?q=water",
         "item": f"/items/{item}",
+        "edit": f"/items/{item}/edit",
+        "archived": "/items/archived",
         "imports": "/imports",
         "import": f"/imports/{sent}",
+        "rejected": f"/imports/{sent}/rejected",
+        "undo": f"/imports/{sent}/undo",
+        "words": "/words",
+        "figures": "/figures",
+        "obligations": "/obligations",
+        "declarations": "/declarations",
         "sign-in": "/sign-in",
         "refused": "/supplier-data/unknown",
         "supplier-form": link,
@@ -122,4 +147,10 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "document": f"/documents/{doc['id']}",
         "item-documents": f"/items/{item}/documents",
         "supplier-requests": "/supplier-requests?sku=WTR-50",
+        "enquiries": "/enquiries",
+        "account": "/account",
+        "second-factor": "/account/second-factor",
+        "people": "/people",
+        "keys": "/keys",
+        "audit": "/audit",
     }

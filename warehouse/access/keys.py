@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from psycopg.rows import dict_row
@@ -27,6 +27,8 @@ ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(usual_ce
 
 It sets the transaction's company, and counts the request when the transaction commits.
 """
+
+_USE: Final = "id, name, scopes, created_at, revoked_at, last_used_at"
 
 CALLER_COLUMNS: Final = 7
 """How many columns of a row of `ADMIT`, or of a `with_caller` query, describe the caller."""
@@ -91,6 +93,23 @@ def company_of(connection: Connection, client_id: UUID) -> UUID | None:
     """Return the company of a key; needs the owner's connection, which sees every company's keys."""
     row = connection.execute("SELECT company_id FROM api_keys WHERE id = %s", [client_id]).fetchone()
     return row[0] if row else None
+
+
+class KeyUse(NamedTuple):
+    """A key as administrators see it; `last_used_at` is to the hour."""
+
+    client_id: UUID
+    name: str
+    scopes: list[str]
+    created_at: datetime
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+def with_use(connection: Connection) -> list[KeyUse]:
+    """Return the session's company's keys with their last use, those that count first, the newest first."""
+    query = f"SELECT {_USE} FROM api_keys ORDER BY revoked_at IS NOT NULL, created_at DESC, id"
+    return [KeyUse(*row) for row in connection.execute(query).fetchall()]
 
 
 def every(connection: Connection) -> list[dict[str, object]]:

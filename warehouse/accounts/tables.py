@@ -3,7 +3,20 @@
 Functions of migration 0016 look up and redeem sessions, codes and tokens.
 """
 
-from sqlalchemy import ARRAY, CheckConstraint, Column, DateTime, ForeignKey, Index, LargeBinary, Table, Text, Uuid, text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
 
 from warehouse.base import company, identity, instant, metadata
 
@@ -23,7 +36,24 @@ users = Table(
         nullable=False,
         comment="what the person may do; each role may what the one before may",
     ),
+    Column("signed_in_at", DateTime(timezone=True), comment="of the last sign-in"),
+    Column("sign_in_failed_at", DateTime(timezone=True), comment="of a wrong password; noted at most once a minute"),
+    Column(
+        "totp_secret",
+        LargeBinary,
+        comment="of one-time codes (RFC 6238), sealed with a key of the data directory; null without a second factor",
+    ),
+    Column("totp_step", BigInteger, comment="the time step of the last code that was taken: none counts twice"),
     Index("uq_users_email", "email", unique=True, postgresql_where=text("disabled_at IS NULL")),
+)
+
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    Column("code_hash", LargeBinary, primary_key=True, comment="SHA-256 of the code with its person's id"),
+    company(),
+    Column("user_id", Uuid, ForeignKey("users.id"), nullable=False),
+    Index(None, "user_id"),
 )
 
 password_links = Table(
@@ -50,6 +80,16 @@ user_sessions = Table(
     Column("user_id", Uuid, ForeignKey("users.id"), nullable=False),
     Column("seen_at", DateTime(timezone=True), nullable=False, comment="of its last request, to the minute"),
     instant("expires_at"),
+    Column(
+        "id",
+        Uuid,
+        nullable=False,
+        server_default=text("gen_random_uuid()"),
+        comment="by which a person ends it; the token is nowhere shown",
+    ),
+    Column("began_at", DateTime(timezone=True), nullable=False, server_default=text("now()")),
+    Column("network", Text, comment="of the sign-in: the address without its last part"),
+    Column("agent", Text, comment="the browser and system of the sign-in, as it named them"),
     Index(None, "expires_at"),
 )
 

@@ -26,8 +26,12 @@ PER_NETWORK: Final = 30
 SLOW_ABOVE: Final = 20
 """Wrong passwords for one account from all networks in any 60 seconds; above it each answer takes `SLOW_SECONDS`."""
 SLOW_SECONDS: Final = 2.0
+LONGEST_ADDRESS: Final = 1_000
+"""Most characters of an email address."""
 LINK_LIFETIME: Final = timedelta(hours=24)
 """A link that sets a password is valid for this time, and once."""
+INVITATION_LIFETIME: Final = timedelta(days=7)
+"""The link of an invitation is valid for this time, and once."""
 
 _FIND: Final = "SELECT * FROM pcds_session(%(token)s, %(idle_since)s, %(at)s)"
 """Returns the columns of `User`; no row for a session that has ended."""
@@ -36,9 +40,11 @@ _SIGN_IN: Final = (
     "SELECT * FROM pcds_sign_in(%(email)s, %(account)s, %(network)s, %(per_account)s, %(per_network)s, "
     "%(slow_above)s, %(at)s)"
 )
-_BEGIN: Final = (
-    "INSERT INTO user_sessions (token_hash, company_id, user_id, seen_at, expires_at) VALUES (%s, %s, %s, %s, %s)"
-)
+_BEGIN: Final = """
+WITH signed_in AS (UPDATE users SET signed_in_at = %(at)s WHERE id = %(user_id)s)
+INSERT INTO user_sessions (token_hash, company_id, user_id, began_at, seen_at, expires_at, network, agent)
+VALUES (%(token_hash)s, %(company_id)s, %(user_id)s, %(at)s, %(at)s, %(until)s, %(network)s, %(agent)s)
+"""
 _ADD: Final = """
 INSERT INTO users (id, company_id, email, password_hash, created_at, role)
 VALUES (%(id)s, %(company_id)s, %(email)s, %(password_hash)s, %(at)s, coalesce(%(role)s, CASE
@@ -53,6 +59,9 @@ _LOCK_PEOPLE: Final = "SELECT id FROM users WHERE disabled_at IS NULL ORDER BY i
 _OTHER_ADMINISTRATORS: Final = (
     "SELECT id FROM users WHERE role = 'administrator' AND disabled_at IS NULL AND id <> %s LIMIT 1"
 )
+_FAILED: Final = """
+UPDATE users SET sign_in_failed_at = %(at)s
+WHERE id = %(id)s AND (sign_in_failed_at IS NULL OR sign_in_failed_at < %(at)s - interval '1 minute')"""
 _DISABLE: Final = "UPDATE users SET disabled_at = %s WHERE id = %s AND disabled_at IS NULL"
 
 
@@ -125,11 +134,29 @@ def undo_attempt(connection: Connection) -> None:
     connection.execute("ROLLBACK TO SAVEPOINT not_counted")
 
 
-def begin(connection: Connection, company_id: UUID, user_id: UUID, at: datetime) -> str:
-    """Begin a session of a person, in a session of the company; return its token, which is stored only as a digest."""
+def begin(
+    connection: Connection,
+    company_id: UUID,
+    user_id: UUID,
+    at: datetime,
+    *,
+    network: str | None = None,
+    agent: str | None = None,
+) -> str:
+    """Begin a session of a person, in a session of the company; return its token, which is stored only as a digest.
+
+    `network` and `agent` say where it was begun, so that the person can tell it from others.
+    """
     token = secrets.token_urlsafe(32)
-    connection.execute(_BEGIN, [digest(token), company_id, user_id, at, at + LONGEST])
+    where = {"network": network, "agent": agent}
+    begun = {"token_hash": digest(token), "company_id": company_id, "user_id": user_id, "at": at, "until": at + LONGEST}
+    connection.execute(_BEGIN, begun | where)
     return token
+
+
+def note_failure(connection: Connection, user_id: UUID, at: datetime) -> bool:
+    """Note a wrong password for an account; return whether a minute has passed since the one noted before."""
+    return connection.execute(_FAILED, {"id": user_id, "at": at}).rowcount == 1
 
 
 async def find(connection: AsyncConnection, token: str, at: datetime) -> User | None:
@@ -183,13 +210,24 @@ def change_role(connection: Connection, user_id: UUID, role: Role) -> Role | Non
     connection.execute(_LOCK_PEOPLE)
     before = connection.execute("SELECT role FROM users WHERE id = %s", [user_id]).fetchone()
     assert before is not None, "the person is of the session's company"
-    if role != "administrator" and before[0] == "administrator":
-        others = connection.execute(_OTHER_ADMINISTRATORS, [user_id]).fetchone()
-        if others is None:
-            return None
+    was_last = before[0] == "administrator" and connection.execute(_OTHER_ADMINISTRATORS, [user_id]).fetchone() is None
+    if role != "administrator" and was_last:
+        return None
     connection.execute("UPDATE users SET role = %s WHERE id = %s", [role, user_id])
     found: Role = before[0]
     return found
+
+
+def has_other_administrator(connection: Connection, user_id: UUID) -> bool:
+    """Return whether another administrator of the company may sign in; nobody's role changes until the commit."""
+    connection.execute(_LOCK_PEOPLE)
+    return connection.execute(_OTHER_ADMINISTRATORS, [user_id]).fetchone() is not None
+
+
+def is_address(name: str) -> bool:
+    """Return whether somebody could sign in with this text, which is as `known_as` returns it."""
+    before, _, after = name.partition("@")
+    return bool(before and after and name.isprintable() and len(name) <= LONGEST_ADDRESS) and " " not in name
 
 
 def company_of(connection: Connection, email: str) -> tuple[UUID, UUID] | None:
@@ -206,11 +244,13 @@ def is_live(connection: Connection, user_id: UUID) -> bool:
     return found.rowcount == 1
 
 
-def new_link(connection: Connection, company_id: UUID, user_id: UUID, at: datetime) -> str:
+def new_link(
+    connection: Connection, company_id: UUID, user_id: UUID, at: datetime, lifetime: timedelta = LINK_LIFETIME
+) -> str:
     """Make a link's token that sets a person's password once, in a session of the company; ends an earlier link."""
     token = secrets.token_urlsafe(32)
     connection.execute("DELETE FROM password_links WHERE user_id = %s", [user_id])
-    connection.execute(_LINK, [digest(token), company_id, user_id, at + LINK_LIFETIME])
+    connection.execute(_LINK, [digest(token), company_id, user_id, at + lifetime])
     return token
 
 

@@ -21,6 +21,7 @@ _DELETED: Final = (
     "confirmations",
     "connection_tokens",
     "password_links",
+    "recovery_codes",
     "staff_sessions",
     "user_sessions",
 )
@@ -32,6 +33,9 @@ _REVOKED: Final = {
     "sha256(convert_to(gen_random_uuid()::text, 'UTF8')), "
     "state = CASE state WHEN 'open' THEN 'closed' ELSE state END, updated_at = %s WHERE state <> 'closed' "
     "RETURNING company_id, id",
+    "supplier_enquiries": "UPDATE supplier_enquiries SET token_hash = "
+    "sha256(convert_to(gen_random_uuid()::text, 'UTF8')), withdrawn_at = %s WHERE withdrawn_at IS NULL "
+    "RETURNING company_id, id",
 }
 
 
@@ -42,6 +46,7 @@ class Ended(NamedTuple):
     api_keys: Sequence[tuple[UUID, UUID]] = ()
     connections: Sequence[tuple[UUID, UUID]] = ()
     supplier_requests: Sequence[tuple[UUID, UUID]] = ()
+    supplier_enquiries: Sequence[tuple[UUID, UUID]] = ()
 
 
 def end_all(owner: Connection, at: datetime, *, keep_keys: bool) -> Ended:

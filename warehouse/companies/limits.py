@@ -18,7 +18,8 @@ _OF_PLAN: Final = (
     "JOIN company_counters AS counters ON counters.company_id = companies.id WHERE companies.id = %s"
 )
 _LOCKING: Final = "FOR UPDATE OF counters"
-_SKUS: Final = f"SELECT plans.sku_limit, counters.skus {_OF_PLAN}"
+_ARCHIVED: Final = "EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
+_SKUS: Final = f"SELECT plans.sku_limit, counters.skus, {_ARCHIVED} {_OF_PLAN}"
 _STORAGE: Final = f"SELECT plans.storage_bytes {_OF_PLAN} {_LOCKING}"
 _STORED: Final = """
 SELECT (SELECT coalesce(sum(size_bytes), 0) FROM imports WHERE upload_removed_at IS NULL)
@@ -34,10 +35,14 @@ _REMOVED: Final = "UPDATE imports SET upload_removed_at = %s WHERE id = ANY(%s)"
 
 
 class Skus(NamedTuple):
-    """The plan's limit of SKUs, null for no limit, and the number of SKUs that the company has."""
+    """The plan's limit of SKUs, null for no limit, and the number of SKUs that the company has.
+
+    `has_archived` says whether it also has archived SKUs, which the number leaves out.
+    """
 
     limit: int | None
     held: int
+    has_archived: bool
 
 
 class Upload(NamedTuple):

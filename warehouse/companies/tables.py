@@ -1,6 +1,6 @@
 """Tables of companies, their plans, their API keys, and the counters of their SKUs and audit entries."""
 
-from sqlalchemy import ARRAY, BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, Table, Text, Uuid
+from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, ForeignKey, Integer, LargeBinary, Table, Text, Uuid
 
 from warehouse.base import company, identity, instant, metadata
 
@@ -51,4 +51,5 @@ api_keys = Table(
     Column("scopes", ARRAY(Text), nullable=False),
     instant("created_at"),
     instant("revoked_at", nullable=True),
+    Column("last_used_at", DateTime(timezone=True), comment="of a request with the key or a token of it, to the hour"),
 )

@@ -12,6 +12,7 @@ from psycopg.rows import dict_row
 
 from warehouse import pages
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 _ITEM: Final = f"""
     id, sku_id, reference, supplier_name,
@@ -28,11 +29,12 @@ VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(reference)s, %(supplier_name)s, %(
 RETURNING {_ITEM}"""
 
 _OF_SKU: Final = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY docs.created_at DESC, docs.id LIMIT 50"
-_EXPIRING: Final = """
+_EXPIRING: Final = f"""
 SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expires_on - %(today)s::date AS days,
     docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
-FROM docs LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = docs.sku_id LIMIT 1) AS sku ON true
+FROM docs LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true
 WHERE docs.status = 'valid' AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer
+    AND NOT {skus.is_archived("docs.sku_id")}
 ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
 """SKUs are looked up one by one, as only those of the page are needed."""
 

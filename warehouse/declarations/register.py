@@ -12,6 +12,7 @@ from psycopg.rows import class_row
 
 from warehouse import pages
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 _STATE: Final = """CASE
     WHEN docs.withdrawn_at IS NOT NULL THEN 'withdrawn'
@@ -29,15 +30,15 @@ _ITEM: Final = f"""
     docs.renews, (SELECT newer.id {_NEWER} ORDER BY newer.created_at DESC, newer.id LIMIT 1) AS renewed_by,
     {pages.instant("docs.withdrawn_at")} AS withdrawn_at, docs.withdrawn_reason,
     {pages.instant("docs.created_at")} AS created_at, {pages.instant("docs.updated_at")} AS updated_at"""
-_BESIDE: Final = """
-LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = docs.sku_id LIMIT 1) AS sku ON true"""
+_BESIDE: Final = f"""
+LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true"""
 _FOUND: Final = f"""
 FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
     AND (%(state)s::text IS NULL OR {_STATE} = %(state)s::text)
     AND (%(ends_within)s::integer IS NULL
          OR docs.status = 'valid'
             AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(ends_within)s::integer
-            AND NOT EXISTS (SELECT {_NEWER}))"""
+            AND NOT EXISTS (SELECT {_NEWER}) AND NOT {skus.is_archived("docs.sku_id")})"""
 _ORDER: Final = """
     CASE WHEN %(ends_within)s::integer IS NOT NULL THEN docs.expires_on END, docs.created_at DESC, docs.id"""
 _ONE: Final = f"""

@@ -61,6 +61,9 @@ _NAMED: Final = """
 (SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
 AS named"""
 
+_TURN: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('undo ' || %s, 0))"
+_UNDONE: Final = "UPDATE imports SET undone_at = %s WHERE id = %s"
+
 Row = TypeVar("Row")
 
 
@@ -76,6 +79,28 @@ def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Seque
     """
     with connection.cursor(row_factory=class_row(kind)) as cursor:
         return cursor.execute(f"SELECT {', '.join(columns)} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
+
+
+def filename_of(connection: Connection, import_id: UUID) -> str | None:
+    """Return the name of an import's file; None where the session's company has no such import."""
+    row = connection.execute("SELECT filename FROM imports WHERE id = %s", [import_id]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def undone_at(connection: Connection, import_id: UUID) -> datetime | None:
+    """Return when the writes of an import were last taken back; None where they were not."""
+    row = connection.execute("SELECT undone_at FROM imports WHERE id = %s", [import_id]).fetchone()
+    return None if row is None else row[0]
+
+
+def take_undo_turn(connection: Connection, company_id: UUID) -> bool:
+    """Return whether nobody else undoes an import of the company; nobody else begins to until the commit."""
+    return connection.execute(_TURN, [str(company_id)]).fetchone() == (True,)
+
+
+def undone(connection: Connection, import_id: UUID, at: datetime) -> None:
+    """Record that the writes of an import were taken back."""
+    connection.execute(_UNDONE, [at, import_id])
 
 
 def latest(connection: Connection) -> UUID | None:

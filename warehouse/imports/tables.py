@@ -42,6 +42,7 @@ imports = Table(
     Column(
         "upload_removed_at", DateTime(timezone=True), comment="of a dry run whose upload made room for another file"
     ),
+    Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),
 )

@@ -15,6 +15,7 @@ from psycopg.rows import class_row
 
 from warehouse.review.tables import review_entries
 from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
 
 RESOURCES: Final[Mapping[str, str]] = {
     "supplier_answer": "supplier_submission",
@@ -93,7 +94,7 @@ _COLUMNS: Final = ", ".join(f"review_entries.{each.name}" for each in review_ent
 _SELECT: Final = f"""
 SELECT {_COLUMNS}, sku.sku_code, sku.name AS sku_name
 FROM {{rows}} AS review_entries
-LEFT JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = review_entries.sku_id LIMIT 1) AS sku ON true"""
+LEFT JOIN LATERAL {skus.named("review_entries.sku_id")} AS sku ON true"""
 """SKUs are looked up one by one: for a page of entries Postgres may estimate that reading all of them is cheaper."""
 _PAGES: Final[Mapping[State, tuple[str, str]]] = {
     "open": ("review_entries.state = 'open'", "review_entries.filed_at, review_entries.id"),

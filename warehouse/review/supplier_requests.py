@@ -15,21 +15,24 @@ from psycopg.rows import class_row
 
 from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
+from warehouse.skus import queries as skus
 
 ANSWERS_PER_MINUTE: Final = 10
 """Uses of one token, and of one address, in any 60 seconds (interface v1, Limits)."""
 
 _ADMIT: Final = "SELECT * FROM pcds_admit_supplier(%(presented)s::bytea, %(address)s, %(ceiling)s, %(at)s)"
-_FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea)"
+_FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea, %(at)s)"
 _INSERT: Final = """
 INSERT INTO supplier_requests
-    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at)
-VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s)"""
-_SELECT: Final = """
+    (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, enquiry_id,
+    expires_at)
+VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s, %s, %s)"""
+_SELECT: Final = f"""
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
-    requests.created_at, sku.sku_code, sku.name AS sku_name, companies.name AS company_name
+    requests.created_at, requests.expires_at, requests.withdrawn_at, sku.sku_code, sku.name AS sku_name,
+    companies.name AS company_name
 FROM supplier_requests AS requests
-CROSS JOIN LATERAL (SELECT sku_code, name FROM skus WHERE skus.id = requests.sku_id LIMIT 1) AS sku
+CROSS JOIN LATERAL {skus.named("requests.sku_id")} AS sku
 CROSS JOIN companies"""
 """SKUs are looked up one by one: Postgres may estimate that reading all of them is cheaper. It sees one company."""
 _LOCK: Final = "SELECT FROM supplier_requests WHERE id = %s FOR UPDATE"
@@ -46,6 +49,8 @@ class Request:
     supplier_name: str | None
     state: str
     created_at: datetime
+    expires_at: datetime | None
+    withdrawn_at: datetime | None
     sku_code: str
     sku_name: str
     company_name: str
@@ -74,9 +79,9 @@ async def admit(connection: AsyncConnection, token: str, *, address: str, at: da
     return Admitted(*row)
 
 
-async def find(connection: AsyncConnection, token: str) -> Found | None:
-    """Return the same without counting; None where the token is unknown or fully answered."""
-    row = await (await connection.execute(_FIND, {"presented": digest(token)})).fetchone()
+async def find(connection: AsyncConnection, token: str, *, at: datetime) -> Found | None:
+    """Return the same without counting; None where the token is unknown, has ended or is fully answered."""
+    row = await (await connection.execute(_FIND, {"presented": digest(token), "at": at})).fetchone()
     return None if row is None else Found(*row)
 
 
@@ -95,10 +100,12 @@ def add(
     component_ids: Sequence[UUID],
     supplier_name: str | None,
     at: datetime,
+    enquiry_id: UUID | None = None,
+    expires_at: datetime | None = None,
 ) -> None:
     """Store a new request in a session of its company, without the token itself."""
     row = [request_id, company_id, sku_id, list(component_ids), supplier_name, digest(token), at, at]
-    connection.execute(_INSERT, row)
+    connection.execute(_INSERT, [*row, enquiry_id, expires_at])
 
 
 def of(connection: Connection, request_id: UUID, *, locking: bool = False) -> Request | None:

@@ -3,7 +3,21 @@
 A supplier's answer is an entry like any other: a newer answer puts the older one into the state `replaced`.
 """
 
-from sqlalchemy import ARRAY, JSON, Column, Date, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, Uuid, text
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    Column,
+    Date,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
 
 from warehouse.base import company, identity, instant, metadata
 
@@ -19,7 +33,26 @@ supplier_requests = Table(
     Column("state", Text, nullable=False, comment="open, awaiting_review or closed"),
     instant("created_at"),
     instant("updated_at"),
+    Column("enquiry_id", Uuid, comment="the enquiry that it is an item of"),
+    Column("expires_at", DateTime(timezone=True), comment="when its link ends; null for one without end"),
+    Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its link"),
+    Index("ix_supplier_requests_enquiry_id", "enquiry_id", postgresql_where=text("enquiry_id IS NOT NULL")),
     Index("ix_supplier_requests_newest", "company_id", text("created_at DESC"), "id"),
+)
+
+supplier_enquiries = Table(
+    "supplier_enquiries",
+    metadata,
+    identity(),
+    company(),
+    Column("supplier_name", Text, nullable=False),
+    Column("message", Text, comment="what the supplier reads above the items"),
+    Column("token_hash", LargeBinary, nullable=False, unique=True, comment="SHA-256 of the token in the link"),
+    Column("due_on", Date, comment="the day by which answers are asked for; nothing ends with it"),
+    Column("expires_at", DateTime(timezone=True), nullable=False, comment="when its links end"),
+    instant("created_at"),
+    Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its links before that"),
+    Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
 )
 
 review_entries = Table(

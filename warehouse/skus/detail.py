@@ -51,15 +51,16 @@ OF_THE_DAY: Final = f"{DOC_STATUS} AS doc_status, {_EARLIER_GRADE} AS {GRADED_BE
 CHANGED: Final = f"{UPDATED_AT}::text AS updated_at"
 """When a row of `skus` last changed as it is shown on that day; stands in the place of its own `updated_at`."""
 
-_SHOWN: Final = f"{SELECT.replace('skus.updated_at::text', CHANGED)}, skus.version, {OF_THE_DAY}"
-_ONE: Final = f"SELECT {_SHOWN} FROM skus WHERE"
+SHOWN: Final = f"{SELECT.replace('skus.updated_at::text', CHANGED)}, skus.version, {OF_THE_DAY}"
+"""The select list of `NAMES`, out of rows named `skus`, for the parameter `today`."""
+_ONE: Final = f"SELECT {SHOWN} FROM skus WHERE"
 BY_ID: Final = f"{_ONE} skus.id = %(id)s"
 """The detail of a SKU by its id, for the parameters `id` and `today`; no row for another company's."""
 BY_CODE: Final = f"{_ONE} skus.sku_code = %(sku_code)s"
 """The same by its code, for the parameters `sku_code` and `today`."""
 
 _WITH_MAKER: Final = f"""
-SELECT {_SHOWN}, companies.name, brands.name, brands.owner_name, sites.name, sites.city, sites.country
+SELECT {SHOWN}, companies.name, brands.name, brands.owner_name, sites.name, sites.city, sites.country
 FROM skus JOIN companies ON companies.id = skus.company_id
 LEFT JOIN brands ON brands.id = skus.brand_id LEFT JOIN sites ON sites.id = skus.manufacturing_site_id
 WHERE skus.id = %(id)s"""

@@ -7,17 +7,25 @@ from uuid import UUID
 
 from warehouse.sessions import Connection
 
-_ORIGINS: Final = """
-SELECT skus.sku_code, skus.version, skus.import_id, imports.filename, skus.import_sheet, skus.import_line
-FROM skus LEFT JOIN imports ON imports.id = skus.import_id
-WHERE skus.sku_code = ANY(%s)"""
-
-_EARLIER: Final = """
-SELECT skus.sku_code, versions.version, versions.import_id, imports.filename, versions.import_sheet,
+_PRESENT: Final = """
+WITH present AS (
+    SELECT id, sku_code, version, import_id, import_sheet, import_line FROM skus WHERE sku_code = ANY(%(codes)s)
+    UNION ALL
+    SELECT last.id, last.sku_code, last.version, last.import_id, last.import_sheet, last.import_line
+    FROM archived_skus AS archived
+    JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
+    WHERE archived.sku_code = ANY(%(codes)s) AND archived.returned_at IS NULL
+)"""
+"""The newest versions of SKUs, archived ones too: what was declared of them is still to be explained."""
+_ORIGINS: Final = f"""{_PRESENT}
+SELECT present.sku_code, present.version, present.import_id, imports.filename, present.import_sheet, present.import_line
+FROM present LEFT JOIN imports ON imports.id = present.import_id"""
+_EARLIER: Final = f"""{_PRESENT}
+SELECT present.sku_code, versions.version, versions.import_id, imports.filename, versions.import_sheet,
        versions.import_line
-FROM skus JOIN sku_versions AS versions ON versions.id = skus.id
+FROM present JOIN sku_versions AS versions ON versions.id = present.id AND versions.version < present.version
 LEFT JOIN imports ON imports.id = versions.import_id
-WHERE skus.sku_code = ANY(%s) ORDER BY skus.sku_code, versions.version"""
+ORDER BY present.sku_code, versions.version"""
 _FILES: Final = "SELECT id, filename, sha256, created_at FROM imports WHERE id = ANY(%s)"
 
 
@@ -42,14 +50,14 @@ class File(NamedTuple):
 
 def of(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
     """The current versions of SKUs of the session's company, by code."""
-    rows = connection.execute(_ORIGINS, [list(sku_codes)]).fetchall()
+    rows = connection.execute(_ORIGINS, {"codes": list(sku_codes)}).fetchall()
     return {row[0]: ValueOrigin(*row) for row in rows}
 
 
 def earlier(connection: Connection, sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
     """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
     found: dict[str, list[ValueOrigin]] = {}
-    for row in connection.execute(_EARLIER, [list(sku_codes)]):
+    for row in connection.execute(_EARLIER, {"codes": list(sku_codes)}):
         found.setdefault(row[0], []).append(ValueOrigin(*row))
     return found
 

@@ -52,10 +52,33 @@ LIST_ITEM: Final = f"""
 """SkuListItem in the order of the contract, out of a row of `skus` and its coverage."""
 
 
+def named(sku_id: str) -> str:
+    """Return the query of code and name of the SKU of an id, an SQL expression, whether it is archived or not.
+
+    For a lateral join of a page's few rows: Postgres may estimate that reading all SKUs is cheaper.
+    """
+    return f"""(
+        SELECT sku_code, name FROM skus WHERE skus.id = {sku_id}
+        UNION ALL SELECT archived.sku_code, last.name FROM archived_skus AS archived
+        JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
+        WHERE archived.sku_id = {sku_id} AND archived.returned_at IS NULL LIMIT 1)"""
+
+
+def is_archived(sku_id: str) -> str:
+    """Return the condition that the SKU of an id, an SQL expression, is archived."""
+    return f"EXISTS (SELECT FROM archived_skus WHERE sku_id = {sku_id} AND returned_at IS NULL)"
+
+
 def code_of(connection: Connection, sku_id: UUID) -> str | None:
     """The code of the session's company's SKU; None where it has none of that id. A code never changes."""
     row = connection.execute("SELECT sku_code FROM skus WHERE id = %s", [sku_id]).fetchone()
     return None if row is None else str(row[0])
+
+
+def version_of(connection: Connection, sku_id: UUID) -> int | None:
+    """Return the version of the session's company's SKU; None where it has none of that id."""
+    row = connection.execute("SELECT version FROM skus WHERE id = %s", [sku_id]).fetchone()
+    return None if row is None else int(row[0])
 
 
 def id_of(connection: Connection, sku_code: str) -> UUID | None:
@@ -151,6 +174,10 @@ def _deep(limit: int, offset: int) -> str:
 
 
 def existing_codes(connection: Connection, codes: Sequence[str]) -> set[str]:
-    """Which of these sku_codes are SKUs of the session's company."""
-    found = connection.execute("SELECT sku_code FROM skus WHERE sku_code = ANY(%s)", (list(codes),))
+    """Which of these sku_codes are SKUs of the session's company, archived ones among them."""
+    found = connection.execute(
+        "SELECT sku_code FROM skus WHERE sku_code = ANY(%(codes)s) UNION ALL "
+        "SELECT sku_code FROM archived_skus WHERE sku_code = ANY(%(codes)s) AND returned_at IS NULL",
+        {"codes": list(codes)},
+    )
     return {code for (code,) in found}

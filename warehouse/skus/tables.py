@@ -3,7 +3,8 @@
 A SKU is written, compared, graded, versioned and audited as a whole, so it rests as a whole (decision 0003). The
 graph, the volumes and the substance entries are `json`, not `jsonb`: the stored text is canonical and comes back
 as it was written, so that "unchanged" is a comparison of text. `sku_versions` holds each row as it stood before
-the write that replaced it; nothing is ever removed from there.
+the write that replaced it; nothing is ever removed from there. An archived SKU is not in `skus`: its newest version is
+in `sku_versions`, and `archived_skus` names it.
 """
 
 from typing import Final
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Column,
     Computed,
     Date,
+    DateTime,
     Double,
     Index,
     Integer,
@@ -109,6 +111,19 @@ sku_versions = Table(
     Column("id", Uuid, nullable=False),
     *_row(),
     PrimaryKeyConstraint("id", "version"),
+)
+
+archived_skus = Table(
+    "archived_skus",
+    metadata,
+    company(),
+    Column("sku_id", Uuid, nullable=False),
+    Column("version", Integer, nullable=False, comment="the version that archiving made, in sku_versions"),
+    Column("sku_code", Text, nullable=False),
+    instant("archived_at"),
+    Column("returned_at", DateTime(timezone=True), comment="when the SKU came back; null while it is archived"),
+    PrimaryKeyConstraint("sku_id", "version"),
+    Index("ix_archived_skus_now", "company_id", "sku_code", unique=True, postgresql_where=text("returned_at IS NULL")),
 )
 
 STORED_COLUMNS: Final = tuple(column for column in skus.columns if column.computed is None)

@@ -12,6 +12,7 @@ from psycopg.rows import class_row
 
 from warehouse import pages
 from warehouse.sessions import Connection
+from warehouse.skus.queries import is_archived
 from warehouse.technical_files.tables import technical_files
 
 _ITEM: Final = f"""
@@ -80,7 +81,8 @@ def page(limit: int, offset: int) -> str:
         rows=f"SELECT * {_OF_SKU} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
         total=f"(SELECT count(*) {_OF_SKU})",
     )
-    return f"SELECT listed.page FROM ({listed}) AS listed WHERE EXISTS (SELECT FROM skus WHERE id = %(sku_id)s)"
+    exists = f"EXISTS (SELECT FROM skus WHERE id = %(sku_id)s) OR {is_archived('%(sku_id)s')}"
+    return f"SELECT listed.page FROM ({listed}) AS listed WHERE {exists}"
 
 
 def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, at: datetime) -> bool:

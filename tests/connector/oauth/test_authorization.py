@@ -97,7 +97,9 @@ def test_both_acts_stand_in_the_ledger_with_the_persons_name(application, person
             " JOIN audit_transactions ON audit_transactions.id = transaction_id ORDER BY audit_entries.id"
         ).fetchall()
     who = ("user", person.email, "Helper")
-    assert entries == [("connection.authorised", *who), ("connection.revoked", *who)]
+    signed_in, *acts = entries
+    assert signed_in[0] == "user.signed_in"
+    assert acts == [("connection.authorised", *who), ("connection.revoked", *who)]
 
 
 def test_who_is_not_signed_in_signs_in_and_comes_back_to_the_very_request(application, place, person):

@@ -8,8 +8,9 @@ import pytest
 
 from compliance import ruleset
 from pipelines.writing.patch import from_records
+from pipelines.writing.prepared import Prepared
 from pipelines.writing.records import write_records
-from pipelines.writing.write import Prepared, prepare, stage_rows, write_patch
+from pipelines.writing.write import prepare, stage_rows, write_patch
 from schemas.models import parse_sku
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock

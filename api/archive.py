@@ -1,0 +1,128 @@
+"""Archive endpoints: a SKU leaves lists, figures and the plan's count, and comes back; nothing of it is removed."""
+
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of, json_text
+from api.auth import Presented
+from api.bodies import fingerprint
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.errors import InvalidBody, NotFound, WrongMethod
+from api.parameters import DryRun, Limit, Offset, RecordId
+from api.reading import read
+from api.reasons import with_reason
+from api.writing import JsonWrite, Write
+from pipelines.writing.records import WriteOutcome
+from schemas.reasons import ReasonInput
+from schemas.responses import ArchivedSkuListResponse, SkuWriteResult
+from services import archiving
+from services.archiving import NoSuchSku
+from warehouse.sessions import Connection
+from warehouse.skus import archive
+
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+
+_ERRORS: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
+
+
+@router.get(
+    "/archived",
+    **operation("List archived SKUs", answers={200: ArchivedSkuListResponse}, errors=READ_ERRORS, preview=True),
+)
+async def list_archived(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of the archived SKUs, the last archived first. `GET /skus/{id}` has the whole record of each."""
+    (page,) = await read(request, presented, archive.page(limit, offset), {})
+    return json_text(page)
+
+
+@router.post(
+    "/{id}/archive",
+    **operation(
+        "Archive a SKU", body=body_of(ReasonInput), answers={200: SkuWriteResult}, errors=_ERRORS, preview=True
+    ),
+)
+def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+    """Takes a SKU out of lists, figures and the plan's count. Its history, files and declarations stay.
+
+    `GET /skus/{id}` still answers it, with `archived_at`. A write with its `sku_code` brings it back.
+    """
+    write, body = received.admitted()
+    return answer_archive(write, body, sku_id, dry_run=dry_run)
+
+
+@router.post(
+    "/{id}/return",
+    **operation(
+        "Bring an archived SKU back",
+        body=body_of(ReasonInput),
+        answers={200: SkuWriteResult},
+        errors=(*WRITE_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+    """Puts an archived SKU back as it was, graded by the rules of the day; it takes a place of the plan again."""
+    write, body = received.admitted()
+    return answer_return(write, body, sku_id, dry_run=dry_run)
+
+
+def answer_archive(write: Write, body: Any, sku_id: UUID, *, dry_run: bool = False) -> Response:
+    """Archive a SKU, for the reason of the body; return SkuWriteResult. Raise `NotFound` and `InvalidBody`."""
+    write = with_reason(write, body)
+
+    def work(conn: Connection) -> dict[str, Any]:
+        try:
+            outcome, found = archiving.archive_sku(
+                conn, write.company_id, sku_id, origin=write.origin, now=write.now, dry_run=dry_run
+            )
+        except NoSuchSku:
+            raise NotFound from None
+        data = archiving.archived_detail(conn, found, write.service.rulesets, write.now, write.lang)
+        return {"outcome": outcome, "dry_run": dry_run, "data": data, "warnings": []}
+
+    return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
+
+
+def answer_return(write: Write, body: Any, sku_id: UUID, *, dry_run: bool = False) -> Response:
+    """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
+    write = with_reason(write, body)
+    work, show = partial(_returned, write, sku_id, dry_run=dry_run), partial(_shown, write, dry_run=dry_run)
+    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+
+
+def _returned(write: Write, sku_id: UUID, conn: Connection, *, dry_run: bool) -> WriteOutcome:
+    try:
+        row = archiving.return_sku(
+            conn,
+            write.company_id,
+            sku_id,
+            origin=write.origin,
+            now=write.now,
+            rulesets=write.service.rulesets,
+            dry_run=dry_run,
+        )
+    except NoSuchSku:
+        raise NotFound from None
+    if row.outcome == "rejected":
+        raise InvalidBody(row.errors)
+    return row
+
+
+def _shown(write: Write, row: WriteOutcome, *, dry_run: bool) -> Response:
+    assert row.detail is not None, "an accepted row can be shown"
+    warnings = [warning.as_dict() for warning in row.warnings]
+    return json_of(
+        {"outcome": row.outcome, "dry_run": dry_run, "data": row.detail(lang=write.lang), "warnings": warnings}
+    )
+
+
+@router.post("/archived", include_in_schema=False)
+@router.put("/archived", include_in_schema=False)
+def wrong_method_of_archived() -> Response:
+    """Refuse POST and PUT; without these routes the path would be read as that of a SKU with the id “archived”."""
+    raise WrongMethod(["GET"])

@@ -1,0 +1,173 @@
+"""Asks a supplier about many SKUs under one link, lists such enquiries with the state of each item, withdraws them."""
+
+import json
+from typing import Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of, json_text
+from api.auth import Presented
+from api.bodies import fingerprint
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.errors import InvalidBody, NotFound
+from api.languages import in_language
+from api.parameters import DryRun, Limit, Offset, RecordId
+from api.reading import read
+from api.reasons import with_reason
+from api.service import service_of
+from api.writing import JsonWrite, Write
+from schemas.enquiries import SupplierEnquiryInput
+from schemas.models import issues_of
+from schemas.reasons import ReasonInput
+from schemas.responses import SupplierEnquiryListResponse, SupplierEnquiryResponse, SupplierEnquiryResult
+from services import supplier_enquiries
+from services.supplier_enquiries import EnquiryRefused, NoSuchEnquiry
+from warehouse.review import enquiries
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])
+
+_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
+
+
+@router.get(
+    "",
+    **operation(
+        "List enquiries to suppliers",
+        answers={200: SupplierEnquiryListResponse},
+        errors=READ_ERRORS,
+        preview=True,
+    ),
+)
+async def list_supplier_enquiries(
+    request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """A page of enquiries, newest first: what was asked, answered, is open or overdue."""
+    (page,) = await read(request, presented, enquiries.page(limit, offset), _days(request))
+    return json_text(page)
+
+
+@router.get(
+    "/{id}",
+    **operation(
+        "Read an enquiry to a supplier",
+        answers={200: SupplierEnquiryResponse},
+        errors=(*READ_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+async def get_supplier_enquiry(request: Request, presented: Presented, enquiry_id: RecordId) -> Response:
+    """The enquiry with the state of each item, and what the supplier was told of a rejected answer."""
+    (found,) = await read(request, presented, enquiries.DETAIL, {"id": enquiry_id, **_days(request)})
+    if found is None:
+        raise NotFound
+    return json_text(f'{{"data":{found}}}')
+
+
+@router.post(
+    "",
+    **operation(
+        "Ask a supplier about many SKUs",
+        body=body_of(SupplierEnquiryInput),
+        answers={200: SupplierEnquiryResult, 201: SupplierEnquiryResult},
+        errors=_ERRORS,
+        preview=True,
+    ),
+)
+def post_supplier_enquiry(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Makes one link whose page lists the SKUs, each with its own form; the supplier answers each of them.
+
+    Answers wait for review like those to any request. The link works until the end of `expires_on` (UTC) or until the
+    enquiry is withdrawn; the form of an item ends earlier, with the acceptance of its answer.
+    """
+    write, body = received.admitted()
+    token: str | None = None
+
+    def work(conn: Connection) -> dict[str, Any]:
+        nonlocal token
+        made = create_enquiry(conn, write, body, dry_run=dry_run)
+        token = made[1] if made else None
+        data = load_detail(conn, write, made[0]) if made else None
+        return {"outcome": "created", "dry_run": dry_run, "data": data, "url": None}
+
+    response = write.answer(fingerprint(body), work, lambda shown: _created(shown, dry_run=dry_run), dry_run=dry_run)
+    if token is None or "Idempotent-Replayed" in response.headers:
+        return response
+    # The link is added to what is sent and not to what is stored for a repeat: a token is stored nowhere.
+    shown = json.loads(bytes(response.body)) | {"url": link_of(write.request, token)}
+    return in_language(_created(shown, dry_run=dry_run), write.lang)
+
+
+@router.post(
+    "/{id}/withdraw",
+    **operation(
+        "Withdraw an enquiry to a supplier",
+        body=body_of(ReasonInput),
+        answers={200: SupplierEnquiryResult},
+        errors=(*_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: DryRun) -> Response:
+    """Ends the link and those of its items at once; answers that wait for review stay, and can be decided."""
+    write, body = received.admitted()
+    write = with_reason(write, body)
+
+    def work(conn: Connection) -> dict[str, Any]:
+        before = enquiries.of(conn, enquiry_id)
+        try:
+            supplier_enquiries.withdraw(
+                conn, write.company_id, enquiry_id, origin=write.origin, now=write.now, dry_run=dry_run
+            )
+        except NoSuchEnquiry:
+            raise NotFound from None
+        outcome = "updated" if before and before.withdrawn_at is None else "unchanged"
+        return {
+            "outcome": outcome,
+            "dry_run": dry_run,
+            "data": load_detail(conn, write, enquiry_id),
+            "url": None,
+        }
+
+    return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
+
+
+def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) -> tuple[UUID, str] | None:
+    """Make the enquiry of a body; return its id and token, None for a dry run. Raise `InvalidBody`."""
+    try:
+        return supplier_enquiries.create(
+            conn,
+            write.company_id,
+            SupplierEnquiryInput.model_validate(body),
+            origin=write.origin,
+            now=write.now,
+            dry_run=dry_run,
+        )
+    except ValidationError as error:
+        raise InvalidBody(issues_of(error)) from None
+    except EnquiryRefused as refused:
+        raise InvalidBody(refused.issues) from None
+
+
+def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Any:
+    """Return an enquiry with its items in its published form."""
+    asked = {"id": enquiry_id, "now": write.now, "today": write.now.date()}
+    return json.loads(enquiries.detail(conn, asked))
+
+
+def link_of(request: Request, token: str) -> str:
+    """Return the address of an enquiry's page."""
+    return f"{service_of(request).settings.base_url}/supplier-enquiries/{token}"
+
+
+def _created(shown: dict[str, Any], *, dry_run: bool) -> Response:
+    return json_of(shown, 200 if dry_run else 201)
+
+
+def _days(request: Request) -> dict[str, Any]:
+    now = service_of(request).clock.now()
+    return {"now": now, "today": now.date()}

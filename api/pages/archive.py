@@ -1,0 +1,58 @@
+"""Archives an item and brings it back from its page; lists the archived ones."""
+
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.archive import answer_archive, answer_return
+from api.pages.forms import Form, read_form
+from api.pages.render import link, page, redirect
+from api.pages.request_values import offset_of, path_id, write_of
+from api.pages.sessions import Editor, Session, Viewer
+from api.service import service_of
+from api.writing import Write
+from warehouse.skus import archive
+
+router = APIRouter(prefix="/items")
+
+PAGE_SIZE: Final = 50
+
+
+@router.get("/archived")
+async def get_archived(request: Request, session: Viewer) -> Response:
+    """List the archived items, the last archived first."""
+    return await run_in_threadpool(_list_page, request, session)
+
+
+@router.post("/{id}/archive")
+async def post_archive(request: Request, session: Editor) -> Response:
+    """Archive an item, as `POST /skus/{id}/archive` does."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_do, request, session, form, answer_archive)
+
+
+@router.post("/{id}/return")
+async def post_return(request: Request, session: Editor) -> Response:
+    """Bring an archived item back, as `POST /skus/{id}/return` does."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_do, request, session, form, answer_return)
+
+
+def _list_page(request: Request, session: Session) -> Response:
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        (listed,) = conn.execute(archive.page(PAGE_SIZE, offset)).fetchone() or ("{}",)
+    return page(request, "archived.html", session=session, found=orjson.loads(listed), offset=offset, size=PAGE_SIZE)
+
+
+def _do(request: Request, session: Session, form: Form, answer: Callable[[Write, Any, UUID], Response]) -> Response:
+    """Do it as the person who is signed in, and lead back to the item."""
+    sku_id, write = path_id(request), write_of(request, session, form.get("once"))
+    answer(write, {"reason": form.get("reason", "").strip() or None}, sku_id)
+    return redirect(link(request, f"/items/{sku_id}"))

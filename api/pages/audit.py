@@ -1,0 +1,102 @@
+"""Audit page for administrators: who did what, when, and each changed field before and after."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.pages.changes import value_in_words
+from api.pages.item_words import changed_rows
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page
+from api.pages.request_values import offset_of
+from api.pages.sessions import Administrator, Session
+from api.pages.texts import text
+from api.service import service_of
+from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
+from services.audit.page import audit_page
+from warehouse.audit import entries
+
+router = APIRouter(prefix="/audit")
+
+PAGE_SIZE: Final = 50
+_PAGES: Final = {"sku": "/items/{}", "sku_volumes": "/items/{}", "import": "/imports/{}"}
+"""The page of a record, by its resource type."""
+
+
+@router.get("")
+async def get_audit(request: Request, session: Administrator) -> Response:
+    """List the entries of the audit log, the newest first, narrowed by person, kind and day."""
+    return await run_in_threadpool(_page, request, session)
+
+
+def _page(request: Request, session: Session) -> Response:
+    offset, lang = offset_of(request), language_of(request)
+    asked, filters = _asked(request), _filters(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        row = conn.execute(entries.page(PAGE_SIZE, offset, tuple(filters)), filters).fetchone()
+    included, found = row or (False, "")
+    if not included:
+        raise PageRefused(403, "audit.not_included")
+    shown: Any = audit_page(found, PAGE_SIZE, offset)
+    kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)
+    return page(
+        request,
+        "audit.html",
+        session=session,
+        entries=[_entry(entry, lang) for entry in shown["data"]],
+        total=shown["pagination"]["total"],
+        offset=offset,
+        size=PAGE_SIZE,
+        given=asked,
+        kinds=[(kind, name) for name, kind in kinds],
+    )
+
+
+def _asked(request: Request) -> dict[str, str]:
+    return {name: request.query_params.get(name, "").strip() for name in ("actor", "kind", "since", "until")}
+
+
+def _filters(request: Request) -> dict[str, object]:
+    """Return the filters of the address; what no entry can have is left out."""
+    asked, filters = _asked(request), dict[str, object]()
+    if asked["actor"] and asked["actor"].isprintable():
+        filters["actor"] = asked["actor"]
+    if asked["kind"] in RESOURCE_TYPES:
+        filters["actions"] = list(actions_of(asked["kind"]))
+    for name, of_day in (("since", time.min), ("until", time.max)):
+        try:
+            filters[name] = datetime.combine(date.fromisoformat(asked[name]), of_day, UTC)
+        except ValueError:
+            continue
+    return filters
+
+
+def _entry(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
+    """Return an entry in words: the action, the record with its page, and the fields that it changed."""
+    resource, _, verb = entry["action"].partition(".")
+    assert entry["action"] in ACTIONS, "the ledger has known actions"
+    if resource == "sku":
+        changed = changed_rows(entry["before"], entry["after"] or {}, lang)
+    else:
+        before, after = entry["before"] or {}, entry["after"] or {}
+        names = dict.fromkeys((*before, *after))
+        changed = [
+            {
+                "name": name,
+                "now": value_in_words(before.get(name), None, lang),
+                "then": value_in_words(after.get(name), None, lang),
+            }
+            for name in names
+        ]
+    named = _PAGES.get(resource)
+    return {
+        **entry,
+        "what": f"{text(f'audit.resource.{resource}', lang)}: {text(f'audit.verb.{verb}', lang)}",
+        "page": named.format(entry["resource_id"]) if named else None,
+        "changed": changed,
+    }

@@ -1,0 +1,315 @@
+"""Pages that edit, make and copy an item: what would follow is shown before it is saved.
+
+They send what a program would (`api.skus.write_one`): the fields that differ from the version that the form was opened
+at, for the version that the person has seen. So two people at once keep each other's fields, and the second is told.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.bodies import fingerprint
+from api.errors import InvalidBody, Refused, VersionConflict
+from api.pages import changes, item_form, item_words
+from api.pages.forms import Form, read_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect
+from api.pages.request_values import path_id, write_of
+from api.pages.sessions import Editor, Session
+from api.pages.texts import text
+from api.preconditions import Precondition
+from api.service import service_of
+from api.skus import write_one
+from api.writing import Write
+from pipelines.writing import present
+from pipelines.writing.records import WriteOutcome
+from pipelines.writing.volume_rows import write_volumes
+from schemas.issues import Issue
+from schemas.messages import Message, translate
+from schemas.models import Invalid, parse_volumes
+from schemas.sku import SkuDetail
+from services.audit.page import difference_of_rows
+from warehouse.library import queries as library
+from warehouse.sessions import Connection
+from warehouse.skus import earlier, queries
+
+router = APIRouter(prefix="/items")
+
+MOST: Final = {"part": 50, "volume": 200}
+"""Parts and rows of volumes that the form can show; a longer graph is written by file or program."""
+_MOST_FIELDS: Final = 4_000
+_MOST_RECORDS: Final = 500
+_RECORDS: Final = {
+    "brands": "brand",
+    "sites": "site",
+    "suppliers": "supplier",
+    "library_components": "library_component",
+}
+"""The resource of each table that a field may refer to."""
+_OWN: Final = ("sku_code", "gtin", "volumes")
+"""What a copy does not take over: it is another item."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The item that a form is about: its id, the version of its fields that the form began with, and those fields.
+
+    Without an id the item is new; `base` is then None, or the item that it is a copy of.
+    """
+
+    sku_id: UUID | None
+    version: int | None
+    base: SkuDetail | None
+
+    def form(self, lang: str) -> Form:
+        """Return the form as it was opened."""
+        return item_form.form_of(self.base, lang, leaving_out=() if self.sku_id else _OWN)
+
+
+@router.get("/new")
+async def get_new(request: Request, session: Editor) -> Response:
+    """Show an empty form."""
+    return await run_in_threadpool(_open, request, session, None, copy=False)
+
+
+@router.post("/new")
+async def post_new(request: Request, session: Editor) -> Response:
+    """Add or remove a part, show what would follow, or make the item."""
+    form = await read_form(request, session, most_fields=_MOST_FIELDS)
+    return await run_in_threadpool(_sent, request, session, form, None)
+
+
+@router.get("/{id}/copy")
+async def get_copy(request: Request, session: Editor) -> Response:
+    """Show the form of a new item, filled in with another; it is sent to `/items/new`."""
+    return await run_in_threadpool(_open, request, session, path_id(request), copy=True)
+
+
+@router.get("/{id}/edit")
+async def get_edit(request: Request, session: Editor) -> Response:
+    """Show the form of an item."""
+    return await run_in_threadpool(_open, request, session, path_id(request), copy=False)
+
+
+@router.post("/{id}/edit")
+async def post_edit(request: Request, session: Editor) -> Response:
+    """Add or remove a part, show what would follow, or save."""
+    form = await read_form(request, session, most_fields=_MOST_FIELDS)
+    return await run_in_threadpool(_sent, request, session, form, path_id(request))
+
+
+def _open(request: Request, session: Session, sku_id: UUID | None, *, copy: bool) -> Response:
+    lang = language_of(request)
+    if sku_id is None:
+        return _page(request, session, _Opened(None, None, None), Form([]))
+    with service_of(request).writes.company(session.company_id) as conn:
+        opened = _opened(conn, sku_id, queries.version_of(conn, sku_id))
+    if copy:
+        opened = replace(opened, sku_id=None)
+    return _page(request, session, opened, opened.form(lang), seen=opened.version)
+
+
+def _opened(conn: Connection, sku_id: UUID, version: int | None) -> _Opened:
+    row = None if version is None else earlier.of_version(conn, sku_id, version)
+    if row is None:
+        raise PageRefused(404, "refused.gone")
+    return _Opened(sku_id, version, cast(SkuDetail, present.fields(row)))
+
+
+def _sent(request: Request, session: Session, form: Form, sku_id: UUID | None) -> Response:
+    """Do the step of the button that was pressed. Raise `PageRefused` for more parts than a page of ours can send."""
+    counts = {name: len(form.getlist(name)) for name in MOST}
+    if any(count > MOST[name] for name, count in counts.items()):
+        raise PageRefused(413, "refused.too_large")
+    opened = _Opened(None, None, None)
+    if sku_id is not None:
+        with service_of(request).writes.company(session.company_id) as conn:
+            opened = _opened(conn, sku_id, _number(form.get("version")))
+    step, _, key = form.get("step", "check").partition(".")
+    match step:
+        case "add" if counts.get(key) == MOST.get(key):
+            faults = [("", text("edit.most", language_of(request)))]
+            return _page(request, session, opened, form, seen=_number(form.get("seen")), faults=faults)
+        case "add" if key in MOST:
+            return _page(request, session, opened, item_form.with_key(form, key), seen=_number(form.get("seen")))
+        case "remove" if key.partition(".")[0] in MOST:
+            name, _, number = key.partition(".")
+            form = item_form.without_key(form, name, number)
+            return _page(request, session, opened, form, seen=_number(form.get("seen")))
+    return _written(request, session, form, opened, dry_run=step != "save")
+
+
+def _number(sent: str | None) -> int | None:
+    return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 10 else None
+
+
+def _written(request: Request, session: Session, form: Form, opened: _Opened, *, dry_run: bool) -> Response:
+    """Write the form, or with `dry_run` show what would follow; show it again where it is refused."""
+    lang, seen = language_of(request), _number(form.get("seen"))
+    write = write_of(request, session, form.get("once"))
+    outcome: WriteOutcome | None = None
+
+    def work(conn: Connection) -> WriteOutcome:
+        nonlocal outcome
+        outcome = _write(conn, write, form, opened, dry_run=dry_run)
+        return outcome
+
+    def show(written: WriteOutcome) -> Response:
+        return json_of({"id": written.id})
+
+    try:
+        answer = write.answer(fingerprint([*form.multi_items()]), work, show, dry_run=dry_run)
+    except VersionConflict as conflict:
+        return _conflict_page(request, session, form, opened, conflict)
+    except Refused as refused:
+        return _page(request, session, opened, form, seen=seen, faults=_faults(refused, form, lang))
+    if not dry_run:
+        return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}"))
+    assert outcome is not None, "a dry run is never answered by an earlier one"
+    assert outcome.detail is not None, "a refused write has raised"
+    return _page(request, session, opened, form, seen=seen, after=outcome.detail(lang=lang), warnings=outcome.warnings)
+
+
+def _id_in(answer: Response) -> str | None:
+    found: str | None = orjson.loads(answer.body)["id"]
+    return found
+
+
+def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_run: bool) -> WriteOutcome:
+    """Write the fields and volumes that differ, in the caller's transaction. Raise the refusals of the contract."""
+    base = opened.form(write.lang) if opened.sku_id else Form([])
+    body = item_form.changed(form, base)
+    named = {"sku_code": form.get("sku_code", ""), "name": form.get("name", "")}
+    if opened.sku_id is None:
+        body = {name: value for name, value in body.items() if value not in (None, [])}
+        written = write_one(conn, write, body | named, addressed=None, dry_run=dry_run)
+        if written.version_before is not None:
+            sentence = Message("There is an item with this code already; open it and edit it there.")
+            raise InvalidBody([Issue("duplicate_sku_code", sentence, "sku_code")])
+    else:
+        precondition = Precondition.of_version(_number(form.get("seen")))
+        written = write_one(conn, write, body | named, precondition, addressed=opened.sku_id, dry_run=dry_run)
+    rows = item_form.changed_volumes(form, base)
+    if rows:
+        _write_volumes(conn, write, written, rows, dry_run=dry_run)
+    return written
+
+
+def _write_volumes(
+    conn: Connection,
+    write: Write,
+    written: WriteOutcome,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    *,
+    dry_run: bool,
+) -> None:
+    try:
+        parsed = parse_volumes([row for _, row in rows])
+        if written.id is None:  # a dry run's new item has no row whose volumes could be written
+            return
+        now, rulesets = write.now, write.service.rulesets
+        write_volumes(
+            conn,
+            write.company_id,
+            written.sku_code,
+            parsed,
+            origin=write.origin,
+            now=now,
+            rulesets=rulesets,
+            dry_run=dry_run,
+        )
+    except Invalid as invalid:
+        raise InvalidBody([_in_volumes(issue, rows) for issue in invalid.issues]) from None
+
+
+def _in_volumes(issue: Issue, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Issue:
+    """Return a fault of a row of volumes at its input in the form."""
+    key = rows[issue.row][0] if issue.row is not None else ""
+    return Issue(issue.code, issue.message, f"volumes.{key}.{issue.field or 'market'}")
+
+
+def _faults(refused: Refused, form: Form, lang: str) -> list[tuple[str, str]]:
+    """Return what is wrong at each input, in the person's language."""
+    faults = []
+    for issue in refused.details or ():
+        path = str(issue.get("field") or "")
+        name = item_form.input_of_path(path, form)
+        label = text("edit.volumes", lang) if path.startswith("volumes") else _label(path, form, lang)
+        sentence = translate(issue["message"], lang) if "message" in issue else ""
+        faults.append((name, f"{label}: {sentence}" if label else sentence))
+    return faults or [("", translate(str(refused), lang))]
+
+
+def _label(path: str, form: Form, lang: str) -> str:
+    types = [form.get(f"parts.{key}.component_type", "") for key in form.getlist("part")]
+    return changes.path_in_words(path, lang, types) if path else ""
+
+
+def _conflict_page(
+    request: Request, session: Session, form: Form, opened: _Opened, conflict: VersionConflict
+) -> Response:
+    """Return the form with what somebody else has changed since; saving again is for the version of now."""
+    lang = language_of(request)
+    version = conflict.version
+    if opened.sku_id is None or version is None:
+        raise PageRefused(404, "refused.gone")
+    with service_of(request).writes.company(session.company_id) as conn:
+        now = _opened(conn, opened.sku_id, version)
+        since = earlier.of_version(conn, opened.sku_id, _number(form.get("seen")) or version)
+        present_row = earlier.of_version(conn, opened.sku_id, version)
+    assert present_row is not None, "the version was just found"
+    changed = difference_of_rows(since, present_row).after if since else {}
+    words = [item_words.changed_name(name, lang) for name in changed]
+    return _page(request, session, opened, form, seen=now.version, conflict=words, status=409)
+
+
+def _page(
+    request: Request,
+    session: Session,
+    opened: _Opened,
+    form: Form,
+    *,
+    seen: int | None = None,
+    faults: Sequence[tuple[str, str]] = (),
+    conflict: Sequence[str] | None = None,
+    after: SkuDetail | None = None,
+    warnings: Sequence[Issue] = (),
+    status: int = 400,
+) -> Response:
+    lang = language_of(request)
+    keys = form.getlist("part")
+    with service_of(request).writes.company(session.company_id) as conn:
+        records = {table: library.first_names(conn, resource, _MOST_RECORDS) for table, resource in _RECORDS.items()}
+    return page(
+        request,
+        "edit.html",
+        session=session,
+        status=status if faults or conflict is not None else 200,
+        opened=opened,
+        seen=seen,
+        given=form,
+        faults=faults,
+        conflict=conflict,
+        after=after,
+        warnings=[translate(warning.message, lang) for warning in warnings],
+        once=str(uuid4()),
+        sections=item_form.sections(lang, records),
+        substances=item_form.declarations("", lang),
+        too_long=len(keys) > MOST["part"],
+        parts=[
+            (key, item_form.part_inputs(key, lang, records), item_form.declarations(f"parts.{key}.", lang))
+            for key in keys[: MOST["part"]]
+        ],
+        first_inputs=len(item_form.FIRST),
+        shown_open={name for name, _ in faults} | {request.query_params.get("field")},
+        volumes=form.getlist("volume"),
+        action=f"/items/{opened.sku_id}/edit" if opened.sku_id else "/items/new",
+    )

@@ -1,0 +1,132 @@
+"""Pages of enquiries: asking a supplier about many items under one link, what came of it, and withdrawing."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.enquiries import create_enquiry, link_of, load_detail
+from api.errors import InvalidBody
+from api.pages.forms import Form, read_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect
+from api.pages.request_values import offset_of, path_id, write_of
+from api.pages.sessions import Editor, Session, Viewer
+from api.pages.texts import text
+from api.service import service_of
+from schemas.messages import translate
+from services import supplier_enquiries
+from services.supplier_enquiries import NoSuchEnquiry
+from warehouse.review import enquiries
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix="/enquiries")
+
+PAGE_SIZE: Final = 50
+_SEPARATORS: Final = re.compile(r"[\r\n;,\t]+")
+
+
+@router.get("")
+async def get_enquiries(request: Request, session: Viewer) -> Response:
+    """List the enquiries, and the form of a new one; `sku` of the address names items for it."""
+    return await run_in_threadpool(_list_page, request, session)
+
+
+@router.post("")
+async def post_enquiry(request: Request, session: Editor) -> Response:
+    """Ask a supplier; the link is shown once, on the page that answers."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_ask, request, session, form)
+
+
+@router.get("/{id}")
+async def get_enquiry(request: Request, session: Viewer) -> Response:
+    """Show one enquiry with the state of each item."""
+    return await run_in_threadpool(_page, request, session)
+
+
+@router.post("/{id}/withdraw")
+async def post_withdraw(request: Request, session: Editor) -> Response:
+    """End the links of an enquiry."""
+    await read_form(request, session)
+    return await run_in_threadpool(_withdraw, request, session)
+
+
+def _ask(request: Request, session: Session, form: Form) -> Response:
+    lang, write = language_of(request), write_of(request, session)
+    codes = [code for each in _SEPARATORS.split(form.get("sku_codes", "")) if (code := each.strip())]
+    body: dict[str, Any] = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
+    body |= {name: form[name] for name in ("message", "due_on", "expires_on") if form.get(name, "").strip()}
+
+    def work(conn: Connection) -> tuple[UUID, str]:
+        made = create_enquiry(conn, write, body, dry_run=False)
+        assert made is not None, "only a dry run makes none"
+        return made
+
+    try:
+        _, token = write.service.writes.run(session.company_id, work)
+    except InvalidBody as refused:
+        return _list_page(request, session, form=form, faults=_faults(refused, lang))
+    return _list_page(request, session, new_link=link_of(request, token))
+
+
+def _faults(refused: InvalidBody, lang: str) -> list[tuple[str, str]]:
+    """Return the faults at the inputs of the form; those of one code stand at the list of codes."""
+    return [
+        (name, f"{text(f'enquiries.{name}', lang)}: {translate(issue['message'], lang)}")
+        for issue in refused.details or ()
+        if "message" in issue
+        for name in [str(issue.get("field") or "sku_codes").partition("[")[0]]
+    ]
+
+
+def _list_page(
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    faults: Sequence[tuple[str, str]] = (),
+    new_link: str | None = None,
+) -> Response:
+    offset, now = offset_of(request), service_of(request).clock.now()
+    with service_of(request).writes.company(session.company_id) as conn:
+        asked = {"now": now, "today": now.date()}
+        (listed,) = conn.execute(enquiries.page(PAGE_SIZE, offset), asked).fetchone() or ("{}",)
+    named = "\n".join(request.query_params.getlist("sku"))
+    return page(
+        request,
+        "enquiries.html",
+        session=session,
+        status=400 if faults else 200,
+        found=orjson.loads(listed),
+        offset=offset,
+        size=PAGE_SIZE,
+        new_link=new_link,
+        given=form or Form([("sku_codes", named)]),
+        faults=faults,
+    )
+
+
+def _page(request: Request, session: Session) -> Response:
+    write, enquiry_id = write_of(request, session), path_id(request)
+    with write.service.writes.company(session.company_id) as conn:
+        if enquiries.of(conn, enquiry_id) is None:
+            raise PageRefused(404, "refused.gone")
+        found = load_detail(conn, write, enquiry_id)
+    return page(request, "enquiry.html", session=session, found=found)
+
+
+def _withdraw(request: Request, session: Session) -> Response:
+    write, enquiry_id = write_of(request, session), path_id(request)
+    try:
+        with write.service.writes.company(session.company_id) as conn:
+            supplier_enquiries.withdraw(conn, session.company_id, enquiry_id, origin=write.origin, now=write.now)
+    except NoSuchEnquiry:
+        raise PageRefused(404, "refused.gone") from None
+    return redirect(link(request, f"/enquiries/{enquiry_id}"))

@@ -1,0 +1,234 @@
+"""The form of one item: its fields in sections, its parts, its volumes; and the body that a program would send for it.
+
+An input has the name of its field; one of a part `parts.KEY.weight_g`, one of a volume `volumes.KEY.year`. The hidden
+inputs `part` and `volume` list the keys in their order, so that a part can be added or removed without JavaScript.
+
+What belongs here: the form, both ways. What does not: writing it and its page (`api.pages.edit`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from api.pages.forms import Form
+from api.pages.inputs import MAY_BE_NONE, SUBSTANCE_PARTS, Input, input_of, substance_inputs, texts_of, value_of
+from api.pages.texts import text
+from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
+from schemas.sku import SkuDetail, Substances
+from schemas.vocabularies import SUBSTANCES
+
+SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "identity": (
+        "sku_code",
+        "name",
+        "description",
+        "product_category",
+        "gtin",
+        "brand_id",
+        "ppwr_role",
+        "markets",
+    ),
+    "packaging": (
+        "packaging_level",
+        "packaging_format",
+        "material",
+        "material_subtype",
+        "weight_grams",
+        "recycled_content_percent",
+        "food_contact",
+        "use_contexts",
+    ),
+    "further": (
+        "manufacturing_site_id",
+        "packing_site_id",
+        "empty_space_ratio",
+        "minimisation_assessed",
+        "sorting_label_scheme",
+        "material_marking_applied",
+    ),
+    "reuse": (
+        "reusable",
+        "reuse_system_type",
+        "reuse_cycles_target",
+        "reuse_pool_owner",
+        "reuse_deposit_system",
+        "reuse_return_mechanism",
+        "reuse_reconditioning",
+        "reuse_asset_identifier",
+    ),
+}
+"""The fields of the item itself, by the section that asks for them."""
+FIRST: Final = ("component_type", "material_family", "polymer_or_grade", "weight_g", "colour", "separable")
+"""The fields of a part that stand first; the others are folded away."""
+LONG: Final = frozenset({"description"})
+"""Texts of several lines."""
+VOLUME: Final = ("market", "year", "half", "units_placed")
+_FIELDS: Final = tuple(SKU[name] for names in SECTIONS.values() for name in names)
+_GRAPH: Final = frozenset({"components", "substances", "substances_source"})
+ASKED: Final = frozenset(field.name for field in SKU_FIELDS if not field.deprecated) - _GRAPH
+"""The fields that a section must have."""
+Body = dict[str, Any]
+"""JSON of the contract."""
+
+
+def sections(lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> list[tuple[str, list[Input]]]:
+    """Return the inputs of the item itself by section; `records` as in `input_of`."""
+    return [
+        (text(f"edit.{section}", lang), [input_of(name, "sku", SKU[name], lang, records) for name in names])
+        for section, names in SECTIONS.items()
+    ]
+
+
+def part_inputs(key: str, lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> list[Input]:
+    """Return the inputs of a part, the first ones first."""
+    fields = sorted(COMPONENT_FIELDS, key=lambda field: (field.name not in FIRST, COMPONENT_FIELDS.index(field)))
+    shown = (field for field in fields if field.kind != "substances")
+    return [input_of(f"parts.{key}.{field.name}", "component", field, lang, records) for field in shown]
+
+
+def declarations(prefix: str, lang: str) -> list[tuple[str, list[Input]]]:
+    """Return the inputs of the substances of the item (`prefix` is empty) or of a part, by substance."""
+    named = [(name, f"{prefix}substances.{name}") for name in SUBSTANCES]
+    return [(text(f"substance.{name}", lang), substance_inputs(at, lang)) for name, at in named]
+
+
+def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = ()) -> Form:
+    """Return the form filled in with an item, without some fields; an empty one without an item."""
+    if item is None:
+        return Form([])
+    values: Mapping[str, Any] = item
+    pairs = [
+        (field.name, each)
+        for field in _FIELDS
+        if field.name not in leaving_out
+        for each in _texts(field, values[field.name], lang)
+    ]
+    pairs += _of_substances("", item["substances"], lang)
+    for key, line in enumerate(item["components"]):
+        pairs.append(("part", str(key)))
+        fields: Mapping[str, Any] = line
+        for field in COMPONENT_FIELDS:
+            if field.kind != "substances":
+                named = f"parts.{key}.{field.name}"
+                pairs += [(named, each) for each in _texts(field, fields.get(field.name), lang)]
+        pairs += _of_substances(f"parts.{key}.", line["substances"], lang)
+    for key, row in enumerate(item["volumes"] if "volumes" not in leaving_out else ()):
+        pairs.append(("volume", str(key)))
+        pairs += [(f"volumes.{key}.{name}", str(value)) for name, value in row.items() if value is not None]
+    return Form(pairs)
+
+
+def _texts(field: Field, value: object, lang: str) -> list[str]:
+    """Return the texts of a field's inputs. An input of one line shows a line end as a space."""
+    match value:
+        case [*codes] if field.kind == "markets":
+            return [", ".join(map(str, codes))] if codes else []
+        case [] if field.name not in MAY_BE_NONE:
+            return []
+        case str() if field.name not in LONG:
+            return [" ".join(value.splitlines())]
+    return texts_of(value, lang)
+
+
+def _of_substances(prefix: str, entries: Substances, lang: str) -> Iterator[tuple[str, str]]:
+    for substance, entry in entries.items():
+        parts: Mapping[str, object] = entry or {}
+        for part, value in parts.items():
+            texts = texts_of(value, lang)
+            yield from ((f"{prefix}substances.{substance}.{part}", " ".join(each.splitlines())) for each in texts)
+
+
+def body_of(form: Form) -> Body:
+    """Return the whole body that a program would send for the form; an empty input is null."""
+    body: Body = {field.name: value_of(_one_line(form, field.name), field.kind) for field in _FIELDS}
+    body["substances"] = {name: _declared(form, f"substances.{name}") for name in SUBSTANCES}
+    body["components"] = [_line(form, f"parts.{key}.") for key in form.getlist("part")]
+    return body
+
+
+def _one_line(form: Form, name: str) -> list[str]:
+    """Return what an input was sent with; line ends in the form in which texts are stored."""
+    return [each.replace("\r\n", "\n").replace("\r", "\n") for each in form.getlist(name)]
+
+
+def _declared(form: Form, at: str) -> Body | None:
+    entry = {part: value_of(_one_line(form, f"{at}.{part}"), kind) for part, (kind, _) in SUBSTANCE_PARTS.items()}
+    return {part: value for part, value in entry.items() if value is not None} or None
+
+
+def _line(form: Form, prefix: str) -> Body:
+    """Return one line of the graph. What is left empty is left out, so that a library component may fill it."""
+    line = {
+        field.name: value
+        for field in COMPONENT_FIELDS
+        if field.kind != "substances"
+        and (value := value_of(_one_line(form, prefix + field.name), field.kind)) is not None
+    }
+    declared = {name: entry for name in SUBSTANCES if (entry := _declared(form, f"{prefix}substances.{name}"))}
+    return {**line, **({"substances": declared} if declared else {})}
+
+
+def changed(form: Form, base: Form) -> Body:
+    """Return the body of what a form says otherwise than the one that it was opened as; empty where nothing differs."""
+    after, before = body_of(form), body_of(base)
+    body = {name: value for name, value in after.items() if name != "substances" and value != before[name]}
+    substances = {name: entry for name, entry in after["substances"].items() if entry != before["substances"][name]}
+    return {**body, **({"substances": substances} if substances else {})}
+
+
+def changed_volumes(form: Form, base: Form) -> list[tuple[str, Body]]:
+    """Return the rows of volumes that differ, each with its key in the form; one that is gone is cleared."""
+    after, before = _volumes(form), _volumes(base)
+    rows = [(key, row) for place, (key, row) in after.items() if place not in before or before[place][1] != row]
+    gone = [("", {**row, "units_placed": None}) for place, (_, row) in before.items() if place not in after]
+    return rows + gone
+
+
+def _volumes(form: Form) -> dict[object, tuple[str, Body]]:
+    found: dict[object, tuple[str, Body]] = {}
+    for key in form.getlist("volume"):
+        row = {name: form.get(f"volumes.{key}.{name}", "").strip() for name in VOLUME}
+        if row["market"] or row["units_placed"]:
+            body = {"market": row["market"], **{name: _whole(row[name], name) for name in VOLUME[1:]}}
+            place = (body["market"], body["year"], body["half"])
+            found[place if place not in found else key] = (key, body)  # the write refuses a row that is there twice
+    return found
+
+
+def _whole(filled: str, name: str) -> object:
+    if not filled:
+        return 0 if name == "half" else None
+    return value_of([filled], "integer")
+
+
+def input_of_path(path: str, form: Form) -> str:
+    """Return the form's name for a path of the contract: `components[0].weight_g` is the first part's weight."""
+    if not path.startswith("components["):
+        return path
+    place, _, rest = path.removeprefix("components[").partition("]")
+    keys = form.getlist("part")
+    return f"parts.{keys[int(place)]}{rest.partition('[')[0]}" if int(place) < len(keys) else "components"
+
+
+def anchor_of(field: str, place: int | None = None) -> str:
+    """Return the name of the input of a stored item that a fact is answered in, by its field and its part's place."""
+    name = f"{field}.status" if field.startswith("substances.") and field.count(".") == 1 else field
+    if place is not None:
+        return f"parts.{place}.{name}"
+    return name if name in SKU or name.startswith("substances.") else "components"
+
+
+def with_key(form: Form, name: str) -> Form:
+    """Return the form with one more part or volume."""
+    keys = [int(key) for key in form.getlist(name) if key.isdigit()]
+    return Form([*form.multi_items(), (name, str(max(keys, default=-1) + 1))])
+
+
+def without_key(form: Form, name: str, key: str) -> Form:
+    """Return the form without a part or volume and its inputs."""
+    gone = f"{name}s.{key}."
+    return Form([(n, v) for n, v in form.multi_items() if (n, v) != (name, key) and not n.startswith(gone)])
+
+
+def volumes_of(rows: Sequence[tuple[str, Body]]) -> list[Body]:
+    """Return the rows alone, as the write of volumes takes them."""
+    return [row for _, row in rows]

@@ -1,0 +1,116 @@
+"""Takes the writes of an import back: each SKU returns to the version before it, a created one is archived.
+
+A SKU that somebody has changed or archived since stays as it is, and is reported. All of it is one transaction of the
+caller's; a second call finds nothing left to do.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from compliance.ruleset import RuleSet
+from pipelines.writing.restore import restore
+from schemas.issues import Issue
+from schemas.messages import Message, message_of
+from warehouse.audit import ledger
+from warehouse.audit.origin import Origin
+from warehouse.imports import queries
+from warehouse.sessions import Connection, savepoint
+from warehouse.skus import archive, earlier
+from warehouse.skus.earlier import State, Touched
+
+_KEPT: Final[Mapping[State, Message]] = {
+    "changed_since": Message("The SKU has been changed since the import; its values stay."),
+    "archived_since": Message("The SKU has been archived since the import; bring it back first."),
+}
+_REASON: Final = "Undo of the import {filename}."
+
+
+class NoSuchImport(LookupError):  # noqa: N818  (an answer, not a fault of the program)
+    """The company has no import of the id."""
+
+
+class NotEnded(Exception):  # noqa: N818  (a state, not a fault of the program)
+    """The import has written nothing, or may still write."""
+
+
+class UnderWay(Exception):  # noqa: N818  (a state, not a fault of the program)
+    """An import of the company is being undone: another call would only wait, with a connection, for its locks."""
+
+
+class Kept(NamedTuple):
+    """A SKU that stays as it is: changed or archived since the import, or refused by law as it was before."""
+
+    sku_code: str
+    code: str
+    message: Message
+
+
+class _Import(NamedTuple):
+    status: str
+    dry_run: bool
+    filename: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undoing an import did: SKUs put back, archived, and already as before; those that stay as they are."""
+
+    restored: int
+    archived: int
+    unchanged: int
+    kept: Sequence[Kept]
+
+
+def undo(
+    conn: Connection,
+    company_id: UUID,
+    import_id: UUID,
+    *,
+    origin: Origin,
+    now: datetime,
+    rules: RuleSet,
+    dry_run: bool,
+) -> Undone:
+    """Undo an import in the caller's transaction; with `dry_run` only say what it would do.
+
+    Raise `NoSuchImport`, `NotEnded` for a dry run or an import that is worked on, and `UnderWay`.
+    """
+    found = queries.one(conn, import_id, _Import, _Import._fields)
+    if found is None:
+        raise NoSuchImport
+    if found.dry_run or found.status not in ("completed", "failed"):
+        raise NotEnded
+    if not queries.take_undo_turn(conn, company_id):
+        raise UnderWay
+    origin = replace(origin, reason=origin.reason or _REASON.format(filename=found.filename))
+    with savepoint(conn) as part:
+        part.keep = not dry_run
+        touched = earlier.touched_by(conn, import_id)
+        counts = Counter(sku.state for sku in touched)
+        refused = _restore(conn, company_id, touched, origin=origin, now=now, rules=rules)
+        gone = [sku.sku_id for sku in touched if sku.state == "archive"]
+        archive.archive(conn, company_id, gone, origin=origin, now=now)
+        kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
+            Kept(code, issue.code, message_of(issue.message)) for code, issue in refused
+        ]
+        done = Undone(counts["restore"] - len(refused), len(gone), counts["undone"], sorted(kept))
+        if done.restored or done.archived:
+            queries.undone(conn, import_id, now)
+            after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
+            ledger.enter(conn, company_id, "import.undone", import_id, origin=origin, now=now, before=None, after=after)
+    return done
+
+
+def _restore(
+    conn: Connection, company_id: UUID, touched: Sequence[Touched], *, origin: Origin, now: datetime, rules: RuleSet
+) -> list[tuple[str, Issue]]:
+    wanted = {
+        sku.sku_id: (sku.version, sku.version_before)
+        for sku in touched
+        if sku.state == "restore" and sku.version is not None and sku.version_before is not None
+    }
+    return restore(conn, company_id, wanted, origin=origin, now=now, rules=rules) if wanted else []

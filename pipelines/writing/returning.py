@@ -1,0 +1,74 @@
+"""Brings archived SKUs back where a write has their codes: such a row is no new SKU, but the next version of the old.
+
+What belongs here: which SKUs come back, and what a dry run shows of it. What does not: the statements, and archiving
+itself (`warehouse.skus.archive`).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from pipelines.writing.grade import grade
+from pipelines.writing.patch import Patch, RowIssue
+from pipelines.writing.prepared import Prepared
+from warehouse.audit.origin import Origin
+from warehouse.sessions import Connection, savepoint
+from warehouse.skus import archive
+
+
+def bring_back(
+    conn: Connection,
+    company_id: UUID,
+    prepared: Prepared,
+    prepare_again: Callable[[Patch], Prepared],
+    *,
+    origin: Origin,
+    now: datetime,
+    import_id: UUID | None,
+    dry_run: bool,
+) -> Prepared:
+    """Put the archived SKUs of the patch back, and return what `prepare_again` makes of its rows then.
+
+    A row that is rejected brings nothing back. A dry run does all of it, and takes it back. `prepared` comes back as it
+    is where none of its codes is archived.
+    """
+    requested = patch = prepared.patch
+    faults: list[RowIssue] = []
+    while codes := archive.lock_codes(conn, [c for c in patch.values["sku_code"] if c not in prepared.versions]):
+        with savepoint(conn) as attempt:
+            archive.bring_back(conn, company_id, codes, origin=origin, now=now, import_id=import_id)
+            found = prepare_again(patch)
+            rejected = set(codes) - set(found.merged["sku_code"])
+            attempt.keep = not rejected and not dry_run
+        if not rejected:
+            returned = replace(found, patch=requested, errors=found.errors + faults, returned=frozenset(codes))
+            return _graded_today(returned)
+        rows = {row for row, code in patch.values.rows(("row", "sku_code")) if code in rejected}
+        faults += [fault for fault in found.errors if fault.row in rows]
+        patch = patch.without(rows)
+    if not faults:
+        return prepared
+    found = prepare_again(patch)
+    return replace(found, patch=requested, errors=found.errors + faults)
+
+
+def _graded_today(prepared: Prepared) -> Prepared:
+    """Return it with the returned rows graded by the rules of the day: a regrade does not find archived ones."""
+    rows = prepared.merged.rows(("sku_code", "ruleset_version", "outcome"))
+    outcomes = [
+        "updated" if code in prepared.returned and version != prepared.rules.version else outcome
+        for code, version, outcome in rows
+    ]
+    return replace(prepared, merged=grade(prepared.merged.with_columns({"outcome": outcomes}), prepared.rules))
+
+
+def as_updated(prepared: Prepared) -> Prepared:
+    """Return it with its returned rows updated: to come back is a change, whatever else the write changes."""
+    if not prepared.returned:
+        return prepared
+    outcomes = [
+        "updated" if outcome == "unchanged" and code in prepared.returned else outcome
+        for code, outcome in prepared.merged.rows(("sku_code", "outcome"))
+    ]
+    return replace(prepared, merged=prepared.merged.with_columns({"outcome": outcomes}))

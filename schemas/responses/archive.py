@@ -1,0 +1,49 @@
+"""Models of the answers about archived SKUs and undone imports."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
+
+from schemas.responses.base import Answer, Grade, Identifier, Instant, Pagination
+
+
+class ArchivedSku(Answer):
+    """An archived SKU, as it was last."""
+
+    id: Identifier
+    sku_code: str
+    name: str
+    recyclability_grade: Grade
+    archived_at: Instant
+
+
+class ArchivedSkuListResponse(Answer):
+    """A page of archived SKUs, the last archived first."""
+
+    data: list[ArchivedSku]
+    pagination: Pagination
+
+
+class UndoCounts(Answer):
+    """SKUs that the import had written."""
+
+    restored: Annotated[int, PydanticField(description="Put back to the version before the import.")]
+    archived: Annotated[int, PydanticField(description="Created by the import.")]
+    unchanged: Annotated[int, PydanticField(description="Already as before the import.")]
+    kept: Annotated[int, PydanticField(description="Left as they are, for a reason.")]
+
+
+class UndoKept(Answer):
+    """A SKU that was left as it is."""
+
+    sku_code: str
+    code: Literal["changed_since", "archived_since", "pfas_food_contact_prohibited"]
+    message: str
+
+
+class ImportUndoResult(Answer):
+    """What undoing an import did, or with `dry_run` would do."""
+
+    dry_run: bool
+    counts: UndoCounts
+    kept: Annotated[list[UndoKept], PydanticField(description="The first 100, by sku_code.")]

@@ -1,0 +1,131 @@
+"""Archiving an item, bringing it back and undoing an import in the browser, without JavaScript."""
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+from uuid import UUID, uuid4
+
+import pytest
+
+from services import review
+from tests.api.asking import ask
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import counted, run, weighed
+from warehouse.audit.origin import Origin
+
+PART = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass"}
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
+    return browser
+
+
+def made(caller, **fields):
+    return caller.post("/skus", {"name": "Jar", **fields}).json()["data"]
+
+
+def form_of(page, action):
+    """The hidden fields of the page's form with this action."""
+    return hidden("<main" + page.partition(f'action="{action}"')[2])
+
+
+def test_an_item_is_archived_and_brought_back_from_its_page(caller, browser):
+    path = f"/items/{made(caller, sku_code='PAGE-1')['id']}"
+    page = browser.get(path).text
+    done = browser.post(f"{path}/archive", form_of(page, f"{path}/archive") | {"reason": "Sold out"})
+    assert (done.status_code, done.headers["Location"]) == (303, path)
+    assert "PAGE-1" not in browser.get("/items").text
+    assert f'href="{path}"' in browser.get("/items/archived").text
+    for lang, words in (("en", "Archived:"), ("fr", "Archivé :"), ("de", "Archiviert:")):
+        page = unescape(browser.get(f"{path}?lang={lang}").text)
+        assert words in page
+        assert "Sold out" in page
+        assert f"{path}/archive" not in page
+    back = browser.post(f"{path}/return", form_of(page, f"{path}/return?lang=de"))
+    assert back.status_code == 303
+    assert "PAGE-1" in browser.get("/items").text
+    assert "PAGE-1" not in browser.get("/items/archived").text
+
+
+def test_a_form_that_is_sent_twice_archives_once(caller, browser):
+    path = f"/items/{made(caller, sku_code='TWICE')['id']}"
+    form = form_of(browser.get(path).text, f"{path}/archive")
+    for _ in range(2):
+        assert browser.post(f"{path}/archive", form).status_code == 303
+    assert browser.post(f"{path}/archive", {}).status_code == 403
+    assert browser.post(f"/items/{uuid4()}/archive", form | {"once": str(uuid4())}).status_code == 404
+
+
+def test_a_viewer_sees_no_button(caller, browser, pool):
+    path = f"/items/{made(caller, sku_code='SEEN')['id']}"
+    viewer = Browser(caller.http, caller.address)
+    assert viewer.sign_in(added(pool, caller.company, "viewer")).status_code == 303
+    assert f"{path}/archive" not in viewer.get(path).text
+    assert f"{path}/archive" in browser.get(path).text
+
+
+def test_an_import_is_undone_after_its_page_has_shown_what_would_happen(caller, browser):
+    made(caller, sku_code="U-1", weight_grams=10)
+    made(caller, sku_code="U-2", weight_grams=10)
+    sent = caller.request(
+        "POST", "/imports", content=b"sku_code,name,weight_grams\nU-1,Jar,20\nU-2,Jar,20\nU-3,Lid,1\n",
+        params={"filename": "wrong.csv"},
+    )  # fmt: skip
+    import_id = sent.json()["id"]
+    run(caller, import_id)
+    made(caller, sku_code="U-2", weight_grams=30)
+    path = f"/imports/{import_id}"
+    assert f'href="{path}/undo?lang=fr"' in browser.get(f"{path}?lang=fr").text
+    page = browser.get(f"{path}/undo").text
+    assert "wrong.csv" in page
+    assert "<code>U-2</code> The SKU has been changed since" in page
+    assert "depuis" in browser.get(f"{path}/undo?lang=fr").text.partition("U-2")[2]
+    done = browser.post(f"{path}/undo", hidden(page) | {"reason": ""})
+    assert (done.status_code, done.headers["Location"]) == (303, path)
+    assert "was undone" in browser.get(path).text
+    weights = {sku["sku_code"]: sku["weight_grams"] for sku in caller.get("/skus").json()["data"]}
+    assert weights == {"U-1": 10, "U-2": 30}
+    assert "nothing to undo" in browser.get(f"{path}/undo").text
+    assert browser.get(f"/imports/{uuid4()}/undo").status_code == 404
+
+
+def test_what_waits_in_the_review_is_rejected_or_waits_for_the_items_return(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, "approver")).status_code == 303
+    asked = ask(caller, pool)
+    assert asked.answer().status_code == 202
+    assistant = Origin("connection", str(uuid4()), "Assistant", "c-3")
+    with pool.company(caller.company) as conn:
+        review.file(
+            conn, caller.company, "sku_update", {"changes": {"name": "Other"}}, origin=assistant,
+            now=datetime.now(UTC), sku_id=UUID(asked.sku_id),
+        )  # fmt: skip
+    made_draft = caller.post(f"/skus/{asked.sku_id}/doc-drafts", {})
+    assert made_draft.status_code == 201
+    caller.post(f"/skus/{asked.sku_id}/archive", {})
+    entries = set(re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text))
+    assert len(entries) == 3
+    for path in entries:
+        page = browser.get(path)
+        assert page.status_code == 200
+        refused = browser.post(path, hidden(page.text) | {"decision": "accept"})
+        assert refused.status_code in (400, 409), "a draft asks for its open points first"
+        assert browser.post(path, hidden(page.text) | {"decision": "reject"}).status_code == 303
+    assert caller.get("/skus").json()["pagination"]["total"] == 0, "nothing of it brought the item back"
+    form = browser.get(f"/supplier-data/{asked.token}")
+    assert (form.status_code, "no longer part of this packaging" in form.text) == (200, True)
+
+
+def test_a_figure_of_before_is_still_explained(caller, browser):
+    item = made(caller, sku_code="FIG-1", components=[{**PART, "weight_g": 10}])
+    caller.put(f"/skus/{item['id']}/volumes", [{"market": "DE", "year": 2025, "units_placed": 1000}])
+    counted(caller)
+    weighed(caller)
+    caller.post(f"/skus/{item['id']}/archive", {})
+    figures = unescape(browser.get("/figures?market=DE").text)
+    address = re.search(r'href="(/figures/items\?[^"]+)"', figures)[1]
+    page = browser.get(address)
+    assert (page.status_code, "FIG-1" in page.text) == (200, True)

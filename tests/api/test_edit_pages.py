@@ -1,0 +1,221 @@
+"""Editing, making and copying an item in the browser, without JavaScript."""
+
+import random
+import re
+from html import unescape
+from urllib.parse import urlencode
+from uuid import uuid4
+
+import pytest
+
+from api.pages import item_form
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+from tests.api.forms import filled, replaced
+from tests.api.people import Browser, added
+
+BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.5}
+LABEL = {"component_type": "label", "material_family": "paper", "weight_g": 0.5, "coverage_percent": 40}
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    assert browser.sign_in(added(pool, caller.company, "editor")).status_code == 303
+    return browser
+
+
+def made(caller, **fields):
+    return caller.post("/skus", {"name": "Jar", **fields}).json()["data"]
+
+
+def stored(caller, sku_id):
+    return caller.get(f"/skus/{sku_id}").json()["data"]
+
+
+def send(browser, path, pairs, step):
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "X-Forwarded-For": browser.address}
+    sent = urlencode([*pairs, ("step", step)])
+    return browser.http.post(path, content=sent, headers={**headers, "Sec-Fetch-Site": "same-origin"})
+
+
+def form(browser, path):
+    page = browser.get(path)
+    assert page.status_code == 200, page.text
+    return filled(page.text, "item")
+
+
+def test_what_would_follow_is_shown_and_then_saved(caller, browser):
+    item = made(caller, sku_code="E-1", material="plastic", components=[BODY], markets=["FR"])
+    path = f"/items/{item['id']}/edit"
+    assert path in browser.get(f"/items/{item['id']}").text
+    pairs = replaced(form(browser, f"{path}?lang=de"), name="Dose", parts__0__weight_g="14,25", reusable="yes")
+    checked = send(browser, f"{path}?lang=de", pairs, "check")
+    assert checked.status_code == 200
+    assert "Was daraus folgt" in checked.text
+    assert stored(caller, item["id"])["name"] == "Jar"
+    saved = send(browser, f"{path}?lang=de", filled(checked.text, "item"), "save")
+    assert (saved.status_code, saved.headers["Location"]) == (303, f"/items/{item['id']}?lang=de")
+    after = stored(caller, item["id"])
+    assert (after["name"], after["reusable"], after["markets"]) == ("Dose", True, ["FR"])
+    assert (after["components"][0]["weight_g"], after["components"][0]["id"]) == (14.25, item["components"][0]["id"])
+    entry = caller.get("/audit-log").json()["data"][0]
+    assert (entry["actor"]["type"], sorted(entry["after"])) == (
+        "user", ["components", "name", "reusable", "weight_grams"],
+    )  # fmt: skip
+
+
+def test_parts_and_volumes_are_added_and_removed_without_javascript(caller, browser):
+    item = made(caller, sku_code="E-2", components=[BODY, LABEL])
+    path = f"/items/{item['id']}/edit"
+    page = send(browser, path, form(browser, path), "add.part").text
+    page = send(browser, path, filled(page, "item"), "remove.part.0").text
+    page = send(browser, path, filled(page, "item"), "add.volume").text
+    typed = {"parts__2__component_type": "cap", "parts__2__material_family": "metal", "parts__2__weight_g": "2"}
+    row = {"volumes__0__market": "FR", "volumes__0__year": "2026", "volumes__0__units_placed": "1200"}
+    assert send(browser, path, replaced(filled(page, "item"), **typed, **row), "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert [line["component_type"] for line in after["components"]] == ["label", "cap"]
+    assert after["components"][0]["id"] == item["components"][1]["id"]
+    assert after["volumes"] == [{"market": "FR", "year": 2026, "half": 0, "units_placed": 1200}]
+    pairs = replaced(form(browser, path), volumes__0__units_placed="")
+    assert send(browser, path, pairs, "save").status_code == 303
+    assert stored(caller, item["id"])["volumes"] == []
+
+
+def test_a_fault_stands_at_its_input_and_what_was_typed_stays(caller, browser):
+    item = made(caller, sku_code="E-3", components=[BODY])
+    path = f"/items/{item['id']}/edit"
+    page = send(browser, path, form(browser, path), "add.volume").text
+    wrong = {"weight_grams": "heavy", "gtin": "123", "parts__0__coverage_percent": "140", "name": ""}
+    answer = send(browser, f"{path}?lang=fr", replaced(filled(page, "item"), **wrong), "save")
+    assert answer.status_code == 400
+    for name in ("weight_grams", "gtin", "parts.0.coverage_percent", "name"):
+        assert f'id="{name}-error"' in answer.text, name
+    assert ("weight_grams", "heavy") in filled(answer.text, "item")
+    rows = {"volumes__0__market": "XX", "volumes__0__year": "2026", "volumes__0__units_placed": "1"}
+    answer = send(browser, path, replaced(filled(page, "item"), **rows), "save")
+    assert 'id="volumes.0.market-error"' in answer.text
+    assert stored(caller, item["id"])["volumes"] == []
+
+
+def test_the_second_of_two_people_is_told_and_keeps_the_others_fields(caller, browser):
+    item = made(caller, sku_code="E-4", description="as it was")
+    path = f"/items/{item['id']}/edit"
+    mine = replaced(form(browser, path), name="Mine", product_category="Jam")
+    theirs = replaced(form(browser, path), name="Theirs", description="theirs")
+    assert send(browser, path, theirs, "save").status_code == 303
+    told = send(browser, path, mine, "save")
+    assert told.status_code == 409
+    notice = unescape(told.text.partition('role="alert"')[2].partition("</div>")[0])
+    assert re.findall(r"<li>(.*?)</li>", notice) == ["Item name", "Packaging description"]
+    assert stored(caller, item["id"])["name"] == "Theirs"
+    assert send(browser, path, filled(told.text, "item"), "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert (after["name"], after["description"], after["product_category"]) == ("Mine", "theirs", "Jam")
+
+
+def test_a_form_has_no_more_parts_than_its_page(caller, browser):
+    item = made(caller, sku_code="E-6", components=[BODY] * 50)
+    path = f"/items/{item['id']}/edit"
+    full = send(browser, path, form(browser, path), "add.part")
+    assert (full.status_code, "takes no more" in full.text) == (400, True)
+    assert len([name for name, _ in filled(full.text, "item") if name == "part"]) == 50, "what was typed stays"
+    csrf = [pair for pair in form(browser, path) if pair[0] in ("csrf", "version", "seen")]
+    for name in ("part", "volume"):
+        forged = send(browser, path, csrf + [(name, str(number)) for number in range(3_000)], "check")
+        assert forged.status_code == 413
+
+
+def test_an_item_is_made_and_copied(caller, browser):
+    pairs = replaced(form(browser, "/items/new"), sku_code="N-1", name="New", material="glass", weight_grams="200")
+    assert "What would follow" in send(browser, "/items/new", pairs, "check").text
+    saved = send(browser, "/items/new", pairs, "save")
+    sku_id = saved.headers["Location"].rpartition("/")[2]
+    assert stored(caller, sku_id)["weight_grams"] == 200
+    assert send(browser, "/items/new", pairs, "save").headers["Location"] == saved.headers["Location"], "sent twice"
+    again = replaced(pairs, once=str(uuid4()))
+    refused = send(browser, "/items/new", again, "save")
+    assert (refused.status_code, "already" in refused.text) == (400, True)
+    caller.put(f"/skus/{sku_id}", {"sku_code": "N-1", "name": "New", "components": [BODY]})
+    copy = filled(browser.get(f"/items/{sku_id}/copy").text, "item")
+    assert ("sku_code", "") in copy
+    saved = send(browser, "/items/new", replaced(copy, sku_code="N-2"), "save")
+    twin = stored(caller, saved.headers["Location"].rpartition("/")[2])
+    assert (twin["material"], len(twin["components"])) == ("glass", 1)
+    assert twin["components"][0]["id"] != stored(caller, sku_id)["components"][0]["id"]
+
+
+def test_what_is_missing_leads_to_its_input(caller, browser):
+    item = made(caller, sku_code="E-5", material="plastic", components=[BODY, LABEL])
+    page = unescape(browser.get(f"/items/{item['id']}").text)
+    links = re.findall(rf'href="(/items/{item["id"]}/edit\?field=[^"]+)#([^"]+)"', page)
+    assert len(links) > 2
+    for address, anchor in links:
+        opened = browser.get(address).text
+        assert f'id="{anchor}"' in opened, anchor
+    assert browser.get(f"/items/{uuid4()}/edit").status_code == 404
+    assert browser.get(f"/items/{uuid4()}/copy").status_code == 404
+
+
+def random_item(random_):
+    def code(vocabulary):
+        return random_.choice((None, *VOCABULARIES[vocabulary]))
+
+    def entry():
+        status = code("substance_status")
+        parts = {"value": random_.choice((None, 0.5, 1e-7)), "unit": code("substance_unit"), "source": None}
+        return None if status is None else {"status": status, "basis": None, "evidence": "Report\n7", **parts}
+
+    texts = (None, "Flasche, 50 cl", "a\nb", "=1+1", "ﬁne 🧴", "“x”")
+    values = {}
+    for field in (item_form.SKU[name] for name in sorted(item_form.ASKED)):
+        match field.kind:
+            case "text" | "gtin" | "uuid":
+                values[field.name] = random_.choice(texts)
+            case "number":
+                values[field.name] = random_.choice((None, 0.0, 12.5, 1e-7, 123456.789))
+            case "integer":
+                values[field.name] = random_.choice((None, 0, 2**31 - 1))
+            case "truth":
+                values[field.name] = random_.choice((None, True, False))
+            case "code":
+                values[field.name] = code(field.vocabulary)
+            case "codes" | "markets":
+                values[field.name] = random_.choice(([], ["FR"], ["DE", "FR"]))
+    values["substances"] = {name: entry() for name in SUBSTANCES}
+    line = {
+        **BODY,
+        "id": "x",
+        "additives": random_.choice((None, [], ["slip"])),
+        "separable": random_.choice((None, False)),
+    }
+    values["components"] = [{**line, "substances": {name: entry() for name in SUBSTANCES}} for _ in range(3)]
+    values["volumes"] = [{"market": "FR", "year": 2026, "half": 0, "units_placed": 5}]
+    return values
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+@pytest.mark.parametrize("seed", range(20))
+def test_an_untouched_form_changes_nothing(lang, seed):
+    item = random_item(random.Random(seed))
+    opened = item_form.form_of(item, lang)
+    # What a browser makes of values: no line end in an input of one line, CRLF in a text of several.
+    sent = item_form.Form(
+        [
+            (name, value.replace("\n", "\r\n") if name in item_form.LONG else value.replace("\n", ""))
+            for name, value in opened.multi_items()
+        ]
+    )
+    assert item_form.changed(sent, opened) == {}
+    assert item_form.changed_volumes(sent, opened) == []
+    body = item_form.body_of(sent)
+    for name in sorted(item_form.ASKED - item_form.LONG):
+        value = item[name]
+        expected = " ".join(value.split("\n")) if isinstance(value, str) else value
+        assert body[name] == (expected if expected != [] else None), name
+    assert [line.get("additives") for line in body["components"]] == [line["additives"] for line in item["components"]]
+
+
+def test_every_field_of_the_contract_is_asked_once():
+    asked = [name for names in item_form.SECTIONS.values() for name in names]
+    assert sorted(asked) == sorted(item_form.ASKED)

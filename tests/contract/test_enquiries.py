@@ -1,0 +1,155 @@
+"""Asking a supplier about many SKUs under one link, by our own operations beside the contract."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from services import review
+from tests.contract.outside import good, refused
+from warehouse.audit.origin import Origin
+from warehouse.rulesets.registry import Rulesets
+
+PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
+PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}]
+PATH = "/supplier-enquiries"
+
+
+class Asked:
+    """An enquiry about two SKUs of the caller's company, and the supplier who holds its link."""
+
+    def __init__(self, caller, **fields):
+        self.caller = caller
+        self.skus = [caller.made(sku_code=code, components=PARTS) for code in ("ENQ-1", "ENQ-2")]
+        self.body = {"supplier_name": "Préformes", "sku_codes": ["ENQ-1", "ENQ-2"], **fields}
+        answer = caller.post(PATH, self.body, headers={"Idempotency-Key": "ask"})
+        assert answer.status_code == 201
+        made = good(answer)
+        self.url, self.id, self.made = made["url"], made["data"]["id"], made["data"]
+        self.page = "/supplier-enquiries/" + self.url.rpartition("/")[2]
+
+    def shown(self, lang="en"):
+        return self.caller.server.send("GET", f"{self.page}?lang={lang}")
+
+    def tokens(self):
+        """The tokens of the items' forms that the page links to."""
+        return re.findall(r"/supplier-data/([\w-]{43})", self.shown().text)
+
+    def states(self):
+        data = good(self.caller.get(f"{PATH}/{self.id}"))["data"]
+        return [item["state"] for item in data["items"]]
+
+    def answer(self, token, **fields):
+        return self.caller.server.send(
+            "POST",
+            f"/api/supplier-data/{token}",
+            json={"consent": True, "response": {"components": [fields]}},
+            headers={"X-Forwarded-For": self.caller.address},
+        )
+
+    def decide(self, pool, submission, how, **more):
+        with pool.company(UUID(self.caller.company)) as conn:
+            how(
+                conn, UUID(self.caller.company), UUID(submission), origin=PERSON, now=datetime.now(UTC),
+                rulesets=Rulesets(), **more,
+            )  # fmt: skip
+
+
+@pytest.mark.promise("SUP-60")
+def test_one_link_leads_to_a_form_for_each_item_with_its_state(caller, pool):
+    asked = Asked(caller, message="For our declaration")
+    assert (asked.made["state"], asked.made["counts"]["total"], asked.states()) == ("open", 2, ["open", "open"])
+    first, second = asked.tokens()
+    assert "For our declaration" in asked.shown().text
+    submission = good(asked.answer(first, weight_g=21))["submission_id"]
+    assert asked.states() == ["answered", "open"]
+    asked.decide(pool, submission, review.reject, note="Weigh it without the cap")
+    assert asked.states() == ["rejected", "open"]
+    for lang, words in (("en", "please answer again"), ("fr", "à nouveau"), ("de", "erneut")):
+        page = asked.shown(lang).text
+        assert (words in page, "Weigh it without the cap" in page) == (True, True)
+    assert good(caller.get(f"{PATH}/{asked.id}"))["data"]["items"][0]["note"] == "Weigh it without the cap"
+    asked.decide(pool, good(asked.answer(first, weight_g=22))["submission_id"], review.accept)
+    assert (asked.states(), asked.tokens()) == (["accepted", "open"], [second])
+    refused(asked.answer(first, weight_g=23), 404, "not_found")
+    good(asked.answer(second, weight_g=5))
+    [listed] = caller.data(PATH)
+    assert (listed["state"], listed["counts"]["accepted"], listed["counts"]["answered"]) == ("answered", 1, 1)
+
+
+@pytest.mark.promise("SUP-61")
+def test_a_withdrawn_enquiry_ends_all_its_links_at_once(caller, pool):
+    asked, submission = Asked(caller), None
+    first, second = asked.tokens()
+    submission = good(asked.answer(first, weight_g=21))["submission_id"]
+    path = f"{PATH}/{asked.id}/withdraw"
+    assert good(caller.post(path, {}, params={"dry_run": "true"}))["outcome"] == "updated"
+    assert asked.shown().status_code == 200
+    assert good(caller.post(path, {"reason": "By mistake"}))["data"]["state"] == "withdrawn"
+    assert good(caller.post(path, {}))["outcome"] == "unchanged"
+    for token in (first, second):
+        refused(asked.answer(token, weight_g=22), 404, "not_found")
+        assert caller.server.send("GET", f"/supplier-data/{token}").status_code == 404
+    unknown = caller.server.send("GET", f"{PATH}/{'x' * 43}?lang=en")
+    assert (asked.shown().status_code, unknown.status_code) == (404, 404)
+    asked.decide(pool, submission, review.reject)
+    refused(asked.answer(first, weight_g=22), 404, "not_found")
+    actions = [entry["action"] for entry in caller.data("/audit-log") if entry["resource_id"] == asked.id]
+    assert actions == ["supplier_enquiry.withdrawn", "supplier_enquiry.created"]
+
+
+@pytest.mark.promise("SUP-61")
+def test_a_link_ends_with_its_last_day(caller, pool):
+    asked = Asked(caller)
+    [first, _] = asked.tokens()
+    with pool.company(UUID(caller.company)) as conn:
+        find = "SELECT * FROM pcds_supplier_enquiry(sha256(%s), %s)"
+        item = "SELECT * FROM pcds_supplier_request(sha256(%s), %s)"
+        end = datetime.fromisoformat(asked.made["expires_at"])
+        for query, token in ((find, asked.page.rpartition("/")[2]), (item, first)):
+            before = [token.encode(), end - timedelta(microseconds=1)]
+            assert len(conn.execute(query, before).fetchall()) == 1
+            assert conn.execute(query, [token.encode(), end]).fetchall() == []
+    assert (end.hour, end.minute) == (0, 0)
+
+
+@pytest.mark.promise("SUP-60")
+def test_the_link_is_in_the_first_answer_only_and_stored_nowhere(caller, pool):
+    asked = Asked(caller)
+    again = caller.post(PATH, asked.body, headers={"Idempotency-Key": "ask"})
+    assert (again.status_code, again.headers["Idempotent-Replayed"]) == (201, "true")
+    assert good(again) == {"outcome": "created", "dry_run": False, "data": asked.made, "url": None}
+    tried = caller.post(PATH, asked.body, params={"dry_run": "true"})
+    assert (tried.status_code, tried.json()["data"], tried.json()["url"]) == (200, None, None)
+    assert len(caller.data(PATH)) == 1
+    [first, second] = asked.tokens()
+    assert len({first, second, asked.url.rpartition("/")[2]}) == 3
+    assert caller.server.send("GET", f"/supplier-enquiries/{first}").status_code == 404
+    assert caller.server.send("GET", f"/supplier-data/{asked.page.rpartition('/')[2]}").status_code == 404
+    assert first not in str(caller.data("/audit-log"))
+
+
+@pytest.mark.promise("SUP-60")
+def test_what_cannot_be_asked_is_refused_with_every_fault(caller):
+    caller.made(sku_code="ENQ-1", components=PARTS)
+    caller.made(sku_code="BARE")
+    day = datetime.now(UTC).date()
+    body = {
+        "supplier_name": "Préformes",
+        "sku_codes": ["ENQ-1", "BARE", "NONE", "ENQ-1"],
+        "due_on": (day - timedelta(days=1)).isoformat(),
+        "expires_on": (day + timedelta(days=400)).isoformat(),
+    }
+    found = {issue["field"]: issue["code"] for issue in refused(caller.post(PATH, body), 400, "invalid_body")}
+    assert found == {
+        "due_on": "out_of_range",
+        "expires_on": "out_of_range",
+        "sku_codes[1]": "unknown_reference",
+        "sku_codes[2]": "unknown_reference",
+        "sku_codes[3]": "duplicate_sku_code",
+    }
+    for wrong in ({"due_on": "tomorrow"}, {"sku_codes": []}, {"supplier_name": " "}, {"link": "x"}):
+        refused(caller.post(PATH, {"supplier_name": "P", "sku_codes": ["ENQ-1"]} | wrong), 400, "invalid_body")
+    assert caller.data(PATH) == []
+    refused(caller.get(f"{PATH}/{uuid4()}"), 404, "not_found")

@@ -1,0 +1,69 @@
+"""ETag and If-Match: a write that was made for an older version is refused."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.contract.outside import good, refused
+
+FIELDS = {"sku_code": "V-1", "name": "Jar"}
+
+
+def changed(caller, weight, **headers):
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return caller.post("/skus", FIELDS | {"weight_grams": weight}, headers=sent)
+
+
+@pytest.mark.promise("SKU-62")
+def test_a_write_for_an_older_version_is_refused(caller):
+    made = changed(caller, 1)
+    assert made.headers["ETag"] == '"1"'
+    path = f"/skus/{good(made)['data']['id']}"
+    assert caller.get(path).headers["ETag"] == '"1"'
+    assert changed(caller, 2, If_Match='"1"').headers["ETag"] == '"2"'
+    answer = changed(caller, 3, If_Match='"1"')
+    refused(answer, 412, "version_conflict")
+    assert answer.headers["ETag"] == '"2"'
+    assert good(caller.get(path))["data"]["weight_grams"] == 2
+    refused(caller.put(path, FIELDS, headers={"If-Match": '"1"'}), 412, "version_conflict")
+    volumes = [{"market": "FR", "year": 2026, "units_placed": 1}]
+    refused(caller.put(f"{path}/volumes", volumes, headers={"If-Match": '"1"'}), 412, "version_conflict")
+    assert caller.put(f"{path}/volumes", volumes, headers={"If-Match": '"2"'}).headers["ETag"] == '"3"'
+    assert good(caller.put(path, FIELDS, headers={"If-Match": '"7", "3"'}))["outcome"] == "unchanged"
+    assert good(caller.put(path, FIELDS))["outcome"] == "unchanged", "without the header nothing changes"
+
+
+@pytest.mark.promise("SKU-62")
+def test_what_if_match_may_be(caller):
+    refused(changed(caller, 1, If_Match="*"), 412, "version_conflict")
+    refused(changed(caller, 1, If_Match='"1"'), 412, "version_conflict")
+    path = f"/skus/{good(changed(caller, 1))['data']['id']}"
+    for malformed in ("1", '"1', '"1" "2"', "", '*, "1"'):
+        refused(changed(caller, 2, If_Match=malformed), 400, "invalid_body")
+    refused(changed(caller, 2, If_Match='W/"1"'), 412, "version_conflict")
+    dry = caller.post("/skus", FIELDS | {"weight_grams": 2}, headers={"If-Match": '"9"'}, params={"dry_run": "true"})
+    refused(dry, 412, "version_conflict")
+    assert "ETag" not in caller.post("/skus", FIELDS, params={"dry_run": "true"}).headers
+    assert changed(caller, 2, If_Match="*").headers["ETag"] == '"2"'
+    good(caller.post(f"{path}/archive", {}))
+    assert caller.get(path).headers["ETag"] == '"3"'
+    refused(changed(caller, 2, If_Match='"2"'), 412, "version_conflict")
+    assert good(caller.get(path))["data"]["archived_at"], "a refused write brings nothing back"
+    assert good(changed(caller, 2, If_Match='"3"'))["outcome"] == "updated"
+
+
+@pytest.mark.promise("SKU-62")
+def test_of_writers_with_one_version_at_once_one_succeeds(caller):
+    version = good(changed(caller, 1)) and '"1"'
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda weight: changed(caller, weight, If_Match=version), range(2, 10)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [412] * 7
+
+
+@pytest.mark.promise("SKU-62")
+def test_a_key_is_for_one_version(caller):
+    key = {"Idempotency_Key": "k-1"}
+    good(changed(caller, 1))
+    first = changed(caller, 2, If_Match='"1"', **key)
+    assert good(changed(caller, 2, If_Match='"1"', **key)) == good(first), "a repeat gets the first answer"
+    refused(changed(caller, 2, If_Match='"2"', **key), 409, "idempotency_key_reuse")

@@ -1,0 +1,155 @@
+"""Stores enquiries: requests to one supplier about many SKUs under one link, with the state of each.
+
+`services.supplier_enquiries` makes and withdraws them. Like a request's token, an enquiry's is stored as its SHA-256.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from warehouse import pages
+from warehouse.access.keys import digest
+from warehouse.review.supplier_requests import Found
+from warehouse.sessions import AsyncConnection, Connection
+from warehouse.skus import queries as skus
+
+_FIND: Final = "SELECT * FROM pcds_supplier_enquiry(%(presented)s::bytea, %(at)s)"
+_INSERT: Final = """
+INSERT INTO supplier_enquiries
+    (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"""
+_ONE: Final = """
+SELECT enquiries.id, supplier_name, message, due_on, expires_at, enquiries.created_at, withdrawn_at,
+    companies.name AS company_name
+FROM supplier_enquiries AS enquiries CROSS JOIN companies WHERE enquiries.id = %s"""
+_LOCK: Final = "SELECT FROM supplier_enquiries WHERE id = %s FOR UPDATE"
+_WITHDRAW: Final = "UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s"
+_WITHDRAW_ITEMS: Final = "UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s"
+_STATE: Final = """CASE
+    WHEN requests.state = 'awaiting_review' THEN 'answered'
+    WHEN requests.state = 'closed' AND last.state = 'accepted' THEN 'accepted'
+    WHEN requests.state = 'closed' THEN 'closed'
+    WHEN last.state = 'rejected' THEN 'rejected'
+    ELSE 'open' END"""
+"""An item's state; `closed` is one whose link was ended by a restore."""
+_LAST: Final = """LEFT JOIN LATERAL (
+    SELECT state, note, filed_at FROM review_entries WHERE request_id = requests.id
+    ORDER BY filed_at DESC, id DESC LIMIT 1) AS last ON true"""
+_ITEMS: Final = f"""
+SELECT requests.id, requests.sku_id, sku.sku_code, sku.name AS sku_name, {_STATE} AS state,
+    CASE WHEN {_STATE} = 'rejected' THEN last.note END AS note, last.filed_at AS answered_at
+FROM supplier_requests AS requests {_LAST}
+CROSS JOIN LATERAL {skus.named("requests.sku_id")} AS sku
+WHERE requests.enquiry_id = %s ORDER BY sku.sku_code COLLATE "C", requests.id"""
+_LISTED: Final = f"""id, supplier_name, message, due_on,
+    {pages.instant("expires_at")} AS expires_at, {pages.instant("created_at")} AS created_at,
+    {pages.instant("withdrawn_at")} AS withdrawn_at,
+    CASE WHEN withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
+        WHEN counted.waits_for_supplier = 0 THEN 'answered' ELSE 'open' END AS state,
+    due_on IS NOT NULL AND due_on < %(today)s::date AND counted.waits_for_supplier > 0 AND withdrawn_at IS NULL
+        AND expires_at > %(now)s::timestamptz AS overdue,
+    counted.counts"""
+_COUNTED: Final = f""" CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE found.state IN ('open', 'rejected')) AS waits_for_supplier,
+        json_build_object('total', count(*), 'open', count(*) FILTER (WHERE found.state = 'open'),
+            'answered', count(*) FILTER (WHERE found.state = 'answered'),
+            'accepted', count(*) FILTER (WHERE found.state = 'accepted'),
+            'rejected', count(*) FILTER (WHERE found.state = 'rejected'),
+            'closed', count(*) FILTER (WHERE found.state = 'closed')) AS counts
+    FROM (SELECT {_STATE} AS state FROM supplier_requests AS requests {_LAST}
+          WHERE requests.enquiry_id = supplier_enquiries.id) AS found) AS counted"""
+_ORDER: Final = "created_at DESC, id"
+
+
+class Item(NamedTuple):
+    """One request of an enquiry; `state` is open, answered, accepted, rejected or closed."""
+
+    id: UUID
+    sku_id: UUID
+    sku_code: str
+    sku_name: str
+    state: str
+    note: str | None
+    answered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Enquiry:
+    """One enquiry without its items."""
+
+    id: UUID
+    supplier_name: str
+    message: str | None
+    due_on: date | None
+    expires_at: datetime
+    created_at: datetime
+    withdrawn_at: datetime | None
+    company_name: str
+
+
+async def find(connection: AsyncConnection, token: str, *, at: datetime) -> Found | None:
+    """Return id and company of a token's enquiry; None where the token is unknown or its enquiry has ended."""
+    row = await (await connection.execute(_FIND, {"presented": digest(token), "at": at})).fetchone()
+    return None if row is None else Found(*row)
+
+
+def add(
+    connection: Connection,
+    company_id: UUID,
+    enquiry_id: UUID,
+    *,
+    token: str,
+    supplier_name: str,
+    message: str | None,
+    due_on: date | None,
+    expires_at: datetime,
+    at: datetime,
+) -> None:
+    """Store an enquiry in a session of its company, without the token itself."""
+    row = [enquiry_id, company_id, supplier_name, message, digest(token), due_on, expires_at, at]
+    connection.execute(_INSERT, row)
+
+
+def of(connection: Connection, enquiry_id: UUID, *, locking: bool = False) -> Enquiry | None:
+    """Return an enquiry of the session's company; with `locking` others wait to withdraw it until the commit."""
+    if locking:
+        connection.execute(_LOCK, [enquiry_id])
+    with connection.cursor(row_factory=class_row(Enquiry)) as cursor:
+        return cursor.execute(_ONE, [enquiry_id]).fetchone()
+
+
+def items_of(connection: Connection, enquiry_id: UUID) -> list[Item]:
+    """Return the items of an enquiry with their states, sorted by sku_code."""
+    return [Item(*row) for row in connection.execute(_ITEMS, [enquiry_id])]
+
+
+def withdraw(connection: Connection, enquiry_id: UUID, *, at: datetime) -> None:
+    """End the links of an enquiry and of its items."""
+    connection.execute(_WITHDRAW, [at, enquiry_id])
+    connection.execute(_WITHDRAW_ITEMS, [at, enquiry_id])
+
+
+def page(limit: int, offset: int) -> str:
+    """Return the query of SupplierEnquiryListResponse as one JSON text, newest first; parameters `now` and `today`."""
+    return pages.page(_LISTED, "supplier_enquiries", order=_ORDER, limit=limit, offset=offset, beside=_COUNTED)
+
+
+DETAIL: Final = f"""
+SELECT (SELECT row_to_json(item) FROM (
+    SELECT {_LISTED}, coalesce((SELECT json_agg(shown) FROM (
+        SELECT items.id AS id, items.sku_id, items.sku_code, items.sku_name AS name, items.state, items.note,
+            {pages.instant("items.answered_at")} AS answered_at
+        FROM ({_ITEMS.replace("= %s", "= supplier_enquiries.id")}) AS items) AS shown), '[]'::json) AS items
+    FROM supplier_enquiries{_COUNTED} WHERE id = %(id)s) AS item)::text AS enquiry"""
+"""The query of one enquiry as JSON text, null where the company has none of that id; parameters id, now, today."""
+
+
+def detail(connection: Connection, asked: Mapping[str, object]) -> str:
+    """Return an enquiry of the session's company that exists, as `DETAIL` shows it."""
+    row = connection.execute(DETAIL, asked).fetchone()
+    assert row is not None, "the statement answers one row"
+    return str(row[0])

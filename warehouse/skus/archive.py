@@ -1,0 +1,157 @@
+"""Archives SKUs and brings them back; finds and lists the archived ones.
+
+An archived SKU is in no list, figure or count because it is not in `skus`. Its newest version is in `sku_versions`, and
+an open row of `archived_skus` names that version.
+
+What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.returning`).
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from warehouse import pages
+from warehouse.audit import ledger
+from warehouse.audit.chain import CURRENT
+from warehouse.audit.origin import Origin
+from warehouse.sessions import AsyncConnection, Connection
+from warehouse.skus.detail import NAMES, SHOWN, StoredSku, row_of
+from warehouse.skus.tables import STORED_COLUMNS
+
+_NEW: Final = {
+    "version": "{source}.version + 1",
+    "transaction_id": "%(id)s::uuid",
+    "updated_at": "%(at)s::timestamptz",
+    "import_id": "%(import)s::uuid",
+    "import_sheet": "NULL::text",
+    "import_line": "NULL::integer",
+}
+"""What a new version of the same values has of its own."""
+_ALL: Final = ", ".join(column.name for column in STORED_COLUMNS)
+
+
+def _next(source: str) -> str:
+    """The select list of the next version of the rows of `source`."""
+    return ", ".join(_NEW.get(c.name, f"{{source}}.{c.name}").format(source=source) for c in STORED_COLUMNS)
+
+
+def _leaves(action: str) -> str:
+    """The entries for `written`, rows with their digest: an entry names the version that it made."""
+    entry = {"action": f"'{action}'", "resource_id": "written.id::text", "version": "written.version"}
+    fields = ", ".join(f"{expression} AS {name}" for name, expression in entry.items())
+    return f"""leaves AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY written.sku_code COLLATE "C") AS place, {fields},
+           NULL::json AS before, NULL::json AS after, {CURRENT.of_entry(entry, "written.row_digest")} AS digest
+    FROM written)"""
+
+
+def _returning(table: str) -> str:
+    return f"RETURNING {table}.sku_code, {table}.id, {table}.version, {CURRENT.of_row(table)} AS row_digest"
+
+
+_ARCHIVE: Final = f"""
+WITH gone AS (
+    DELETE FROM skus WHERE id = ANY(%(ids)s::uuid[]) RETURNING {", ".join(f"skus.{c.name}" for c in STORED_COLUMNS)}
+), kept AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {_ALL} FROM gone
+), written AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {_next("gone")} FROM gone {_returning("sku_versions")}
+), named AS (
+    INSERT INTO archived_skus (company_id, sku_id, version, sku_code, archived_at)
+    SELECT company_id, id, version + 1, sku_code, %(at)s::timestamptz FROM gone
+), {_leaves("sku.archived")}, {ledger.LINKED}"""
+
+_BRING_BACK: Final = f"""
+WITH named AS (
+    UPDATE archived_skus SET returned_at = %(at)s::timestamptz
+    WHERE returned_at IS NULL AND sku_code = ANY(%(codes)s::text[]) RETURNING sku_id, version
+), written AS (
+    INSERT INTO skus ({_ALL}) SELECT {_next("before")}
+    FROM sku_versions AS before JOIN named ON named.sku_id = before.id AND named.version = before.version
+    {_returning("skus")}
+), {_leaves("sku.returned")}, {ledger.LINKED}"""
+
+_LOCKED: Final = "SELECT id FROM skus WHERE id = ANY(%s::uuid[]) ORDER BY sku_code FOR UPDATE"
+_LOCKED_CODES: Final = """
+SELECT sku_code FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
+ORDER BY sku_code FOR UPDATE"""
+_ANY: Final = "SELECT EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
+_CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
+_SINCE: Final = f"{pages.instant('archived.archived_at')} AS archived_at"
+_ONE: Final = f"""
+SELECT {SHOWN}, {_SINCE}
+FROM archived_skus AS archived
+JOIN sku_versions AS skus ON skus.id = archived.sku_id AND skus.version = archived.version
+WHERE archived.sku_id = %(id)s AND archived.returned_at IS NULL"""
+_ITEM: Final = f"id, sku_code, name, recyclability_grade, {pages.instant('archived_at')} AS archived_at"
+_NOW: Final = "FROM archived_skus WHERE returned_at IS NULL"
+_NEWEST: Final = "archived_at DESC, sku_code"
+
+
+class Archived(NamedTuple):
+    """An archived SKU as it rests, and since when, as RFC 3339."""
+
+    row: StoredSku
+    archived_at: str
+
+
+def archive(conn: Connection, company_id: UUID, ids: Sequence[UUID], *, origin: Origin, now: datetime) -> int:
+    """Take the SKUs of these ids out of `skus`; return how many there were."""
+    found = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
+    if found:
+        parameters = {**ledger.signature(company_id, origin, now), "created": -len(found), "import": None}
+        conn.execute(_ARCHIVE, {**parameters, "ids": found})
+    return len(found)
+
+
+def lock_codes(conn: Connection, codes: Sequence[str]) -> list[str]:
+    """Return those of the codes that archived SKUs have, and lock them until the transaction ends."""
+    return [row[0] for row in conn.execute(_LOCKED_CODES, [list(codes)])]
+
+
+def bring_back(
+    conn: Connection, company_id: UUID, codes: Sequence[str], *, origin: Origin, now: datetime, import_id: UUID | None
+) -> None:
+    """Put the archived SKUs of these codes, which are locked, back into `skus`, as their next version."""
+    signature = ledger.signature(company_id, origin, now)
+    conn.execute(_BRING_BACK, {**signature, "codes": list(codes), "created": len(codes), "import": import_id})
+
+
+def is_any(conn: Connection) -> bool:
+    """Return whether the session's company has archived SKUs."""
+    return conn.execute(_ANY).fetchone() == (True,)
+
+
+def code_of(conn: Connection, sku_id: UUID) -> str | None:
+    """Return the code of an archived SKU; None where the session's company has none of that id."""
+    row = conn.execute(_CODE, [sku_id]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def of(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
+    """Return an archived SKU as its detail shows it; None where the session's company has none of that id."""
+    row = conn.execute(_ONE, {"id": sku_id, "today": today}).fetchone()
+    return None if row is None else _archived(row)
+
+
+async def of_async(conn: AsyncConnection, sku_id: UUID, today: date) -> Archived | None:
+    """Return the same on an event loop."""
+    row = await (await conn.execute(_ONE, {"id": sku_id, "today": today})).fetchone()
+    return None if row is None else _archived(row)
+
+
+def _archived(row: Sequence[object]) -> Archived:
+    return Archived(row_of(row[: len(NAMES)]), str(row[-1]))
+
+
+def page(limit: int, offset: int) -> str:
+    """Return the query of ArchivedSkuListResponse as one JSON text, the last archived first."""
+    rows = f"""
+        SELECT skus.id, skus.sku_code, skus.name, skus.recyclability_grade, archived.archived_at
+        FROM archived_skus AS archived
+        JOIN sku_versions AS skus ON skus.id = archived.sku_id AND skus.version = archived.version
+        WHERE archived.returned_at IS NULL
+        ORDER BY archived.archived_at DESC, archived.sku_code LIMIT {limit:d} OFFSET {offset:d}"""
+    total = f"(SELECT count(*) {_NOW})"
+    return pages.page(_ITEM, "listed", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)

@@ -1,0 +1,85 @@
+"""Reads earlier versions of SKUs: one version, and those before an import, with whether the SKUs changed since.
+
+What belongs here: the statements. What does not: putting the earlier values back (`pipelines.writing.restore`).
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, cast
+from uuid import UUID
+
+from warehouse import copying
+from warehouse.sessions import Connection
+from warehouse.skus.columns import DTYPES, Table, select_list
+from warehouse.skus.detail import COLUMNS, SELECT, StoredSku
+from warehouse.skus.tables import VALUE_COLUMNS, skus
+
+State = Literal["undone", "archive", "restore", "archived_since", "changed_since"]
+"""What undoing an import does to a SKU, or why it does nothing: it is as before, archived, or changed since."""
+
+
+def _values(table: str) -> str:
+    """The value columns of a row in a form that can be compared: `json` has no equality."""
+    of_json = {name for name in VALUE_COLUMNS if str(skus.c[name].type) == "JSON"}
+    return "ROW(" + ", ".join(f"{table}.{name}{'::text' if name in of_json else ''}" for name in VALUE_COLUMNS) + ")"
+
+
+_LOCK: Final = """
+SELECT FROM skus WHERE id IN (
+    SELECT id FROM skus WHERE import_id = %(import)s UNION SELECT id FROM sku_versions WHERE import_id = %(import)s)
+ORDER BY sku_code FOR UPDATE"""
+_TOUCHED: Final = f"""
+WITH written AS MATERIALIZED (
+    SELECT id, min(version) AS first, max(version) AS last FROM (
+        SELECT id, version FROM skus WHERE import_id = %(import)s
+        UNION ALL SELECT id, version FROM sku_versions WHERE import_id = %(import)s) AS version GROUP BY id
+)
+SELECT written.id, coalesce(held.sku_code, archived.sku_code), held.version, before.version,
+    CASE WHEN archived.sku_id IS NOT NULL THEN CASE WHEN gone_before THEN 'undone' ELSE 'archived_since' END
+         WHEN NOT gone_before AND {_values("held")} IS NOT DISTINCT FROM {_values("before")} THEN 'undone'
+         WHEN held.version <> written.last AND {_values("held")} IS DISTINCT FROM {_values("after")}
+         THEN 'changed_since'
+         WHEN gone_before THEN 'archive' ELSE 'restore' END
+FROM written
+LEFT JOIN skus AS held ON held.id = written.id
+LEFT JOIN archived_skus AS archived ON archived.sku_id = written.id AND archived.returned_at IS NULL
+LEFT JOIN sku_versions AS after ON after.id = written.id AND after.version = written.last
+LEFT JOIN sku_versions AS before ON before.id = written.id AND before.version = written.first - 1
+LEFT JOIN archived_skus AS rested ON rested.sku_id = written.id AND rested.version = written.first - 1
+CROSS JOIN LATERAL (SELECT written.first = 1 OR rested.sku_id IS NOT NULL AS gone_before) AS judged
+ORDER BY 2"""
+_ONE: Final = f"""
+SELECT {SELECT} FROM skus WHERE id = %(id)s AND version = %(version)s
+UNION ALL SELECT {SELECT} FROM sku_versions AS skus WHERE id = %(id)s AND version = %(version)s"""
+_READ: Final = ("id", *VALUE_COLUMNS, "import_id", "import_sheet", "import_line")
+_VERSIONS: Final = f"""
+SELECT {select_list(_READ)} FROM unnest(%(ids)s::uuid[], %(versions)s::integer[]) AS wanted (id, version)
+JOIN sku_versions AS skus ON skus.id = wanted.id AND skus.version = wanted.version ORDER BY skus.sku_code"""
+
+
+class Touched(NamedTuple):
+    """A SKU that an import has written: its version now, and the one before the import; null where it was not there."""
+
+    sku_id: UUID
+    sku_code: str
+    version: int | None
+    version_before: int | None
+    state: State
+
+
+def touched_by(conn: Connection, import_id: UUID) -> list[Touched]:
+    """Return the SKUs that an import of the session's company has written, by code; lock them until the commit."""
+    conn.execute(_LOCK, {"import": import_id})
+    rows = conn.execute(_TOUCHED, {"import": import_id}).fetchall()
+    return [Touched(*row) for row in rows]
+
+
+def of_version(conn: Connection, sku_id: UUID, version: int) -> StoredSku | None:
+    """Return a SKU as it was at a version, by `detail.COLUMNS`; None where the company has no such version."""
+    found = conn.execute(_ONE, {"id": sku_id, "version": version}).fetchone()
+    return None if found is None else cast(StoredSku, dict(zip(COLUMNS, found, strict=True)))
+
+
+def versions(conn: Connection, wanted: Sequence[tuple[UUID, int]]) -> Table:
+    """Return these versions of SKUs by code: id, value columns, and the import, sheet and line that they came from."""
+    parameters = {"ids": [sku_id for sku_id, _ in wanted], "versions": [version for _, version in wanted]}
+    return Table.of(copying.out_of(conn, _VERSIONS, parameters, {name: DTYPES[name] for name in _READ}))
