@@ -27,9 +27,9 @@ class Person:
     password: str = PASSWORD
 
 
-def added(pool: Pool, company: UUID, role: Role | None = None) -> Person:
-    """A new person of a company."""
-    person = Person(uuid4(), company, f"{uuid4()}@brand.example")
+def added(pool: Pool, company: UUID, role: Role | None = None, called: str = "") -> Person:
+    """A new person of a company, whose address begins as said."""
+    person = Person(uuid4(), company, f"{called}{uuid4()}@brand.example")
     with pool.company(company) as connection:
         users.add(
             connection,

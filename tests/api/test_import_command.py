@@ -34,7 +34,8 @@ def place() -> Iterator[Place]:
     """The API and a worker on a data directory that the server's own account can go through."""
     with tempfile.TemporaryDirectory(prefix="pcds-import-", ignore_cleanup_errors=True) as directory:
         Path(directory).chmod(0o711)
-        place = Place(Settings.load(data_dir=Path(directory) / "data", port=free_port()))
+        data_dir = Path(directory) / "data"
+        place = Place(Settings.load(data_dir=data_dir, port=free_port(), dagster_port=free_port()))
         with running(place.settings, durable=False) as database:
             migrate(database)
             with Pool(database.app_url) as pool, pool.system() as connection:

@@ -49,7 +49,7 @@ def words(path: tuple[str, ...], data_dir: Path) -> list[str]:
             value = VALUES.get(parameter.bare_type, "anything")
             line += [value] if parameter.param_type_name == "argument" else [parameter.opts[0], value]
     if path == ("serve",):
-        line += ["--no-dagster-ui", "--no-demo", "--port", str(free_port())]
+        line += ["--no-dagster-ui", "--no-demo", "--port", str(free_port()), "--dagster-port", str(free_port())]
     return (
         [*line, "--data-dir", str(data_dir)] if any("--data-dir" in each.opts for each in EVERY[path].params) else line
     )

@@ -97,6 +97,7 @@ def shop(service: Server, browser: Browser, pool: Pool) -> Iterator[Shop]:
     company = company_of(service.joined())
     company_id, data_dir, rulesets = UUID(company.id), service.place.folder / "data", Rulesets()
     somebody = added(pool, company_id)
+    added(pool, company_id, called="verpackungskoordination.europa.")  # wider than a phone
 
     def count() -> None:
         snapshots.publish(pool, company_id, data_dir, datetime.now(UTC), rulesets)

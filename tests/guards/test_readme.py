@@ -46,7 +46,7 @@ def newcomer(open_dir: Path) -> Iterator[tuple[Path, int, str]]:
     (open_dir / "examples").symlink_to(ROOT / "examples")
     port = free_port()
     command = [sys.executable, "-m", "api.cli", "serve", "--no-dagster-ui", "--port", str(port)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PCDS_DAGSTER_PORT": str(free_port())}
     with (
         (open_dir / "log").open("wb") as log,
         subprocess.Popen(command, cwd=open_dir, env=environment, stdout=subprocess.PIPE, stderr=log) as process,

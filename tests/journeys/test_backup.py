@@ -58,7 +58,8 @@ STARTED_WITHIN = PATIENCE_SECONDS
 @pytest.fixture
 def restored(place: Place, data_dir: Path) -> Iterator[Place]:
     """Another service of the same company, whose data directory is not there yet."""
-    place_of = Place(Settings.load(data_dir=data_dir.parent / "restored", port=free_port()), place.company, place.key)
+    settings = Settings.load(data_dir=data_dir.parent / "restored", port=free_port(), dagster_port=free_port())
+    place_of = Place(settings, place.company, place.key)
     with place_of.client:
         yield place_of
     place_of.end()

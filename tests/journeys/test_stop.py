@@ -60,7 +60,7 @@ class Service:
     def _is_ready(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, f"it ended with {self.process.returncode}: {self._last_lines()}"
-        return self.ask("GET", "/readyz", key="").status_code == 200
+        return self.ask("GET", "/readyz", key="", seconds=5).status_code == 200
 
     def _last_lines(self) -> str:
         return self.log.read_text(encoding="utf-8")[-8_000:]
@@ -79,11 +79,13 @@ class Service:
         """What the service and its processes say."""
         return self.settings.data_dir.parent / "serve.log"
 
-    def ask(self, method: str, path: str, *, key: str | None = None, content: bytes = b"") -> httpx2.Response:
+    def ask(
+        self, method: str, path: str, *, key: str | None = None, content: bytes = b"", seconds: float = PATIENCE_SECONDS
+    ) -> httpx2.Response:
         held = key if key is not None else self.key
         url = f"http://127.0.0.1:{self.settings.port}{path}"
         try:
-            return httpx2.request(method, url, headers={"X-API-Key": held}, content=content, timeout=PATIENCE_SECONDS)
+            return httpx2.request(method, url, headers={"X-API-Key": held}, content=content, timeout=seconds)
         except httpx2.TransportError:
             return httpx2.Response(503)
 
@@ -125,7 +127,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         Path(directory).chmod(0o711)
         monkeypatch.setenv("DAGSTER_HOME", "")  # set, and put back, for the one that this process opens
         monkeypatch.setenv("PCDS_DAGSTER_STORAGE_URL", "")
-        service = Service(Settings.load(data_dir=Path(directory) / "data", port=free_port()))
+        data_dir = Path(directory) / "data"
+        service = Service(Settings.load(data_dir=data_dir, port=free_port(), dagster_port=free_port()))
         with running(service.settings, durable=False):  # its fsync would make a slow disk's minutes part of the test
             try:
                 service.start()
