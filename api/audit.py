@@ -3,7 +3,6 @@
 `warehouse.audit.ledger` writes its entries.
 """
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final
 
@@ -16,9 +15,8 @@ from api.answers import json_of
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
 from api.errors import WithoutAuditLog
-from api.parameters import Limit, Offset, instant
+from api.parameters import Limit, Offset, instant, one_of, plain_text
 from api.reading import read
-from schemas import texts
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
 from schemas.messages import Message
 from schemas.models import validator
@@ -42,18 +40,6 @@ def _bound(value: str, of_day: time) -> datetime:
         raise Unfit("invalid_format", Message("Send a day as YYYY-MM-DD, or an RFC 3339 instant.")) from None
 
 
-def _one_of(value: str, codes: Sequence[str]) -> str:
-    if value not in codes:
-        raise Unfit("not_in_vocabulary", Message("This parameter is one of: {codes}.", codes=", ".join(codes)))
-    return value
-
-
-def _text(value: str) -> str:
-    if (sentence := texts.control_in(value)) is not None:
-        raise Unfit("invalid_format", sentence)
-    return value
-
-
 Since = Annotated[
     datetime | None,
     BeforeValidator(validator(_bound, time.min)),
@@ -71,19 +57,19 @@ Until = Annotated[
 ]
 Action = Annotated[
     str | None,
-    AfterValidator(validator(_one_of, tuple(ACTIONS))),
+    AfterValidator(validator(one_of, tuple(ACTIONS))),
     WithJsonSchema({"type": "string", "enum": list(ACTIONS)}),
     Query(description="Only this action."),
 ]
 ResourceType = Annotated[
     str | None,
-    AfterValidator(validator(_one_of, RESOURCE_TYPES)),
+    AfterValidator(validator(one_of, RESOURCE_TYPES)),
     WithJsonSchema({"type": "string", "enum": list(RESOURCE_TYPES)}),
     Query(description="Only actions on this: the part of the action before the dot."),
 ]
 Actor = Annotated[
     str | None,
-    AfterValidator(validator(_text)),
+    AfterValidator(validator(plain_text)),
     WithJsonSchema({"type": "string"}),
     Query(description="Only entries whose actor has exactly this type, id or name."),
 ]

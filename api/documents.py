@@ -18,7 +18,7 @@ from api.auth import Presented, admit_in_thread
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
-from api.parameters import DryRun, Limit, Offset, RecordId
+from api.parameters import DryRun, Limit, Offset, RecordId, one_of
 from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
@@ -63,12 +63,6 @@ def _uuid(value: str) -> UUID:
         raise Unfit("invalid_format", Message("This parameter is the id of a SKU: a UUID.")) from None
 
 
-def _one_of(value: str, codes: tuple[str, ...]) -> str:
-    if value not in codes:
-        raise Unfit("not_in_vocabulary", Message("Send one of {codes}.", codes=", ".join(codes)))
-    return value
-
-
 def _days(value: str) -> int:
     if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MOST_DAYS)) and int(value) <= _MOST_DAYS):
         raise Unfit("out_of_range", Message("Send whole days from 0 to {most}.", most=_MOST_DAYS))
@@ -83,7 +77,7 @@ SkuId = Annotated[
 ]
 State = Annotated[
     str | None,
-    AfterValidator(validator(_one_of, register.STATES)),
+    AfterValidator(validator(one_of, register.STATES)),
     WithJsonSchema({"type": "string", "enum": list(register.STATES)}),
     Query(description="Only those in this state today."),
 ]
@@ -95,7 +89,7 @@ EndsWithin = Annotated[
 ]
 Lang = Annotated[
     str | None,
-    AfterValidator(validator(_one_of, _LANGUAGES)),
+    AfterValidator(validator(one_of, _LANGUAGES)),
     WithJsonSchema({"type": "string", "enum": list(_LANGUAGES)}),
     Query(description="One of the declaration's languages; without it the first."),
 ]

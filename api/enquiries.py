@@ -27,6 +27,7 @@ from schemas.responses import SupplierEnquiryListResponse, SupplierEnquiryRespon
 from services import supplier_enquiries
 from services.supplier_enquiries import EnquiryRefused, NoSuchEnquiry
 from warehouse.review import enquiries
+from warehouse.review.enquiry_links import EnquiryLinks
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/supplier-enquiries", tags=["Suppliers"])
@@ -85,21 +86,59 @@ def post_supplier_enquiry(received: JsonWrite, dry_run: DryRun) -> Response:
     enquiry is withdrawn; the form of an item ends earlier, with the acceptance of its answer.
     """
     write, body = received.admitted()
-    token: str | None = None
+    sent: dict[str, Any] = {}
 
     def work(conn: Connection) -> dict[str, Any]:
-        nonlocal token
         made = create_enquiry(conn, write, body, dry_run=dry_run)
-        token = made[1] if made else None
-        data = load_detail(conn, write, made[0]) if made else None
-        return {"outcome": "created", "dry_run": dry_run, "data": data, "url": None}
+        data = None
+        if made is not None:
+            data = load_detail(conn, write, made)
+            sent.update(load_mail(conn, write, made, "asked"))
+        return {"outcome": "created", "dry_run": dry_run, "data": data, "url": None, "mail": None}
 
     response = write.answer(fingerprint(body), work, lambda shown: _created(shown, dry_run=dry_run), dry_run=dry_run)
-    if token is None or "Idempotent-Replayed" in response.headers:
-        return response
-    # The link is added to what is sent and not to what is stored for a repeat: a token is stored nowhere.
-    shown = json.loads(bytes(response.body)) | {"url": link_of(write.request, token)}
-    return in_language(_created(shown, dry_run=dry_run), write.lang)
+    return _with_link(write, response, sent)
+
+
+@router.post(
+    "/{id}/remind",
+    **operation(
+        "Remind a supplier of an enquiry",
+        body=body_of(ReasonInput),
+        answers={200: SupplierEnquiryResult},
+        errors=(*_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: DryRun) -> Response:
+    """Mails the supplier what is still open, at most once in 24 hours, and returns the same text for a person to send.
+
+    `outcome` is `updated` where it is mailed. It is `unchanged` where the service does not mail or has no address of
+    the supplier, where nothing is open, and within 24 hours of the last mail.
+    """
+    write, body = received.admitted()
+    write = with_reason(write, body)
+    sent: dict[str, Any] = {}
+
+    def work(conn: Connection) -> dict[str, Any]:
+        try:
+            is_mailed = supplier_enquiries.remind(
+                conn,
+                write.company_id,
+                enquiry_id,
+                origin=write.origin,
+                now=write.now,
+                mailing=write.service.settings.smtp_url is not None,
+                dry_run=dry_run,
+            )
+        except NoSuchEnquiry:
+            raise NotFound from None
+        sent.update(load_mail(conn, write, enquiry_id, "reminder"))
+        outcome = "updated" if is_mailed else "unchanged"
+        data = load_detail(conn, write, enquiry_id)
+        return {"outcome": outcome, "dry_run": dry_run, "data": data, "url": None, "mail": None}
+
+    return _with_link(write, write.answer(fingerprint(body), work, json_of, dry_run=dry_run), sent)
 
 
 @router.post(
@@ -131,13 +170,14 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
             "dry_run": dry_run,
             "data": load_detail(conn, write, enquiry_id),
             "url": None,
+            "mail": None,
         }
 
     return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
 
 
-def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) -> tuple[UUID, str] | None:
-    """Make the enquiry of a body; return its id and token, None for a dry run. Raise `InvalidBody`."""
+def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) -> UUID | None:
+    """Make the enquiry of a body; return its id, None for a dry run. Raise `InvalidBody`."""
     try:
         return supplier_enquiries.create(
             conn,
@@ -145,6 +185,8 @@ def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) 
             SupplierEnquiryInput.model_validate(body),
             origin=write.origin,
             now=write.now,
+            links=EnquiryLinks(write.service.settings),
+            mailing=write.service.settings.smtp_url is not None,
             dry_run=dry_run,
         )
     except ValidationError as error:
@@ -153,15 +195,25 @@ def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) 
         raise InvalidBody(refused.issues) from None
 
 
+def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> dict[str, Any]:
+    """Return the link of an enquiry and the mail of a kind with it, to copy; nothing where it has no use any more."""
+    links = EnquiryLinks(write.service.settings)
+    text = supplier_enquiries.text_of(conn, enquiry_id, links, kind, write.now)
+    return {} if text is None else {"url": links.address_of(enquiry_id), "mail": text._asdict()}
+
+
 def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Any:
     """Return an enquiry with its items in its published form."""
     asked = {"id": enquiry_id, "now": write.now, "today": write.now.date()}
     return json.loads(enquiries.detail(conn, asked))
 
 
-def link_of(request: Request, token: str) -> str:
-    """Return the address of an enquiry's page."""
-    return f"{service_of(request).settings.base_url}/supplier-enquiries/{token}"
+def _with_link(write: Write, response: Response, sent: dict[str, Any]) -> Response:
+    """Return the answer with its link, which is in what is sent and not in what is stored for a repeat."""
+    if not sent or "Idempotent-Replayed" in response.headers:
+        return response
+    shown = json.loads(bytes(response.body)) | sent
+    return in_language(json_of(shown, response.status_code), write.lang)
 
 
 def _created(shown: dict[str, Any], *, dry_run: bool) -> Response:

@@ -14,6 +14,7 @@ from fastapi import Depends, Query
 from pydantic import BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 
+from api.parameters import one_of
 from api.service import service_of
 from schemas import normalise, texts
 from schemas.issues import Issue
@@ -36,13 +37,6 @@ def _words(value: str) -> tuple[str, ...]:
     return words
 
 
-def _one_of(value: str, codes: tuple[str, ...]) -> str:
-    if value not in codes:
-        named = Message("{value} is not one of: {codes}.", value=normalise.shown(value), codes=", ".join(codes))
-        raise Unfit("not_in_vocabulary", named)
-    return value
-
-
 def _id(value: str) -> UUID:
     try:
         return UUID(value)
@@ -60,10 +54,10 @@ READ: Final[Mapping[str, Callable[[str], Any]]] = {
     "material": partial(normalise.code, vocabulary="material"),
     "brand_id": _id,
     "supplier_id": _id,
-    "gap": partial(_one_of, codes=GAPS),
+    "gap": partial(one_of, codes=GAPS),
     "flag": _code,
     "rule": _code,
-    "sort": partial(_one_of, codes=SORTS),
+    "sort": partial(one_of, codes=SORTS),
 }
 """Each parameter with the function that reads it, which raises `Unfit` with what would be accepted."""
 _OF_FINDING: Final = ("gap", "flag", "rule")

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 
 from api.errors import InvalidBody
-from schemas import texts
+from schemas import normalise, texts
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.models import validator
@@ -53,6 +53,21 @@ def _codes(values: Sequence[str]) -> list[str]:
         if (sentence := texts.control_in(value)) is not None:
             raise Unfit("invalid_format", sentence)
     return [texts.code(value) for value in values]
+
+
+def one_of(value: str, codes: Sequence[str]) -> str:
+    """Return a value that is one of the codes; raise `Unfit`."""
+    if value not in codes:
+        named = Message("{value} is not one of: {codes}.", value=normalise.shown(value), codes=", ".join(codes))
+        raise Unfit("not_in_vocabulary", named)
+    return value
+
+
+def plain_text(value: str) -> str:
+    """Return a text without control characters; raise `Unfit`."""
+    if (sentence := texts.control_in(value)) is not None:
+        raise Unfit("invalid_format", sentence)
+    return value
 
 
 def truth(values: Sequence[str]) -> bool:

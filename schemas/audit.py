@@ -42,6 +42,7 @@ ACTIONS: Final[dict[str, str]] = {
     "supplier_document.filed": "A supplier's document was filed for review.",
     "supplier_document.rejected": "A person rejected a supplier's document.",
     "supplier_enquiry.created": "A supplier was asked about several SKUs under one link.",
+    "supplier_enquiry.reminded": "A person or a program had a supplier reminded of an enquiry by mail.",
     "supplier_enquiry.withdrawn": "An enquiry was withdrawn; its links take no answer any more.",
     "supplier_request.closed": "The link of a supplier ended; it takes no answer any more.",
     "supplier_request.created": "A supplier was asked about components of a SKU.",

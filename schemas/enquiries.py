@@ -3,10 +3,12 @@
 from datetime import date, datetime
 from typing import Annotated, Any, Final
 
+from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
+from schemas.document_models import Language
 from schemas.messages import Message
 from schemas.models import Strict, validator
 
@@ -20,6 +22,18 @@ def _day(value: str) -> str:
     except ValueError:
         sentence = Message("{value} is no date as YYYY-MM-DD.", value=normalise.shown(value))
         raise normalise.Unfit("invalid_format", sentence) from None
+
+
+def _address(value: str) -> str:
+    """Return the address as it is written in a mail: its domain in ASCII (RFC 5890)."""
+    try:
+        found = validate_email(value.strip(), check_deliverability=False, allow_smtputf8=False).ascii_email
+    except EmailNotValidError:
+        found = None
+    if found is None:
+        sentence = Message("{value} is no email address.", value=normalise.shown(value))
+        raise normalise.Unfit("invalid_format", sentence)
+    return found
 
 
 def _optional(check: Any) -> Any:
@@ -45,6 +59,16 @@ class SupplierEnquiryInput(Strict):
         AfterValidator(validator(normalise.text, min_length=1, max_length=500)),
         PydanticField(json_schema_extra={"minLength": 1, "maxLength": 500}, description="Whom the link is sent to."),
     ]
+    supplier_email: Annotated[
+        str | None,
+        AfterValidator(_optional(validator(_address))),
+        PydanticField(
+            json_schema_extra={"format": "email", "maxLength": 254},
+            description="Whom the link, reminders and rejections are mailed to, where the service mails "
+            "(`PCDS_SMTP_URL`): at once, three days before `due_on`, and the day after it while items are open.",
+        ),
+    ] = None
+    language: Annotated[Language, PydanticField(description="Of its mails.")] = "en"
     sku_codes: Annotated[
         list[_Code],
         PydanticField(

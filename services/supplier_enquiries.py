@@ -1,4 +1,4 @@
-"""Makes and withdraws enquiries: one link for a supplier that lists a request for each of many SKUs.
+"""Makes, reminds of and withdraws enquiries: one link for a supplier that lists a request for each of many SKUs.
 
 Each item is a request of `services.supplier_requests`: its answer is filed, decided and applied like any other.
 """
@@ -9,6 +9,8 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
+from pipelines.mail import texts
+from pipelines.mail.texts import Text
 from schemas.enquiries import SupplierEnquiryInput
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -16,13 +18,22 @@ from services import supplier_requests
 from services.supplier_requests import CannotAsk, Item
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
-from warehouse.review import enquiries
-from warehouse.review.supplier_requests import new_token
+from warehouse.review import enquiries, mails
+from warehouse.review.enquiries import Enquiry
+from warehouse.review.enquiry_links import EnquiryLinks
 from warehouse.sessions import Connection
 
 _LONGEST: Final = timedelta(days=366)
 _AFTER_DUE: Final = timedelta(days=30)
 _WITHOUT_DUE: Final = timedelta(days=90)
+_REMINDERS: Final = (timedelta(days=-3), timedelta(days=1))
+"""When reminders are mailed, from the day by which answers are asked for."""
+_REMINDER_HOUR: Final = time(7)
+REMINDED_AFTER: Final = timedelta(days=1)
+"""How long after a mail a person can have the next reminder mailed."""
+MAILS_A_DAY: Final = 500
+"""Most mails that a company stores in 24 hours: more would have its operator's server refused as a source of spam."""
+_PERSON: Final = "user"
 
 
 class EnquiryRefused(Exception):  # noqa: N818  (an answer, not a fault)
@@ -45,26 +56,23 @@ def create(
     *,
     origin: Origin,
     now: datetime,
+    links: EnquiryLinks,
+    mailing: bool = False,
     dry_run: bool = False,
-) -> tuple[UUID, str] | None:
-    """Ask a supplier about the SKUs, in the caller's transaction; return the enquiry's id and its link's token.
+) -> UUID | None:
+    """Ask a supplier about the SKUs, in the caller's transaction; return the enquiry's id.
 
-    With `dry_run` nothing is stored and None returned. Raises `EnquiryRefused` with every fault.
+    With `mailing` it is mailed where it has an address. With `dry_run` nothing is stored and None returned. Raises
+    `EnquiryRefused` with every fault.
     """
-    last_day, issues = _last_day(sent, now.date())
-    for at, code in enumerate(sent.sku_codes):
-        if code in sent.sku_codes[:at]:
-            issues.append(Issue("duplicate_sku_code", Message("{code} is named twice.", code=code), f"sku_codes[{at}]"))
-            continue
-        try:
-            supplier_requests.load_lines(conn, code)
-        except CannotAsk as refused:
-            issues.append(Issue("unknown_reference", refused.args[0], f"sku_codes[{at}]"))
+    last_day, issues = _check(conn, sent, now, mailing=mailing)
     if issues:
         raise EnquiryRefused(issues)
     if dry_run:
         return None
-    item = Item(UUID(str(uuid7())), new_token(), datetime.combine(last_day + timedelta(days=1), time(), UTC))
+    enquiry_id = UUID(str(uuid7()))
+    token = links.token_of(enquiry_id)
+    item = Item(enquiry_id, token, datetime.combine(last_day + timedelta(days=1), time(), UTC))
     enquiries.add(
         conn,
         company_id,
@@ -75,6 +83,9 @@ def create(
         due_on=sent.due,
         expires_at=item.expires_at,
         at=now,
+        supplier_email=sent.supplier_email,
+        language=sent.language,
+        asked_by=UUID(origin.actor_id) if origin.actor_type == _PERSON and origin.actor_id else None,
     )
     after = {"supplier_name": sent.supplier_name, "sku_codes": sent.sku_codes, "expires_at": item.expires_at}
     ledger.enter(
@@ -91,7 +102,53 @@ def create(
             now=now,
             item=item,
         )
-    return item.enquiry_id, item.token
+    if mailing and sent.supplier_email:
+        _plan_mails(conn, company_id, enquiry_id, sent.due, now)
+    return enquiry_id
+
+
+def _plan_mails(conn: Connection, company_id: UUID, enquiry_id: UUID, due_on: date | None, now: datetime) -> None:
+    """Store the mail that asks, and the reminders; those that prove needless are not sent."""
+    mails.add(conn, company_id, enquiry_id, "asked", due_at=now, at=now)
+    for distance in _REMINDERS if due_on else ():
+        at = datetime.combine((due_on or now.date()) + distance, _REMINDER_HOUR, UTC)
+        if at > now + REMINDED_AFTER:
+            mails.add(conn, company_id, enquiry_id, "reminder", due_at=at, at=now)
+
+
+def remind(
+    conn: Connection, company_id: UUID, enquiry_id: UUID, *, origin: Origin, now: datetime, mailing: bool, dry_run: bool
+) -> bool:
+    """Have a reminder mailed now; False where it is not: no address, no mail server, nothing open, or one just went.
+
+    Raises `NoSuchEnquiry`.
+    """
+    enquiry = enquiries.of(conn, enquiry_id, locking=True)
+    if enquiry is None:
+        raise NoSuchEnquiry
+    last = mails.last_sent(conn, enquiry_id)
+    is_early = mails.waits_until(conn, enquiry_id, now) or (last is not None and now - last < REMINDED_AFTER)
+    is_open = any(item.state in texts.WAITS_FOR_SUPPLIER for item in enquiries.items_of(conn, enquiry_id))
+    if not mailing or not enquiry.supplier_email or is_early or not is_open or _has_ended(enquiry, now):
+        return False
+    if not dry_run:
+        mails.add(conn, company_id, enquiry_id, "reminder", due_at=now, at=now)
+        ledger.enter(
+            conn, company_id, "supplier_enquiry.reminded", enquiry_id, origin=origin, now=now, before=None, after={}
+        )
+    return True
+
+
+def text_of(conn: Connection, enquiry_id: UUID, links: EnquiryLinks, kind: str, now: datetime) -> Text | None:
+    """Return the mail of a kind as it would be sent now, to copy; None where it has no use any more."""
+    enquiry = enquiries.of(conn, enquiry_id)
+    if enquiry is None:
+        return None
+    return texts.write(kind, enquiry, enquiries.items_of(conn, enquiry_id), links.address_of(enquiry_id), now)
+
+
+def _has_ended(enquiry: Enquiry, now: datetime) -> bool:
+    return enquiry.withdrawn_at is not None or enquiry.expires_at <= now
 
 
 def withdraw(
@@ -117,6 +174,23 @@ def withdraw(
         before={"withdrawn_at": None},
         after={"withdrawn_at": now},
     )
+
+
+def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, mailing: bool) -> tuple[date, list[Issue]]:
+    """Return the last day of the links, and every fault of what was sent."""
+    last_day, issues = _last_day(sent, now.date())
+    if mailing and sent.supplier_email and mails.added_since(conn, now - timedelta(days=1)) >= MAILS_A_DAY:
+        sentence = Message("A company has at most {count} mails sent in 24 hours.", count=MAILS_A_DAY)
+        issues.append(Issue("out_of_range", sentence, "supplier_email"))
+    for at, code in enumerate(sent.sku_codes):
+        if code in sent.sku_codes[:at]:
+            issues.append(Issue("duplicate_sku_code", Message("{code} is named twice.", code=code), f"sku_codes[{at}]"))
+            continue
+        try:
+            supplier_requests.load_lines(conn, code)
+        except CannotAsk as refused:
+            issues.append(Issue("unknown_reference", refused.args[0], f"sku_codes[{at}]"))
+    return last_day, issues
 
 
 def _last_day(sent: SupplierEnquiryInput, today: date) -> tuple[date, list[Issue]]:

@@ -1,4 +1,4 @@
-"""How many examples a property test draws: all that it names, or a quarter of them in `make test`."""
+"""How many examples a property test draws: half of those that it names, a quarter in `make test`."""
 
 from typing import Any
 
@@ -8,6 +8,6 @@ from hypothesis import settings
 def examples(count: int, **others: Any) -> settings:
     """Settings with this many examples under the profiles of all tests; `others` are further settings.
 
-    The profile `quick` draws a quarter of what Hypothesis draws by default, and so a quarter of these too.
+    A profile draws its part of what Hypothesis draws by default (100), and the same part of these.
     """
     return settings(max_examples=max(1, count * settings.default.max_examples // 100), **others)

@@ -16,17 +16,22 @@ _EQUAL: Final = ("pattern", "format", "const")
 
 def breaks(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return every difference that is not additive, each as one sentence with its place; empty where there is none."""
-    found = [f"The schema {name} has vanished." for name in _gone(_schemas(old), _schemas(new))]
+    return list(dict.fromkeys(differences(old, new)))
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """Yield the same while they are found; one may come twice."""
+    for name in _gone(_schemas(old), _schemas(new)):
+        yield f"The schema {name} has vanished."
     comparison, same_schemas = _Comparison(old, new), _schemas(old) == _schemas(new)
     for path, methods in old["paths"].items():
         for method, operation in methods.items():
             place = f"{method.upper()} {path}"
             now = new["paths"].get(path, {}).get(method)
             if now is None:
-                found.append(f"{place} has vanished.")
+                yield f"{place} has vanished."
             elif not (same_schemas and now == operation):
-                found += comparison.operation(operation, now, place)
-    return list(dict.fromkeys(found))
+                yield from comparison.operation(operation, now, place)
 
 
 def _schemas(document: dict[str, Any]) -> Schema:
@@ -46,13 +51,11 @@ class _Comparison:
         self._old, self._new = id(old), id(new)
         self._seen: set[tuple[str, int, int]] = set()
 
-    def operation(self, old: Schema, new: Schema, place: str) -> list[str]:
-        return [
-            *self._marks(old, new, place),
-            *self._parameters(old, new, place),
-            *self._body(old, new, place),
-            *self._answers(old, new, place),
-        ]
+    def operation(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
+        yield from self._marks(old, new, place)
+        yield from self._parameters(old, new, place)
+        yield from self._body(old, new, place)
+        yield from self._answers(old, new, place)
 
     def _marks(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
         for mark in ("operationId", "x-stability", "x-scope"):

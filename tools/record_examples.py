@@ -7,6 +7,7 @@ answer has gained a field; a test checks the files against the schemas. Only the
 """
 
 import json
+import re
 import time
 from typing import Any, Final
 
@@ -53,6 +54,13 @@ class _Recorder:
         """Put a text in place of a secret."""
         for answer in self._kept[operation]["answers"].values():
             answer[field] = text
+
+    def hide_links(self, operation: str) -> None:
+        """Put other texts in the place of the tokens in links to enquiries."""
+        answers = json.dumps(self._kept[operation]["answers"])
+        self._kept[operation]["answers"] = json.loads(
+            re.sub(r"(/supplier-enquiries/)[\w-]{43}", r"\1" + "x" * 43, answers)
+        )
 
     def shorten(self, operation: str, *fields: str) -> None:
         """Keep only these fields of a long answer."""
@@ -222,10 +230,14 @@ def _enquiry(recorder: _Recorder) -> None:
     path, codes = "/api/v1/supplier-enquiries", ["WTR-50"]
     body = {"supplier_name": "Préformes du Rhône", "sku_codes": codes, "message": "For our declaration of 2026."}
     recorder.call("post_supplier_enquiry", "POST", path, json=body)
-    recorder.hide("post_supplier_enquiry", "url", "https://pcds.example/supplier-enquiries/" + "x" * 43)
     recorder.call("post_supplier_enquiry", "POST", f"{path}?dry_run=true", json=body)
+    recorder.hide_links("post_supplier_enquiry")
     made = recorder.call("list_supplier_enquiries", "GET", path)["data"][0]["id"]
+    recorder.call("list_suppliers", "GET", "/api/v1/suppliers")
+    recorder.call("list_supplier_requests", "GET", "/api/v1/supplier-requests?limit=2")
     recorder.call("get_supplier_enquiry", "GET", f"{path}/{made}")
+    recorder.call("post_remind_supplier", "POST", f"{path}/{made}/remind", json={})
+    recorder.hide_links("post_remind_supplier")
     reason = {"reason": "Asked by mistake"}
     recorder.call("post_withdraw_enquiry", "POST", f"{path}/{made}/withdraw", json=reason)
 

@@ -42,6 +42,18 @@ def _postgres_url(value: SecretStr) -> SecretStr:
     return value
 
 
+def _smtp_url(value: SecretStr) -> SecretStr:
+    try:
+        found = urlsplit(value.get_secret_value())
+        usable = found.scheme in ("smtp", "smtps") and found.hostname and found.path in ("", "/") and found.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("must be an address such as smtps://name:password@mail.example:465")
+    return value
+
+
+SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
 PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
@@ -98,6 +110,13 @@ class Settings(BaseSettings):
 
     connector_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Origins of web pages, such as `https://assistant.example`, that may call the connector from a browser."""
+
+    smtp_url: SmtpUrl | None = None
+    """The mail server, such as `smtps://name:password@mail.example:465`; without it nothing is mailed. With `smtp://`
+    the connection is encrypted by STARTTLS where the server offers it, and always before a password is sent.
+    """
+    mail_from: str = "Packaging data <no-reply@localhost>"
+    """Whom mails are from, such as `Packaging data <packaging@brand.example>`."""
 
     free_bytes: Annotated[int, Field(ge=0)] = 67_108_864
     """With less free space than this in the data directory, the service reports that it is not ready."""

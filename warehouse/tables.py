@@ -27,7 +27,7 @@ from warehouse.declarations.tables import issued_declarations, issued_translatio
 from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
-from warehouse.review.tables import review_entries, review_files, supplier_enquiries, supplier_requests
+from warehouse.review.tables import review_entries, review_files, supplier_enquiries, supplier_mails, supplier_requests
 from warehouse.rulesets.tables import regrades, ruleset_activations, rulesets
 from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
 from warehouse.snapshots.tables import snapshots
@@ -58,6 +58,7 @@ COMPANY_TABLES: Final = (
     snapshots,
     supplier_requests,
     supplier_enquiries,
+    supplier_mails,
     review_entries,
     review_files,
     issued_declarations,
@@ -133,6 +134,7 @@ __all__ = [
     "staff",
     "staff_sessions",
     "supplier_enquiries",
+    "supplier_mails",
     "supplier_requests",
     "suppliers",
     "technical_files",

@@ -1,7 +1,8 @@
-"""Pages of enquiries: asking a supplier about many items under one link, what came of it, and withdrawing."""
+"""Pages of enquiries: asking a supplier about many items under one link, what came of it, reminding, withdrawing."""
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.enquiries import create_enquiry, link_of, load_detail
+from api.enquiries import create_enquiry, load_detail, load_mail
 from api.errors import InvalidBody
+from api.pages.documents import languages
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
@@ -29,6 +31,7 @@ from warehouse.sessions import Connection
 router = APIRouter(prefix="/enquiries")
 
 PAGE_SIZE: Final = 50
+_OPTIONAL: Final = ("supplier_email", "language", "message", "due_on", "expires_on")
 _SEPARATORS: Final = re.compile(r"[\r\n;,\t]+")
 
 
@@ -51,6 +54,13 @@ async def get_enquiry(request: Request, session: Viewer) -> Response:
     return await run_in_threadpool(_page, request, session)
 
 
+@router.post("/{id}/remind")
+async def post_remind(request: Request, session: Editor) -> Response:
+    """Have a reminder mailed, and show its text to copy."""
+    await read_form(request, session)
+    return await run_in_threadpool(_remind, request, session)
+
+
 @router.post("/{id}/withdraw")
 async def post_withdraw(request: Request, session: Editor) -> Response:
     """End the links of an enquiry."""
@@ -62,18 +72,18 @@ def _ask(request: Request, session: Session, form: Form) -> Response:
     lang, write = language_of(request), write_of(request, session)
     codes = [code for each in _SEPARATORS.split(form.get("sku_codes", "")) if (code := each.strip())]
     body: dict[str, Any] = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
-    body |= {name: form[name] for name in ("message", "due_on", "expires_on") if form.get(name, "").strip()}
+    body |= {name: form[name] for name in _OPTIONAL if form.get(name, "").strip()}
 
-    def work(conn: Connection) -> tuple[UUID, str]:
+    def work(conn: Connection) -> UUID:
         made = create_enquiry(conn, write, body, dry_run=False)
         assert made is not None, "only a dry run makes none"
         return made
 
     try:
-        _, token = write.service.writes.run(session.company_id, work)
+        enquiry_id = write.service.writes.run(session.company_id, work)
     except InvalidBody as refused:
         return _list_page(request, session, form=form, faults=_faults(refused, lang))
-    return _list_page(request, session, new_link=link_of(request, token))
+    return _page(request, session, enquiry_id, "asked")
 
 
 def _faults(refused: InvalidBody, lang: str) -> list[tuple[str, str]]:
@@ -92,7 +102,6 @@ def _list_page(
     *,
     form: Form | None = None,
     faults: Sequence[tuple[str, str]] = (),
-    new_link: str | None = None,
 ) -> Response:
     offset, now = offset_of(request), service_of(request).clock.now()
     with service_of(request).writes.company(session.company_id) as conn:
@@ -107,19 +116,46 @@ def _list_page(
         found=orjson.loads(listed),
         offset=offset,
         size=PAGE_SIZE,
-        new_link=new_link,
+        mailing=service_of(request).settings.smtp_url is not None,
+        languages_of_mails=languages(language_of(request)),
         given=form or Form([("sku_codes", named)]),
         faults=faults,
     )
 
 
-def _page(request: Request, session: Session) -> Response:
-    write, enquiry_id = write_of(request, session), path_id(request)
+def _page(request: Request, session: Session, enquiry_id: UUID | None = None, mail: str | None = None) -> Response:
+    """Return the page of an enquiry, with a mail to copy where one was asked for."""
+    write, enquiry_id = write_of(request, session), enquiry_id or path_id(request)
     with write.service.writes.company(session.company_id) as conn:
         if enquiries.of(conn, enquiry_id) is None:
             raise PageRefused(404, "refused.gone")
         found = load_detail(conn, write, enquiry_id)
-    return page(request, "enquiry.html", session=session, found=found)
+        shown = load_mail(conn, write, enquiry_id, mail) if mail else {}
+    is_mailed = any(
+        each["state"] == "waiting" and datetime.fromisoformat(each["due_at"]) <= write.now for each in found["mails"]
+    )
+    return page(request, "enquiry.html", session=session, found=found, shown=shown, is_mailed=is_mailed)
+
+
+def _remind(request: Request, session: Session) -> Response:
+    write, enquiry_id = write_of(request, session), path_id(request)
+
+    def work(conn: Connection) -> bool:
+        return supplier_enquiries.remind(
+            conn,
+            session.company_id,
+            enquiry_id,
+            origin=write.origin,
+            now=write.now,
+            mailing=write.service.settings.smtp_url is not None,
+            dry_run=False,
+        )
+
+    try:
+        write.service.writes.run(session.company_id, work)
+    except NoSuchEnquiry:
+        raise PageRefused(404, "refused.gone") from None
+    return _page(request, session, mail="reminder")
 
 
 def _withdraw(request: Request, session: Session) -> Response:

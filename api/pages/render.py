@@ -33,7 +33,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/declarations", "nav.declarations", "viewer"),
     ("/review", "nav.review", "viewer"),
     ("/documents", "nav.documents", "viewer"),
-    ("/supplier-requests", "nav.requests", "viewer"),
+    ("/suppliers", "nav.suppliers", "viewer"),
     ("/connections", "nav.connections", "viewer"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),

@@ -20,6 +20,7 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from pipelines.imports.process import CHUNK_ROWS
+from pipelines.mail import Post
 from pipelines.sandbox.pool import Readers
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -130,6 +131,17 @@ class Portfolios(ProcessResource):
         return self._value
 
 
+class Mailing(ProcessResource):
+    """The operator's mail server; its value is the process's settings, and is not shown."""
+
+    _value: Settings = PrivateAttr()
+
+    @property
+    def post(self) -> Post | None:
+        """What sending needs; None where nothing is mailed."""
+        return Post.of(self._value)
+
+
 class Importing(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
     """The settings of writes by imports and regrades."""
 
@@ -163,6 +175,7 @@ class Resources(NamedTuple):
     rule_sets: RuleSets
     file_readers: FileReaders
     portfolios: Portfolios
+    mailing: Mailing
     shutdown: Shutdown
     importing: Importing
     retention: Retention
@@ -181,6 +194,7 @@ def declared_resources(settings: Settings) -> Resources:
         RuleSets(),
         FileReaders(),
         Portfolios(),
+        Mailing(),
         Shutdown(),
         Importing(chunk_rows=settings.chunk_rows or CHUNK_ROWS),
         Retention(runs_kept_days=settings.runs_kept_days),
@@ -200,6 +214,7 @@ def open_resources(settings: Settings) -> Iterator[Resources]:
             rule_sets=RuleSets.of(Rulesets()),
             file_readers=FileReaders.of(readers),
             portfolios=Portfolios.of(settings.data_dir),
+            mailing=Mailing.of(settings),
             shutdown=Shutdown.of(threading.Event()),
         )
 

@@ -52,7 +52,7 @@ def of_company(company_id: UUID, name: str) -> dict[str, str]:
     return {COMPANY: str(company_id), COMPANY_NAME: name}
 
 
-def name_company(context: dg.AssetExecutionContext, company_id: UUID, name: str) -> None:
+def name_company(context: dg.AssetExecutionContext | dg.OpExecutionContext, company_id: UUID, name: str) -> None:
     """Add the tags to a run that the UI started with a partition alone."""
     if COMPANY_NAME not in context.run.tags:
         context.instance.add_run_tags(context.run.run_id, of_company(company_id, name))

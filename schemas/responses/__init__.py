@@ -22,7 +22,13 @@ from schemas.responses.documents import (
     DocResult,
     DocSearchResponse,
 )
-from schemas.responses.enquiries import SupplierEnquiryListResponse, SupplierEnquiryResponse, SupplierEnquiryResult
+from schemas.responses.enquiries import (
+    SupplierEnquiryListResponse,
+    SupplierEnquiryResponse,
+    SupplierEnquiryResult,
+    SupplierListResponse,
+    SupplierRequestListResponse,
+)
 from schemas.responses.figures import (
     ObligationListResponse,
     TonnesListResponse,
@@ -75,6 +81,8 @@ __all__ = [
     "SupplierEnquiryListResponse",
     "SupplierEnquiryResponse",
     "SupplierEnquiryResult",
+    "SupplierListResponse",
+    "SupplierRequestListResponse",
     "SupplierSubmissionAccepted",
     "TechnicalFileUploadResponse",
     "TechnicalFilesListResponse",

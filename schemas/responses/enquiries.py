@@ -30,11 +30,46 @@ class SupplierEnquiryItem(Answer):
     answered_at: Instant | None
 
 
+class SupplierMail(Answer):
+    """One mail of an enquiry, as it is sent or was sent."""
+
+    kind: Annotated[
+        Literal["asked", "reminder", "rejected"],
+        PydanticField(description="`rejected` names the answers that were not accepted, and why."),
+    ]
+    state: Annotated[
+        Literal["waiting", "sent", "not_needed", "failed"],
+        PydanticField(description="`not_needed` where nothing was open any more when it was due."),
+    ]
+    due_at: Annotated[Instant, PydanticField(description="When it is sent, or tried again.")]
+    ended_at: Annotated[Instant | None, PydanticField(description="When it was sent or given up.")]
+    fault: Annotated[
+        Literal[
+            "server_unreachable",
+            "not_encrypted",
+            "sign_in_refused",
+            "recipient_refused",
+            "mail_refused",
+        ]
+        | None,
+        PydanticField(description="Why the mail server did not take it at the last try."),
+    ]
+
+
+class MailText(Answer):
+    """A mail as text, to be sent by a person."""
+
+    subject: str
+    text: str
+
+
 class SupplierEnquiry(Answer):
     """One enquiry, never with its link."""
 
     id: Identifier
     supplier_name: str
+    supplier_email: str | None
+    language: Annotated[Literal["en", "fr", "de"], PydanticField(description="Of its mails.")]
     message: str | None
     due_on: Day | None
     expires_at: Instant
@@ -52,6 +87,7 @@ class SupplierEnquiryDetail(SupplierEnquiry):
     """One enquiry with its items."""
 
     items: list[SupplierEnquiryItem]
+    mails: Annotated[list[SupplierMail], PydanticField(description="Empty where the service does not mail.")]
 
 
 class SupplierEnquiryListResponse(Answer):
@@ -68,7 +104,7 @@ class SupplierEnquiryResponse(Answer):
 
 
 class SupplierEnquiryResult(Answer):
-    """What was asked, or withdrawn."""
+    """What was asked, reminded of, or withdrawn."""
 
     outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
@@ -76,7 +112,64 @@ class SupplierEnquiryResult(Answer):
     url: Annotated[
         str | None,
         PydanticField(
-            description="The supplier's link, in the first answer of a creation only: the service does not store it, "
-            "so that a repeat with the same Idempotency-Key has null."
+            description="The supplier's link, in the first answer of a creation or a reminder only: the service does "
+            "not store it, so that a repeat with the same Idempotency-Key has null."
         ),
     ]
+    mail: Annotated[
+        MailText | None,
+        PydanticField(description="Beside `url`: the mail with that link, for a person to send."),
+    ]
+
+
+class SupplierRequestCounts(Answer):
+    """Requests by their state."""
+
+    total: int
+    open: Annotated[int, PydanticField(description="Not answered yet.")]
+    answered: Annotated[int, PydanticField(description="The answer waits for review.")]
+    accepted: int
+    rejected: Annotated[int, PydanticField(description="The last answer was rejected; the supplier can send another.")]
+    ended: Annotated[int, PydanticField(description="The link expired or was withdrawn before an answer was accepted.")]
+    closed: Annotated[int, PydanticField(description="Ended when a backup was restored.")]
+
+
+class AskedSupplier(Answer):
+    """Whom the company has asked, and what came of it."""
+
+    supplier_name: Annotated[str | None, PydanticField(description="Null for requests that were made without a name.")]
+    counts: SupplierRequestCounts
+    overdue: Annotated[int, PydanticField(description="Requests whose `due_on` has passed and that wait for it.")]
+    last_asked_at: Instant
+    last_answered_at: Instant | None
+
+
+class SupplierListResponse(Answer):
+    """A page of suppliers by name."""
+
+    data: list[AskedSupplier]
+    pagination: Pagination
+
+
+class SupplierRequest(Answer):
+    """One request to a supplier about one SKU, never with its link."""
+
+    id: Identifier
+    enquiry_id: Annotated[Identifier | None, PydanticField(description="Of the enquiry that it is an item of.")]
+    supplier_name: str | None
+    sku_id: Identifier
+    sku_code: str
+    name: str
+    state: Literal["open", "answered", "accepted", "rejected", "ended", "closed"]
+    note: Annotated[str | None, PydanticField(description="Of a rejected answer: what the supplier was told.")]
+    created_at: Instant
+    answered_at: Instant | None
+    due_on: Day | None
+    expires_at: Instant | None
+
+
+class SupplierRequestListResponse(Answer):
+    """A page of requests, newest first."""
+
+    data: list[SupplierRequest]
+    pagination: Pagination

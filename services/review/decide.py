@@ -6,7 +6,7 @@ decide at the same time the second finds the entry decided. Locks are taken in o
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -19,11 +19,13 @@ from services.review.entries import load_entry
 from services.review.proposed import Conflict
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
-from warehouse.review import entries, supplier_requests
+from warehouse.review import entries, mails, supplier_requests
 from warehouse.review.entries import Decision, Entry
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 
+_MAILED_AFTER: Final = timedelta(minutes=5)
+"""How long a rejection waits for others to the same supplier: one mail names them all."""
 _ALREADY_DECIDED: Final = {
     "replaced": Message("A newer answer has taken the place of this one. Decide on the newer one."),
     "accepted": Message("This entry was accepted already."),
@@ -92,6 +94,8 @@ def reject(
     """
     entry = _lock_open(conn, entry_id)
     comparison = compare(conn, company_id, entry, now=now, rulesets=rulesets) if proposed.writes_sku(entry) else None
+    if entry.request_id is not None:
+        mails.add_rejected(conn, entry.request_id, due_at=now + _MAILED_AFTER, at=now)
     return _record_decision(
         conn,
         company_id,

@@ -32,9 +32,10 @@ def test_many_items_are_asked_about_and_the_link_is_shown_once(caller, browser):
     made = ask(browser, sku_codes=codes, message="For our declaration", due_on="2099-01-01")
     assert made.status_code == 400, "the deadline lies too far away"
     assert 'id="due_on-error"' in made.text
-    made = ask(browser, sku_codes=codes + "\nASK-1", message="For our declaration")
+    made = ask(browser, sku_codes=codes + "\nASK-1", message="For our declaration", language="de")
     assert made.status_code == 200
     link = re.search(r"<code>[^<]*(/supplier-enquiries/[\w-]+)</code>", made.text)[1]
+    assert "mailto:" in made.text, "no mail server is set"
     assert link not in browser.get("/enquiries").text
     supplier = Browser(caller.http, caller.address)
     page = unescape(supplier.get(f"{link}?lang=fr").text)
@@ -43,6 +44,10 @@ def test_many_items_are_asked_about_and_the_link_is_shown_once(caller, browser):
     path = re.search(r'href="(/enquiries/[0-9a-f-]{36})"', browser.get("/enquiries").text)[1]
     for lang, words in (("en", "Open"), ("fr", "À remplir"), ("de", "Offen")):
         assert unescape(browser.get(f"{path}?lang={lang}").text).count(words) >= 2
+    assert link not in browser.get(path).text
+    reminded = browser.post(f"{path}/remind?lang=de", hidden(browser.get(path).text))
+    assert link in reminded.text
+    assert "Erinnerung" in unescape(reminded.text)
     assert browser.post(f"{path}/withdraw", hidden(browser.get(path).text)).status_code == 303
     assert supplier.get(link).status_code == 404
     assert "Withdrawn" in browser.get(path).text

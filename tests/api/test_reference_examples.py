@@ -84,7 +84,7 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     for name in ("post_archive", "list_archived", "post_return"):
         sent(name, ID=sku)
     enquiry = sent("post_supplier_enquiry")["data"]["id"]
-    for name in ("get_supplier_enquiry", "post_withdraw_enquiry"):
+    for name in ("get_supplier_enquiry", "post_remind_supplier", "post_withdraw_enquiry"):
         sent(name, ID=enquiry)
     for name in list(requests):
         sent(name, ID=sku)

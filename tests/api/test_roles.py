@@ -33,6 +33,7 @@ WITHOUT_ROLE = {
 
 ABOVE_VIEWER = {
     "POST /enquiries": "editor",
+    "POST /enquiries/{id}/remind": "editor",
     "POST /enquiries/{id}/withdraw": "editor",
     "GET /people": "administrator",
     "POST /people": "administrator",

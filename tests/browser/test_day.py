@@ -58,7 +58,9 @@ class Hand:
     clicks: int = 0
 
     def click(self, what: Locator) -> None:
-        what.click()
+        """Click on what leads to another page, and wait for it."""
+        with self.page.expect_navigation():
+            what.click()
         self.clicks += 1
 
     def wait_for_end(self, again: str) -> None:

@@ -14,6 +14,7 @@ from warehouse.rulesets.registry import Rulesets
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
 PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}]
 PATH = "/supplier-enquiries"
+NO_ADDRESSES = [{"supplier_email": text} for text in ("", "here", "a@b", "a@b.de\r\nBcc: c@d.de", "ä@b.de", "a b@c.de")]
 
 
 class Asked:
@@ -27,6 +28,7 @@ class Asked:
         assert answer.status_code == 201
         made = good(answer)
         self.url, self.id, self.made = made["url"], made["data"]["id"], made["data"]
+        self.mail = made["mail"]
         self.page = "/supplier-enquiries/" + self.url.rpartition("/")[2]
 
     def shown(self, lang="en"):
@@ -119,7 +121,7 @@ def test_the_link_is_in_the_first_answer_only_and_stored_nowhere(caller, pool):
     asked = Asked(caller)
     again = caller.post(PATH, asked.body, headers={"Idempotency-Key": "ask"})
     assert (again.status_code, again.headers["Idempotent-Replayed"]) == (201, "true")
-    assert good(again) == {"outcome": "created", "dry_run": False, "data": asked.made, "url": None}
+    assert good(again) == {"outcome": "created", "dry_run": False, "data": asked.made, "url": None, "mail": None}
     tried = caller.post(PATH, asked.body, params={"dry_run": "true"})
     assert (tried.status_code, tried.json()["data"], tried.json()["url"]) == (200, None, None)
     assert len(caller.data(PATH)) == 1
@@ -128,6 +130,43 @@ def test_the_link_is_in_the_first_answer_only_and_stored_nowhere(caller, pool):
     assert caller.server.send("GET", f"/supplier-enquiries/{first}").status_code == 404
     assert caller.server.send("GET", f"/supplier-data/{asked.page.rpartition('/')[2]}").status_code == 404
     assert first not in str(caller.data("/audit-log"))
+
+
+@pytest.mark.promise("SUP-62")
+def test_the_mail_is_text_with_the_link_and_a_reminder_names_what_is_open(caller):
+    """The service of these tests mails nothing."""
+    asked = Asked(caller, supplier_email=" Quality@preformes.example", language="fr", message="Pour 2026")
+    assert (asked.made["supplier_email"], asked.made["mails"]) == ("Quality@preformes.example", [])
+    assert asked.mail["subject"].endswith("demande des données d’emballage")
+    for said in (asked.url + "?lang=fr", "- ENQ-1: ", "- ENQ-2: ", "Pour 2026"):
+        assert said in asked.mail["text"]
+    good(asked.answer(asked.tokens()[0], weight_g=21))
+    reminded = good(caller.post(f"{PATH}/{asked.id}/remind", {}))
+    assert (reminded["outcome"], reminded["url"]) == ("unchanged", asked.url)
+    assert ("ENQ-1" in reminded["mail"]["text"], "ENQ-2" in reminded["mail"]["text"]) == (False, True)
+    good(caller.post(f"{PATH}/{asked.id}/withdraw", {}))
+    ended = good(caller.post(f"{PATH}/{asked.id}/remind", {}))
+    assert (ended["outcome"], ended["url"], ended["mail"]) == ("unchanged", None, None)
+    refused(caller.post(f"{PATH}/{uuid4()}/remind", {}), 404, "not_found")
+
+
+@pytest.mark.promise("SUP-63")
+def test_a_supplier_is_listed_with_what_was_asked_answered_and_is_open(caller):
+    asked = Asked(caller, due_on=datetime.now(UTC).date().isoformat())
+    good(asked.answer(asked.tokens()[0], weight_g=21))
+    caller.made(sku_code="OTHER", components=PARTS)
+    good(caller.post(PATH, {"supplier_name": "Zinnwerk", "sku_codes": ["OTHER"]}))
+    first, second = caller.data("/suppliers")
+    assert (first["supplier_name"], second["supplier_name"]) == ("Préformes", "Zinnwerk")
+    assert first["counts"] | {"total": 2, "open": 1, "answered": 1} == first["counts"]
+    assert (first["overdue"], second["last_answered_at"]) == (0, None)
+    listed = caller.data("/supplier-requests", supplier_name="PRÉFORMES")
+    assert sorted((each["sku_code"], each["state"]) for each in listed) == [("ENQ-1", "answered"), ("ENQ-2", "open")]
+    assert {each["enquiry_id"] for each in listed} == {asked.id}
+    good(caller.post(f"{PATH}/{asked.id}/withdraw", {}))
+    assert [each["sku_code"] for each in caller.data("/supplier-requests", state="ended")] == ["ENQ-2"]
+    assert caller.data("/supplier-requests", supplier_name="Nobody") == []
+    refused(caller.get("/supplier-requests", params={"state": "lost"}), 400, "invalid_body")
 
 
 @pytest.mark.promise("SUP-60")
@@ -149,7 +188,7 @@ def test_what_cannot_be_asked_is_refused_with_every_fault(caller):
         "sku_codes[2]": "unknown_reference",
         "sku_codes[3]": "duplicate_sku_code",
     }
-    for wrong in ({"due_on": "tomorrow"}, {"sku_codes": []}, {"supplier_name": " "}, {"link": "x"}):
+    for wrong in ({"due_on": "tomorrow"}, {"sku_codes": []}, {"supplier_name": " "}, {"link": "x"}, *NO_ADDRESSES):
         refused(caller.post(PATH, {"supplier_name": "P", "sku_codes": ["ENQ-1"]} | wrong), 400, "invalid_body")
     assert caller.data(PATH) == []
     refused(caller.get(f"{PATH}/{uuid4()}"), 404, "not_found")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from api.app import build_app
-from tools.additive import breaks
+from tools.additive import breaks, differences
 from tools.record_release import last
 
 CURRENT = build_app().openapi()
@@ -160,7 +160,7 @@ def test_every_loss_and_every_new_demand_is_noticed(mutations: Callable[[], Iter
     unnoticed, tried = [], 0
     for name, mutated in mutations():
         tried += 1
-        if not breaks(CURRENT, mutated()):
+        if next(differences(CURRENT, mutated()), None) is None:
             unnoticed.append(name)
     assert tried > 100
     assert not unnoticed

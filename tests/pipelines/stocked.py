@@ -7,6 +7,7 @@ from pathlib import Path
 from pipelines.engine.resources import (
     FileReaders,
     Importing,
+    Mailing,
     ObjectStore,
     Portfolios,
     Postgres,
@@ -29,13 +30,15 @@ def stock(
     pool: Pool, clock: Clock, folder: Path, readers: Readers | None = None, *, chunk_rows: int = CHUNK_ROWS
 ) -> Resources:
     """Resources over a test's own database, clock and folder."""
+    settings = Settings.load(data_dir=folder)
     return Resources(
         Postgres.of(pool),
-        ObjectStore.of(Objects.of(Settings.load(data_dir=folder))),
+        ObjectStore.of(Objects.of(settings)),
         ServiceClock.of(clock),
         RuleSets.of(Rulesets()),
         FileReaders.of(readers or Readers()),
         Portfolios.of(folder),
+        Mailing.of(settings),
         Shutdown.of(threading.Event()),
         Importing(chunk_rows=chunk_rows),
         Retention(),

@@ -48,7 +48,9 @@ def _started(settings: Settings, log: IO[bytes]) -> subprocess.Popen[bytes]:
 def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     service: tuple[subprocess.Popen[bytes], Settings],
 ) -> None:
+    """A request under way is told of the end, and nobody waits for it."""
     process, settings = service
+    _refuse_header_without_end(settings)
     postmaster = _postmaster(settings)
     apis = _apis(process)
     assert len(apis) == 2
@@ -62,16 +64,19 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     everything = _everything(process, settings)
     with suppress(psutil.NoSuchProcess):  # a database at a new address has the supervisor start it again
         found[0].suspend()  # it does not hear that it shall end
+    under_way = _UnderWay(settings)
     process.terminate()
+    under_way.is_told()
     assert process.wait(PATIENCE_SECONDS) == 0
     assert [child for child in everything if lives(child)] == []
 
 
 def test_a_killed_supervisor_leaves_nothing_for_long(service: tuple[subprocess.Popen[bytes], Settings]) -> None:
     process, settings = service
-    everything = _everything(process, settings)
+    everything, under_way = _everything(process, settings), _UnderWay(settings)
     process.kill()
     process.wait()
+    under_way.is_told()
     if sys.platform == "linux":
         wait_until(lambda: not any(map(lives, everything)))
 
@@ -98,35 +103,6 @@ def test_whoever_is_killed_together_with_the_supervisor_leaves_nobody_and_anothe
         assert status == 0
 
 
-@pytest.mark.parametrize("signal", ["kill", "terminate"])
-def test_a_request_under_way_at_the_end_is_told_so_in_the_body_of_every_error(
-    service: tuple[subprocess.Popen[bytes], Settings], signal: str
-) -> None:
-    """Signing in waits for a body that does not come: neither the graceful stop nor a person can wait for it."""
-    process, settings = service
-    programs, people = _unfinished(settings, "application/json"), _unfinished(settings, "text/html")
-    getattr(process, signal)()
-    head, body = _answered(programs)
-    said = json.loads(body)
-    assert (head[0], said["error"]) == ("HTTP/1.1 500 Internal Server Error", "internal_error")
-    assert f"x-correlation-id: {said['correlationId']}" in head
-    assert {"retry-after: 5", "cache-control: no-store", "x-content-type-options: nosniff"} <= {*head}
-    head, body = _answered(people)
-    assert head[0].startswith("HTTP/1.1 500")
-    assert b"<h1>" in body
-    assert "content-type: text/html; charset=utf-8" in head
-
-
-def test_a_header_without_end_is_refused_by_the_service_as_it_is_started(
-    service: tuple[subprocess.Popen[bytes], Settings],
-) -> None:
-    _, settings = service
-    with socket.create_connection(("127.0.0.1", settings.port), timeout=PATIENCE_SECONDS) as client:
-        client.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"a" * 1_000_000)
-        head, body = _answered(client)
-        assert (head[0].split()[1], json.loads(body)["error"]) == ("431", "payload_too_large")
-
-
 def test_a_taken_port_is_told_at_once_with_who_has_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         environment = os.environ | {"PCDS_PORT": str(taken.getsockname()[1]), "PCDS_DATA_DIR": "/nonexistent"}
@@ -141,6 +117,32 @@ def test_a_taken_port_is_told_at_once_with_who_has_it() -> None:
 
 def _apis(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return [child for child in psutil.Process(process.pid).children() if "api.server" in _command(child)]
+
+
+class _UnderWay:
+    """Requests whose body does not come, of a program and of a person, that have reached the application."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.program, self.person = _unfinished(settings, "application/json"), _unfinished(settings, "text/html")
+
+    def is_told(self) -> None:
+        """Neither the graceful stop nor a person can wait: each is told so in the body of every error."""
+        head, body = _answered(self.program)
+        said = json.loads(body)
+        assert (head[0], said["error"]) == ("HTTP/1.1 500 Internal Server Error", "internal_error")
+        assert f"x-correlation-id: {said['correlationId']}" in head
+        assert {"retry-after: 5", "cache-control: no-store", "x-content-type-options: nosniff"} <= {*head}
+        head, body = _answered(self.person)
+        assert head[0].startswith("HTTP/1.1 500")
+        assert b"<h1>" in body
+        assert "content-type: text/html; charset=utf-8" in head
+
+
+def _refuse_header_without_end(settings: Settings) -> None:
+    with socket.create_connection(("127.0.0.1", settings.port), timeout=PATIENCE_SECONDS) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"a" * 1_000_000)
+        head, body = _answered(client)
+        assert (head[0].split()[1], json.loads(body)["error"]) == ("431", "payload_too_large")
 
 
 def _unfinished(settings: Settings, accept: str) -> socket.socket:

@@ -244,6 +244,12 @@ def is_live(connection: Connection, user_id: UUID) -> bool:
     return found.rowcount == 1
 
 
+def address_of(connection: Connection, user_id: UUID) -> str | None:
+    """Return the email address of a person of the session's company who may sign in."""
+    row = connection.execute("SELECT email FROM users WHERE id = %s AND disabled_at IS NULL", [user_id]).fetchone()
+    return None if row is None else str(row[0])
+
+
 def new_link(
     connection: Connection, company_id: UUID, user_id: UUID, at: datetime, lifetime: timedelta = LINK_LIFETIME
 ) -> str:

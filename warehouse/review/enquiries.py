@@ -20,32 +20,33 @@ from warehouse.skus import queries as skus
 _FIND: Final = "SELECT * FROM pcds_supplier_enquiry(%(presented)s::bytea, %(at)s)"
 _INSERT: Final = """
 INSERT INTO supplier_enquiries
-    (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"""
+    (id, company_id, supplier_name, message, token_hash, due_on, expires_at, created_at, supplier_email, language,
+    asked_by)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"""
 _ONE: Final = """
 SELECT enquiries.id, supplier_name, message, due_on, expires_at, enquiries.created_at, withdrawn_at,
-    companies.name AS company_name
+    supplier_email, coalesce(language, 'en') AS language, asked_by, companies.name AS company_name
 FROM supplier_enquiries AS enquiries CROSS JOIN companies WHERE enquiries.id = %s"""
 _LOCK: Final = "SELECT FROM supplier_enquiries WHERE id = %s FOR UPDATE"
 _WITHDRAW: Final = "UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s"
 _WITHDRAW_ITEMS: Final = "UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s"
-_STATE: Final = """CASE
+STATE: Final = """CASE
     WHEN requests.state = 'awaiting_review' THEN 'answered'
     WHEN requests.state = 'closed' AND last.state = 'accepted' THEN 'accepted'
     WHEN requests.state = 'closed' THEN 'closed'
     WHEN last.state = 'rejected' THEN 'rejected'
     ELSE 'open' END"""
 """An item's state; `closed` is one whose link was ended by a restore."""
-_LAST: Final = """LEFT JOIN LATERAL (
+LAST_ANSWER: Final = """LEFT JOIN LATERAL (
     SELECT state, note, filed_at FROM review_entries WHERE request_id = requests.id
     ORDER BY filed_at DESC, id DESC LIMIT 1) AS last ON true"""
 _ITEMS: Final = f"""
-SELECT requests.id, requests.sku_id, sku.sku_code, sku.name AS sku_name, {_STATE} AS state,
-    CASE WHEN {_STATE} = 'rejected' THEN last.note END AS note, last.filed_at AS answered_at
-FROM supplier_requests AS requests {_LAST}
+SELECT requests.id, requests.sku_id, sku.sku_code, sku.name AS sku_name, {STATE} AS state,
+    CASE WHEN {STATE} = 'rejected' THEN last.note END AS note, last.filed_at AS answered_at
+FROM supplier_requests AS requests {LAST_ANSWER}
 CROSS JOIN LATERAL {skus.named("requests.sku_id")} AS sku
 WHERE requests.enquiry_id = %s ORDER BY sku.sku_code COLLATE "C", requests.id"""
-_LISTED: Final = f"""id, supplier_name, message, due_on,
+_LISTED: Final = f"""id, supplier_name, supplier_email, coalesce(language, 'en') AS language, message, due_on,
     {pages.instant("expires_at")} AS expires_at, {pages.instant("created_at")} AS created_at,
     {pages.instant("withdrawn_at")} AS withdrawn_at,
     CASE WHEN withdrawn_at IS NOT NULL THEN 'withdrawn' WHEN expires_at <= %(now)s::timestamptz THEN 'expired'
@@ -60,7 +61,7 @@ _COUNTED: Final = f""" CROSS JOIN LATERAL (
             'accepted', count(*) FILTER (WHERE found.state = 'accepted'),
             'rejected', count(*) FILTER (WHERE found.state = 'rejected'),
             'closed', count(*) FILTER (WHERE found.state = 'closed')) AS counts
-    FROM (SELECT {_STATE} AS state FROM supplier_requests AS requests {_LAST}
+    FROM (SELECT {STATE} AS state FROM supplier_requests AS requests {LAST_ANSWER}
           WHERE requests.enquiry_id = supplier_enquiries.id) AS found) AS counted"""
 _ORDER: Final = "created_at DESC, id"
 
@@ -88,6 +89,9 @@ class Enquiry:
     expires_at: datetime
     created_at: datetime
     withdrawn_at: datetime | None
+    supplier_email: str | None
+    language: str
+    asked_by: UUID | None
     company_name: str
 
 
@@ -108,10 +112,13 @@ def add(
     due_on: date | None,
     expires_at: datetime,
     at: datetime,
+    supplier_email: str | None = None,
+    language: str | None = None,
+    asked_by: UUID | None = None,
 ) -> None:
     """Store an enquiry in a session of its company, without the token itself."""
     row = [enquiry_id, company_id, supplier_name, message, digest(token), due_on, expires_at, at]
-    connection.execute(_INSERT, row)
+    connection.execute(_INSERT, [*row, supplier_email, language, asked_by])
 
 
 def of(connection: Connection, enquiry_id: UUID, *, locking: bool = False) -> Enquiry | None:
@@ -143,7 +150,12 @@ SELECT (SELECT row_to_json(item) FROM (
     SELECT {_LISTED}, coalesce((SELECT json_agg(shown) FROM (
         SELECT items.id AS id, items.sku_id, items.sku_code, items.sku_name AS name, items.state, items.note,
             {pages.instant("items.answered_at")} AS answered_at
-        FROM ({_ITEMS.replace("= %s", "= supplier_enquiries.id")}) AS items) AS shown), '[]'::json) AS items
+        FROM ({_ITEMS.replace("= %s", "= supplier_enquiries.id")}) AS items) AS shown), '[]'::json) AS items,
+        coalesce((SELECT json_agg(shown) FROM (
+        SELECT mails.kind, mails.state, {pages.instant("mails.due_at")} AS due_at,
+            {pages.instant("mails.ended_at")} AS ended_at, mails.fault
+        FROM supplier_mails AS mails WHERE mails.enquiry_id = supplier_enquiries.id
+        ORDER BY mails.due_at, mails.id) AS shown), '[]'::json) AS mails
     FROM supplier_enquiries{_COUNTED} WHERE id = %(id)s) AS item)::text AS enquiry"""
 """The query of one enquiry as JSON text, null where the company has none of that id; parameters id, now, today."""
 

@@ -52,7 +52,28 @@ supplier_enquiries = Table(
     Column("expires_at", DateTime(timezone=True), nullable=False, comment="when its links end"),
     instant("created_at"),
     Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its links before that"),
+    Column("supplier_email", Text, comment="whom its mails go to; null where the link is handed over otherwise"),
+    Column("language", Text, comment="of its mails; null is English"),
+    Column("asked_by", Uuid, comment="the person whom the supplier answers a mail to; null for an API key"),
     Index("ix_supplier_enquiries_newest", "company_id", text("created_at DESC"), "id"),
+)
+
+supplier_mails = Table(
+    "supplier_mails",
+    metadata,
+    identity(),
+    company(),
+    Column("enquiry_id", Uuid, nullable=False),
+    Column("kind", Text, nullable=False, comment="asked, reminder or rejected; its text is made when it is sent"),
+    Column("state", Text, nullable=False, comment="waiting, sent, not_needed or failed"),
+    Column("due_at", DateTime(timezone=True), nullable=False, comment="when it is sent, or tried again"),
+    Column("tries", Integer, nullable=False),
+    Column("fault", Text, comment="why the last try failed, as a code"),
+    instant("created_at"),
+    Column("ended_at", DateTime(timezone=True), comment="when it was sent, or given up"),
+    Index("ix_supplier_mails_enquiry_id", "enquiry_id"),
+    Index("ix_supplier_mails_created_at", "company_id", "created_at"),
+    Index("ix_supplier_mails_due", "due_at", postgresql_where=text("state = 'waiting'")),
 )
 
 review_entries = Table(

@@ -1,0 +1,257 @@
+"""Mails to suppliers, by the sensor and its runs, to a real mail server: what is sent when, and what is not."""
+
+import ssl
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from email.message import EmailMessage
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from pipelines.defs.mail.sensors import mails_due
+from pipelines.engine.resources import Mailing
+from pipelines.mail.send import TRIES_AFTER
+from pipelines.mail.server import MailServer, NotSent, message
+from pipelines.writing.records import write_records
+from schemas.enquiries import SupplierEnquiryInput
+from services import review, supplier_enquiries, supplier_requests
+from tests import mailbox
+from tests.mailbox import Mailbox
+from tests.pipelines.conftest import ORIGIN, Desk
+from tests.pipelines.sensing import follow, tick
+from warehouse.accounts import users
+from warehouse.audit.origin import Origin
+from warehouse.review import enquiries
+from warehouse.review.enquiry_links import EnquiryLinks
+from warehouse.rulesets.registry import Rulesets
+from warehouse.settings import Settings
+
+PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.0}]
+
+
+@pytest.fixture
+def post() -> Iterator[Mailbox]:
+    with mailbox.opened() as opened:
+        yield opened
+
+
+class Asker:
+    """A company that asks by mail, and the daemon that sends."""
+
+    def __init__(self, desk: Desk, folder: Path, post: Mailbox | None) -> None:
+        self.settings = Settings.load(
+            data_dir=folder, smtp_url=post.url if post else None, mail_from="Marque <daten@marque.example>"
+        )
+        self.desk, self.links = desk, EnquiryLinks(self.settings)
+        self.resources = desk.resources._replace(mailing=Mailing.of(self.settings))
+
+    def ask(self, *codes: str, origin: Origin = ORIGIN, **fields: Any) -> UUID:
+        body = {"supplier_name": "Préformes", "sku_codes": list(codes), "supplier_email": "quality@preformes.example"}
+        with self.desk.pool.company(self.desk.company) as conn:
+            for code in codes:
+                record = {"sku_code": code, "name": f"Bottle {code}", "components": PARTS}
+                write_records(
+                    conn, self.desk.company, {0: record}, origin=ORIGIN, now=self.desk.clock.now(),
+                    rulesets=Rulesets(), dry_run=False,
+                )  # fmt: skip
+            made = supplier_enquiries.create(
+                conn,
+                self.desk.company,
+                SupplierEnquiryInput.model_validate(body | fields),
+                origin=origin,
+                now=self.desk.clock.now(),
+                links=self.links,
+                mailing=self.settings.smtp_url is not None,
+            )
+        assert made is not None
+        return made
+
+    def answer(self, enquiry: UUID, number: int, *, reject: str | None = None) -> None:
+        """Answer an item as its supplier does, and accept or reject that."""
+        at = {"now": self.desk.clock.now(), "rulesets": Rulesets()}
+        with self.desk.pool.company(self.desk.company) as conn:
+            item = enquiries.items_of(conn, enquiry)[number]
+            response = {"components": [{"weight_g": 21.0}], "consent": True}
+            entry = supplier_requests.submit(conn, self.desk.company, item.id, response, origin=ORIGIN, **at)  # type: ignore[arg-type]
+            decide, more = (review.accept, {}) if reject is None else (review.reject, {"note": reject})
+            decide(conn, self.desk.company, entry.id, origin=ORIGIN, **at, **more)  # type: ignore[operator]
+
+    def send(self, later: timedelta = timedelta(0)) -> int:
+        """Let the time pass and the daemon look; how many runs it had."""
+        self.desk.clock.advance(later)
+        runs = follow(mails_due, self.desk.instance, self.resources)
+        assert all(run.success for run in runs)
+        return len(runs)
+
+    def states(self, enquiry: UUID) -> list[tuple[str, str, str | None]]:
+        with self.desk.pool.company(self.desk.company) as conn:
+            return conn.execute(
+                "SELECT kind, state, fault FROM supplier_mails WHERE enquiry_id = %s ORDER BY due_at, id", [enquiry]
+            ).fetchall()
+
+
+@pytest.fixture
+def asker(desk: Desk, tmp_path: Path, post: Mailbox) -> Asker:
+    return Asker(desk, tmp_path, post)
+
+
+def text(mail: EmailMessage) -> str:
+    return str(mail.get_content()).replace("\r\n", "\n")
+
+
+def test_the_supplier_is_asked_and_reminded_until_the_last_answer(desk: Desk, asker: Asker, post: Mailbox) -> None:
+    today = desk.clock.now().date()
+    due = today + timedelta(days=10)
+    enquiry = asker.ask("MAIL-1", "MAIL-2", message="For our declaration", due_on=due.isoformat(), language="de")
+    assert asker.send() == 1
+    assert asker.send() == 0, "each mail goes once"
+    [mail] = post.mails
+    assert (mail["To"], mail["From"]) == ("quality@preformes.example", "Marque <daten@marque.example>")
+    assert "Verpackungsdaten" in mail["Subject"]
+    said = text(mail)
+    assert "For our declaration" in said
+    assert asker.links.address_of(enquiry) + "?lang=de" in said
+    assert "- MAIL-1: Bottle MAIL-1" in said
+    assert due.isoformat() in said
+    asker.answer(enquiry, 0)
+    until_reminder = datetime.combine(due - timedelta(days=3), desk.clock.now().time().replace(hour=8)) - (
+        desk.clock.now().replace(tzinfo=None)
+    )
+    assert asker.send(until_reminder) == 1
+    said = text(post.mails[1])
+    assert ("MAIL-1" in said, "MAIL-2" in said) == (False, True), "what is answered is not asked again"
+    asker.answer(enquiry, 1)
+    assert asker.send(timedelta(days=5)) == 1
+    assert len(post.mails) == 2
+    assert [state for _, state, _ in asker.states(enquiry)] == ["sent", "sent", "not_needed"]
+
+
+def test_one_mail_names_the_answers_that_were_rejected_and_why(asker: Asker, post: Mailbox) -> None:
+    enquiry = asker.ask("MAIL-3", "MAIL-4", language="fr")
+    asker.send()
+    asker.answer(enquiry, 0, reject="Le poids est celui du carton.")
+    asker.answer(enquiry, 1, reject="Unit missing")
+    assert asker.send() == 0, "others may follow"
+    assert asker.send(timedelta(minutes=6)) == 1
+    said = text(post.mails[1])
+    assert "Le poids est celui du carton." in said
+    assert "Unit missing" in said
+    assert "corriger" in said
+
+
+def test_a_withdrawn_enquiry_is_not_mailed(desk: Desk, asker: Asker, post: Mailbox) -> None:
+    enquiry = asker.ask("MAIL-5")
+    with desk.pool.company(desk.company) as conn:
+        supplier_enquiries.withdraw(conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now())
+    asker.send()
+    assert post.mails == []
+    assert asker.states(enquiry) == [("asked", "not_needed", None)]
+
+
+def test_what_the_server_does_not_take_is_tried_again_and_given_up_in_the_end(asker: Asker, post: Mailbox) -> None:
+    post.says = "451 Try again later"
+    enquiry = asker.ask("MAIL-6")
+    assert asker.send() == 1
+    assert asker.states(enquiry) == [("asked", "waiting", "mail_refused")]
+    assert asker.send() == 0, "not before its time"
+    post.says = "250 OK"
+    assert asker.send(TRIES_AFTER[0]) == 1
+    assert asker.states(enquiry) == [("asked", "sent", None)]
+    assert len(post.mails) == 1
+    post.says_to_recipient = "550 No such mailbox"
+    refused = asker.ask("MAIL-7")
+    asker.send()
+    assert asker.states(refused) == [("asked", "failed", "recipient_refused")]
+    post.says_to_recipient = "450 Busy"
+    busy = asker.ask("MAIL-8")
+    for pause in (timedelta(0), *TRIES_AFTER):
+        assert asker.states(busy)[0][1] == "waiting"
+        asker.send(pause)
+    assert asker.states(busy) == [("asked", "failed", "recipient_refused")]
+
+
+def test_answers_to_a_mail_go_to_the_person_who_asked(desk: Desk, asker: Asker, post: Mailbox) -> None:
+    person, email = uuid4(), f"{uuid4()}@brand.example"
+    with desk.pool.company(desk.company) as conn:
+        users.add(conn, desk.company, person, email=email, password_hash="!", at=desk.clock.now(), role=None)
+    asker.ask("MAIL-9", origin=replace(ORIGIN, actor_type="user", actor_id=str(person)))
+    asker.send()
+    assert post.mails[0]["Reply-To"] == email
+
+
+def test_without_a_mail_server_nothing_waits(desk: Desk, tmp_path: Path) -> None:
+    asker = Asker(desk, tmp_path, None)
+    enquiry = asker.ask("MAIL-10")
+    assert asker.states(enquiry) == []
+    assert "PCDS_SMTP_URL" in str(tick(mails_due, desk.instance, asker.resources).skip_reason)
+
+
+def test_a_company_has_no_more_mails_a_day_than_the_limit(
+    desk: Desk, asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supplier_enquiries, "MAILS_A_DAY", 2)
+    asker.ask("MAIL-11", due_on=(desk.clock.now().date() + timedelta(days=1)).isoformat())
+    with pytest.raises(supplier_enquiries.EnquiryRefused) as refused:
+        asker.ask("MAIL-12")
+    assert [issue.field for issue in refused.value.issues] == ["supplier_email"]
+
+
+def test_a_name_that_would_be_two_lines_is_one_line_of_the_subject() -> None:
+    mail = message("a@b.example", "c@d.example", "One\r\nBcc: everyone@e.example", "x", mail_id="1", reply_to=None)
+    assert mail["Subject"] == "One Bcc: everyone@e.example"
+    assert mail["Bcc"] is None
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The files of a certificate for 127.0.0.1 and of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mail")])
+    day = datetime.combine(date.today(), datetime.min.time())  # noqa: DTZ011  (as the library checks it)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(day - timedelta(days=2))
+        .not_valid_after(day + timedelta(days=2))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("certificate")
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(key.private_bytes(*plain))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_a_password_is_sent_over_an_encrypted_connection_alone(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail = message("a@b.example", "c@d.example", "Hello", "Text", mail_id="1", reply_to=None)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with mailbox.opened(tls_context=context) as opened:
+        opened.sign_in = (b"pcds", b"p@ss")
+        url = f"smtp://pcds:p%40ss@127.0.0.1:{opened.port}"
+        with pytest.raises(NotSent, match="not_encrypted"):
+            MailServer(url, "a@b.example").send(mail)  # nobody has vouched for the certificate
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        MailServer(url, "a@b.example").send(mail)
+        assert len(opened.mails) == 1
+        with pytest.raises(NotSent, match="sign_in_refused"):
+            MailServer(url.replace("p%40ss", "wrong"), "a@b.example").send(mail)
+    with mailbox.opened() as plain:
+        with pytest.raises(NotSent, match="not_encrypted"):
+            MailServer(f"smtp://pcds:p@127.0.0.1:{plain.port}", "a@b.example").send(mail)
+        assert plain.mails == []
+    with pytest.raises(NotSent, match="server_unreachable"):
+        MailServer(f"smtp://127.0.0.1:{plain.port}", "a@b.example").send(mail)
