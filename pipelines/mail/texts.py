@@ -56,9 +56,12 @@ def _paragraphs(kind: str, enquiry: Enquiry, named: Sequence[Item], address: str
         Message("Answer at this link; no account is needed: {address}", address=address),
     ]
     if enquiry.due_on is not None:
-        is_over = enquiry.due_on < now.date()
-        template = "An answer was asked for by {day}." if is_over else "Please answer by {day}."
-        said.append(Message(template, day=enquiry.due_on.isoformat()))
+        day, is_over = enquiry.due_on.isoformat(), enquiry.due_on < now.date()
+        said.append(
+            Message("An answer was asked for by {day}.", day=day)
+            if is_over
+            else Message("Please answer by {day}.", day=day)
+        )
     last_day = (enquiry.expires_at - timedelta(days=1)).date().isoformat()
     said.append(Message("The link works until {day} (UTC). Whoever has it can answer for you.", day=last_day))
     return [translate(each, enquiry.language) if isinstance(each, Message) else each for each in said]

@@ -153,7 +153,12 @@ def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
     assert {name: sensor.job_name for name, sensor in sensors.items() if name in asked} == asked
     for name in asked:
         assert sensors[name].default_status == dg.DefaultSensorStatus.RUNNING
-    assert sensors.keys() - asked.keys() == {"queued_imports", "missed_keep_house", "missed_refresh_catalogue"}
+    assert sensors.keys() - asked.keys() == {
+        "queued_imports",
+        "mails_due",
+        "missed_keep_house",
+        "missed_refresh_catalogue",
+    }
     assert (sensors["written_portfolios"].minimum_interval_seconds or 0) < 5, "each loop of the daemon"
     schedules = {
         schedule.name: schedule for schedule in defs.schedules or () if isinstance(schedule, dg.ScheduleDefinition)
