@@ -16,11 +16,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pipelines.catalogue import load, read
+from tests import mailbox
 from tests.api.people import Person, added
 from tests.api.portfolios import weigh
 from tests.browser.visitor import LetIn, Shop, Visitor
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
+from tests.mailbox import Mailbox
 from tests.waiting import PATIENCE_SECONDS
 from tools.browser import chromium
 from tools.browser.assistant import Assistant
@@ -60,9 +62,16 @@ def pool(database: Database) -> Iterator[Pool]:
 
 
 @pytest.fixture(scope="package")
-def service(browser: Browser, database: Database, pool: Pool) -> Iterator[Server]:
+def post() -> Iterator[Mailbox]:
+    """The mail server that the deployment sends with."""
+    with mailbox.opened() as post:
+        yield post
+
+
+@pytest.fixture(scope="package")
+def service(browser: Browser, database: Database, pool: Pool, post: Mailbox) -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="browser-"))
-    settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url)
+    settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url, smtp_url=post.url)
     with pool.system() as connection:
         load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
     variables = settings.environment() | dagster_environment(settings, database)
