@@ -22,6 +22,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from pipelines.sandbox.pool import Readers
 from warehouse.clock import StoppedClock
@@ -68,6 +70,9 @@ PROCESSES = (
 A single test of that kind in another file has the mark itself, as has one that takes longer than ten seconds.
 """
 
+OWN_SERVICE = ("browser/test_dagster.py",)
+"""Files that do not share the service of their folder."""
+
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
 
@@ -80,21 +85,32 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: _remove(root))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the second ring. What shares a service stays with one worker, so that it starts once.
-
-    Those are the contract's tests together, and a file of journeys, whose tests may also build on each other.
-    """
+    """Mark the tests of the second ring."""
     here = Path(__file__).parent
     for item in items:
-        place = item.path.relative_to(here).as_posix()
-        if place.startswith(PROCESSES):
+        if item.path.relative_to(here).as_posix().startswith(PROCESSES):
             item.add_marker(pytest.mark.processes)
-        if place.startswith("contract/"):
-            item.add_marker(pytest.mark.xdist_group("contract"))
-        elif place.startswith(PROCESSES):
-            item.add_marker(pytest.mark.xdist_group(place))
+
+
+@pytest.hookimpl(optionalhook=True)  # without xdist nobody asks
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Have tests that share a service run in one worker, so that it starts once."""
+    return ByService(config, log)
+
+
+class ByService(LoadScopeScheduling):
+    """Gives each worker the next test that is free, and the tests that share a service together.
+
+    xdist's own `loadgroup` does the same by marks, but pytest 9.2 ignores the ids in which it keeps them.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        """Return what is given to one worker: the tests of a folder or file that share a service, else the test."""
+        place = nodeid.partition("::")[0].removeprefix("tests/")
+        if place.startswith(("contract/", "browser/")) and place not in OWN_SERVICE:
+            return place.partition("/")[0]
+        return place if place.startswith(PROCESSES) else nodeid
 
 
 def _remove(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""One real deployment per test process: two API processes and an import worker on a database of their own.
+"""One real deployment: two API processes and an import worker on a database of their own.
 
 `caller` is a company of one test alone. `shop` is shared by all tests of the process and has a wide window: tests use
 codes of their own in it and never count what it holds.
@@ -24,20 +24,20 @@ from warehouse.settings import Settings
 DAY_SECONDS = 86_400
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def database(server: Database) -> Iterator[Database]:
     """Not the other tests' database: the worker here takes whatever import it finds queued."""
     with migrated(server) as database:
         yield as_operators(database)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pool(database: Database) -> Iterator[Pool]:
     with Pool(database.app_url) as pool:
         yield pool
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def place(database: Database) -> Place:
     """This process's deployment, its database migrated and its catalogue loaded, before anything is started on it."""
     return _place(database)
@@ -64,20 +64,22 @@ def _place(database: Database) -> Place:
     return Place(os.environ | settings.environment() | dagster_environment(settings, database), folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(place: Place) -> Iterator[Server]:
+    """The deployment; a second worker that starts one more breaks the scheduling of `tests/conftest.py`."""
+    (Path(os.environ["PCDS_TESTS_ROOT"]) / "contract.started").touch(exist_ok=False)
     with place.serving(processes=2, imports=True) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tomorrow(place: Place) -> Iterator[Server]:
     """The same deployment as it answers 25 hours from now."""
     with place.shifted(PCDS_TEST_CLOCK_OFFSET=DAY_SECONDS + 3600).serving() as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def before_the_law(place: Place) -> Iterator[Server]:
     """The same deployment as it answered on 1 August 2026, before the PFAS rules began to apply."""
     back = round((datetime.now(UTC) - datetime(2026, 8, 1, tzinfo=UTC)).total_seconds())
@@ -96,6 +98,6 @@ def other(service: Server) -> Caller:
     return service.joined()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shop(service: Server) -> Caller:
     return service.joined(per_minute=100_000)

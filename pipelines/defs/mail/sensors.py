@@ -10,6 +10,7 @@ from warehouse.review import mails
 
 
 @run_requests.sensor(
+    minimum_interval_seconds=15,
     job_name=send_mails.name,  # by its name: given the job, Dagster copies the sensor with parameters that are in beta
     description="Sends the mails to suppliers that are due, or to be tried again.",
 )
