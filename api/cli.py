@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "site": ("library", "APPS"),
     "supplier": ("library", "APPS"),
     "component": ("library", "APPS"),
+    "word": ("word", "app"),
     "doc": ("doc", "app"),
     "catalogue": ("catalogue", "app"),
     "ruleset": ("ruleset", "app"),

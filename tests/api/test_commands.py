@@ -197,6 +197,20 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(pcds, company):
     assert nobody in pcds.refused(1, "component", "add", "--company", company, *part, "--supplier-id", nobody)
 
 
+def test_a_companys_own_words_are_added_listed_and_removed(pcds):
+    company = pcds.json("company", "add", "--name", "Words", "--plan", "starter")["id"]
+    of = ("--company", company, "--field", "material", "--text", "Weißblech")
+    pcds.json("word", "add", *of, "--value", "metal")
+    listed = pcds.json("word", "list", "--company", company)["words"]
+    assert listed == [{"field": "material", "text": "Weißblech", "value": "metal"}]
+    assert "unobtainium" in pcds.refused(1, "word", "add", *of, "--value", "unobtainium")
+    assert "no field" in pcds.refused(
+        1, "word", "add", "--company", company, "--field", "x", "--text", "y", "--value", "z"
+    )
+    pcds.json("word", "remove", "--company", company, "--field", "material", "--text", "WEISSBLECH")
+    assert pcds.json("word", "list", "--company", company)["words"] == []
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
