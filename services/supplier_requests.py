@@ -9,6 +9,7 @@ import hmac
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -21,13 +22,16 @@ from schemas.sku import Component, SupplierAnswer, SupplierResponse
 from services import review
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
-from warehouse.review import entries, files
+from warehouse.review import enquiries, entries, files
 from warehouse.review import supplier_requests as queries
 from warehouse.review.supplier_requests import Request
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus import graphs
 from warehouse.skus import queries as skus
+
+_LOOKED_AT: Final = 50
+"""Most answers to other items that are looked through for the same parts."""
 
 
 class CannotAsk(Exception):  # noqa: N818  (an answer to the caller)
@@ -146,6 +150,42 @@ def requested_lines(conn: Connection, request: Request) -> list[Component]:
     """Return the lines that the request asks about, in the order of the graph, without those that were removed."""
     lines = graphs.of_id(conn, request.sku_id) or []
     return [components.published(line) for line in lines if UUID(line["id"]) in request.component_ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Answers to the same parts of other items, to be filled in: a response, and the items that they come from."""
+
+    response: SupplierResponse
+    items: list[str]
+
+
+def offer_of(conn: Connection, request: Request) -> Offer | None:
+    """Return what the supplier has answered for the same parts elsewhere in the enquiry; None where there is nothing.
+
+    The same part is the same component of the library, else one of the same type, family and material. The supplier
+    reads what is filled in before sending it.
+    """
+    if request.enquiry_id is None:
+        return None
+    found: dict[str, SupplierAnswer] = {}
+    items: list[str] = []
+    lines = requested_lines(conn, request)
+    for answered in enquiries.answered(conn, request.enquiry_id, beside=request.id, most=_LOOKED_AT):
+        answers = {answer["component_id"]: answer for answer in answered.payload.get("components") or ()}
+        for theirs in graphs.of_id(conn, answered.sku_id) or []:
+            if (answer := answers.get(theirs["id"])) is None:
+                continue
+            same = [each for each in lines if each["id"] not in found and _is_same(each, components.published(theirs))]
+            found |= {each["id"]: {**answer, "component_id": each["id"]} for each in same}
+            items += [answered.sku_name] if same and answered.sku_name not in items else []
+    return Offer({"components": list(found.values())}, items) if found else None
+
+
+def _is_same(line: Component, other: Component) -> bool:
+    if line["component_id"] or other["component_id"]:
+        return line["component_id"] == other["component_id"]
+    return all(line[name] == other[name] for name in ("component_type", "material_family", "polymer_or_grade"))
 
 
 def submit(

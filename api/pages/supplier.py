@@ -7,7 +7,7 @@ the answer; documents are handled as technical files and wait with the answer.
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -181,13 +181,17 @@ def _form_page(
         lines = supplier_requests.requested_lines(conn, supplier_request)
         attached = files.of_request(conn, request_id)
         last_answer = entries.answer_to(conn, request_id)
+        offer = None if last_answer else supplier_requests.offer_of(conn, supplier_request)
         rulesets = service_of(request).rulesets
         rules = rulesets.active(conn)
         [of_sku] = analytics.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
-    given = form
-    if given is None:
-        payload = last_answer.payload if last_answer else {}
+    if form is None:
+        payload: Mapping[str, Any] = last_answer.payload if last_answer else {}
+        if offer and request.query_params.get("fill") == "1":
+            payload, offer = offer.response, None
         given = supplier_form.form_of_answer(payload, [line["id"] for line in lines], lang)
+    else:
+        given, offer = form, None
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
     faulty = {name for name, _ in faults or ()}
     parts = [
@@ -209,6 +213,7 @@ def _form_page(
         status=400 if faults else 200,
         supplier_request=supplier_request,
         parts=parts,
+        offer=offer,
         attached=attached,
         given=given,
         rejected=last_answer if is_rejected else None,

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from schemas.sku import SupplierResponse
 from warehouse import pages
 from warehouse.access.keys import digest
 from warehouse.review.supplier_requests import Found
@@ -64,6 +65,23 @@ _COUNTED: Final = f""" CROSS JOIN LATERAL (
     FROM (SELECT {STATE} AS state FROM supplier_requests AS requests {LAST_ANSWER}
           WHERE requests.enquiry_id = supplier_enquiries.id) AS found) AS counted"""
 _ORDER: Final = "created_at DESC, id"
+
+
+_ANSWERED: Final = f"""
+SELECT requests.sku_id, sku.sku_code, sku.name, last.payload FROM supplier_requests AS requests
+CROSS JOIN LATERAL (SELECT payload, filed_at FROM review_entries
+    WHERE request_id = requests.id AND state IN ('open', 'accepted') ORDER BY filed_at DESC, id DESC LIMIT 1) AS last
+CROSS JOIN LATERAL {skus.named("requests.sku_id")} AS sku
+WHERE requests.enquiry_id = %s AND requests.id <> %s ORDER BY last.filed_at DESC, requests.id LIMIT %s"""
+
+
+class Answered(NamedTuple):
+    """The answer to another item of an enquiry, as it was filed."""
+
+    sku_id: UUID
+    sku_code: str
+    sku_name: str
+    payload: SupplierResponse
 
 
 class Item(NamedTuple):
@@ -132,6 +150,11 @@ def of(connection: Connection, enquiry_id: UUID, *, locking: bool = False) -> En
 def items_of(connection: Connection, enquiry_id: UUID) -> list[Item]:
     """Return the items of an enquiry with their states, sorted by sku_code."""
     return [Item(*row) for row in connection.execute(_ITEMS, [enquiry_id])]
+
+
+def answered(connection: Connection, enquiry_id: UUID, *, beside: UUID, most: int) -> list[Answered]:
+    """Return the answers to the other items of an enquiry that wait or were accepted, the latest first."""
+    return [Answered(*row) for row in connection.execute(_ANSWERED, [enquiry_id, beside, most])]
 
 
 def withdraw(connection: Connection, enquiry_id: UUID, *, at: datetime) -> None:

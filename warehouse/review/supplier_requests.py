@@ -29,8 +29,8 @@ INSERT INTO supplier_requests
 VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s, %s, %s)"""
 _SELECT: Final = f"""
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
-    requests.created_at, requests.expires_at, requests.withdrawn_at, sku.sku_code, sku.name AS sku_name,
-    companies.name AS company_name
+    requests.created_at, requests.expires_at, requests.withdrawn_at, requests.enquiry_id,
+    sku.sku_code, sku.name AS sku_name, companies.name AS company_name
 FROM supplier_requests AS requests
 CROSS JOIN LATERAL {skus.named("requests.sku_id")} AS sku
 CROSS JOIN companies"""
@@ -51,6 +51,7 @@ class Request:
     created_at: datetime
     expires_at: datetime | None
     withdrawn_at: datetime | None
+    enquiry_id: UUID | None
     sku_code: str
     sku_name: str
     company_name: str
