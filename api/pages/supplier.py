@@ -5,7 +5,7 @@ the answer; documents are handled as technical files and wait with the answer.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -24,7 +24,9 @@ from api.pages.texts import text
 from api.service import service_of
 from api.supplier_data import admit_supplier, file_answer
 from api.uploads import FileForm, judge_file
+from compliance.ruleset import RuleSet
 from pipelines.writing import quota
+from schemas.analytics import Questions
 from schemas.issues import Issue
 from schemas.labels import word
 from schemas.messages import Message, message_of, translate
@@ -193,19 +195,7 @@ def _form_page(
     else:
         given, offer = form, None
     is_rejected = last_answer and last_answer.state == "rejected" and supplier_request.state == "open"
-    faulty = {name for name, _ in faults or ()}
-    parts = [
-        {
-            "line": line,
-            "first": supplier_form.first_questions(
-                place, lang, (of_line := supplier_form.ComponentQuestions.of(line, of_sku, rules, lang))
-            ),
-            "design": (design := supplier_form.design_questions(place, lang, of_line)),
-            "declarations": supplier_form.substance_questions(place, lang),
-            "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
-        }
-        for place, line in enumerate(lines)
-    ]
+    parts = _parts(lines, of_sku, rules, lang, given=given, faulty={name for name, _ in faults or ()})
     labels = _input_labels(lines, lang)
     return page(
         request,
@@ -226,6 +216,30 @@ def _form_page(
         form_path=_path(request),
         files_path=_path(request, "/files"),
     )
+
+
+def _parts(
+    lines: Sequence[Component],
+    of_sku: Questions,
+    rules: RuleSet,
+    lang: str,
+    *,
+    given: forms.Form,
+    faulty: Collection[str],
+) -> list[dict[str, Any]]:
+    """Return each part with its questions; those of the design are open where one has a text or a fault."""
+    return [
+        {
+            "line": line,
+            "first": supplier_form.first_questions(
+                place, lang, (of_line := supplier_form.ComponentQuestions.of(line, of_sku, rules, lang))
+            ),
+            "design": (design := supplier_form.design_questions(place, lang, of_line)),
+            "declarations": supplier_form.substance_questions(place, lang),
+            "design_is_open": any(question.name in faulty or given.get(question.name) for question in design),
+        }
+        for place, line in enumerate(lines)
+    ]
 
 
 def _input_labels(lines: Sequence[Component], lang: str) -> dict[str, str]:
