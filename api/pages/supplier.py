@@ -231,6 +231,7 @@ def _parts(
     return [
         {
             "line": line,
+            "is_faulty": any(name.startswith(f"{place}.") for name in faulty),
             "first": supplier_form.first_questions(
                 place, lang, (of_line := supplier_form.ComponentQuestions.of(line, of_sku, rules, lang))
             ),
