@@ -4,6 +4,7 @@ What belongs here: names, units, defaults and permitted values. What does not: t
 law or of plans, which are rows of tables.
 """
 
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
@@ -50,6 +51,13 @@ def _smtp_url(value: SecretStr) -> SecretStr:
         usable = False
     if not usable:
         raise ValueError("must be an address such as smtps://name:password@mail.example:465")
+    return value
+
+
+def _sender(value: str) -> str:
+    address = parseaddr(value)[1]
+    if not value.isprintable() or not all(address.rpartition("@")[::2]):
+        raise ValueError("must be an address such as Packaging data <packaging@brand.example>")
     return value
 
 
@@ -115,7 +123,7 @@ class Settings(BaseSettings):
     """The mail server, such as `smtps://name:password@mail.example:465`; without it nothing is mailed. With `smtp://`
     the connection is encrypted by STARTTLS where the server offers it, and always before a password is sent.
     """
-    mail_from: str = "Packaging data <no-reply@localhost>"
+    mail_from: Annotated[str, AfterValidator(_sender)] = "Packaging data <no-reply@localhost>"
     """Whom mails are from, such as `Packaging data <packaging@brand.example>`."""
 
     free_bytes: Annotated[int, Field(ge=0)] = 67_108_864

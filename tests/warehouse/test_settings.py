@@ -36,6 +36,26 @@ def test_a_refused_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SMTP_URL", "mail.example:25"),
+        ("SMTP_URL", "https://mail.example"),
+        ("SMTP_URL", "smtp://:hunter2@"),
+        ("SMTP_URL", "smtp://mail.example:port"),
+        ("MAIL_FROM", "Packaging data"),
+        ("MAIL_FROM", "a@b.example\nBcc: c@d.example"),
+    ],
+)
+def test_a_mail_server_and_a_sender_are_addresses(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"PCDS_{name}", value)
+    with pytest.raises(
+        SettingsError, match=rf"^PCDS_{name} is not usable: must be an address such as .*\.$"
+    ) as refused:
+        Settings.load()
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("given", "base_url"),
     [
         ({}, "http://127.0.0.1:8000"),
@@ -56,6 +76,8 @@ def test_a_child_process_reads_the_very_same_settings(monkeypatch: pytest.Monkey
         trusted_proxies="10.0.0.1, 10.2.0.0/16",
         test_clock_offset=-5,
         objects_url="s3://bucket/prefix",
+        smtp_url="smtps://pcds:p%40ss@mail.example",
+        mail_from="Packaging data <data@brand.example>",
     )
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
