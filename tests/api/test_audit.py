@@ -128,6 +128,15 @@ def test_days_are_whole_and_instants_exact(caller):
     assert len(entries(caller, since=f"{east.isoformat()}+02:00")) == 1
 
 
+@pytest.mark.parametrize("query", [{}, {"until": "2099-01-01"}, {"actor": "erp"}, {"action": "sku.created"}])
+def test_behind_the_last_entry_is_an_empty_page(caller, query):
+    """The greatest offset too: with the page's size it is no 32-bit number any more."""
+    caller.post("/skus", {"sku_code": "OFF", "name": "Jar"})
+    answer = caller.get("/audit-log", params=query | {"offset": 10**12, "limit": 200})
+    assert (answer.status_code, answer.json()["data"]) == (200, [])
+    assert answer.json()["pagination"]["offset"] == 2**31 - 1
+
+
 @pytest.mark.parametrize(
     ("query", "code"),
     [

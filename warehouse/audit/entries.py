@@ -43,7 +43,7 @@ FROM audit_transactions AS t WHERE {conditions}"""
 _BY_TRANSACTION: Final = """e.id = ANY(ARRAY(
     SELECT generate_series(greatest(first_entry, first_entry + upto - {offset:d} - {limit:d}),
                            first_entry - 1 + least(entries, upto - {offset:d}))
-    FROM found WHERE upto > {offset:d} AND upto - entries < {offset:d} + {limit:d}))"""
+    FROM found WHERE upto > {offset:d} AND upto - entries - {offset:d} < {limit:d}))"""
 
 _ENTRIES: Final = "SELECT e.id FROM audit_entries AS e {joined} WHERE {conditions}"
 _JOINED: Final = "JOIN audit_transactions AS t ON t.id = e.transaction_id"
