@@ -1,4 +1,4 @@
-"""Asks a supplier about many SKUs under one link, lists such enquiries with the state of each item, withdraws them."""
+"""Asks a supplier about many SKUs under one link, lists such enquiries, reminds of and withdraws them."""
 
 import json
 from typing import Any, Final
@@ -122,15 +122,7 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
 
     def work(conn: Connection) -> dict[str, Any]:
         try:
-            is_mailed = supplier_enquiries.remind(
-                conn,
-                write.company_id,
-                enquiry_id,
-                origin=write.origin,
-                now=write.now,
-                mailing=write.service.settings.smtp_url is not None,
-                dry_run=dry_run,
-            )
+            is_mailed = remind_supplier(conn, write, enquiry_id, dry_run=dry_run)
         except NoSuchEnquiry:
             raise NotFound from None
         sent.update(load_mail(conn, write, enquiry_id, "reminder"))
@@ -193,6 +185,19 @@ def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) 
         raise InvalidBody(issues_of(error)) from None
     except EnquiryRefused as refused:
         raise InvalidBody(refused.issues) from None
+
+
+def remind_supplier(conn: Connection, write: Write, enquiry_id: UUID, *, dry_run: bool = False) -> bool:
+    """Have a reminder mailed; return whether it is. Raise `NoSuchEnquiry`."""
+    return supplier_enquiries.remind(
+        conn,
+        write.company_id,
+        enquiry_id,
+        origin=write.origin,
+        now=write.now,
+        mailing=write.service.settings.smtp_url is not None,
+        dry_run=dry_run,
+    )
 
 
 def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> dict[str, Any]:

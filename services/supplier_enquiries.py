@@ -32,7 +32,7 @@ _REMINDER_HOUR: Final = time(7)
 REMINDED_AFTER: Final = timedelta(days=1)
 """How long after a mail a person can have the next reminder mailed."""
 MAILS_A_DAY: Final = 500
-"""Most mails that a company stores in 24 hours: more would have its operator's server refused as a source of spam."""
+"""From this many mails stored in 24 hours on, a company asks and reminds nobody by mail: nobody's spam is sent here."""
 _PERSON: Final = "user"
 
 
@@ -131,6 +131,8 @@ def remind(
     is_open = any(item.state in texts.WAITS_FOR_SUPPLIER for item in enquiries.items_of(conn, enquiry_id))
     if not mailing or not enquiry.supplier_email or is_early or not is_open or _has_ended(enquiry, now):
         return False
+    if _has_mailed_enough(conn, now):
+        return False
     if not dry_run:
         mails.add(conn, company_id, enquiry_id, "reminder", due_at=now, at=now)
         ledger.enter(
@@ -145,6 +147,10 @@ def text_of(conn: Connection, enquiry_id: UUID, links: EnquiryLinks, kind: str, 
     if enquiry is None:
         return None
     return texts.write(kind, enquiry, enquiries.items_of(conn, enquiry_id), links.address_of(enquiry_id), now)
+
+
+def _has_mailed_enough(conn: Connection, now: datetime) -> bool:
+    return mails.added_since(conn, now - timedelta(days=1)) >= MAILS_A_DAY
 
 
 def _has_ended(enquiry: Enquiry, now: datetime) -> bool:
@@ -179,7 +185,7 @@ def withdraw(
 def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, mailing: bool) -> tuple[date, list[Issue]]:
     """Return the last day of the links, and every fault of what was sent."""
     last_day, issues = _last_day(sent, now.date())
-    if mailing and sent.supplier_email and mails.added_since(conn, now - timedelta(days=1)) >= MAILS_A_DAY:
+    if mailing and sent.supplier_email and _has_mailed_enough(conn, now):
         sentence = Message("A company has at most {count} mails sent in 24 hours.", count=MAILS_A_DAY)
         issues.append(Issue("out_of_range", sentence, "supplier_email"))
     for at, code in enumerate(sent.sku_codes):

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.enquiries import create_enquiry, load_detail, load_mail
+from api.enquiries import create_enquiry, load_detail, load_mail, remind_supplier
 from api.errors import InvalidBody
 from api.pages.documents import languages
 from api.pages.forms import Form, read_form
@@ -140,19 +140,8 @@ def _page(request: Request, session: Session, enquiry_id: UUID | None = None, ma
 def _remind(request: Request, session: Session) -> Response:
     write, enquiry_id = write_of(request, session), path_id(request)
 
-    def work(conn: Connection) -> bool:
-        return supplier_enquiries.remind(
-            conn,
-            session.company_id,
-            enquiry_id,
-            origin=write.origin,
-            now=write.now,
-            mailing=write.service.settings.smtp_url is not None,
-            dry_run=False,
-        )
-
     try:
-        write.service.writes.run(session.company_id, work)
+        write.service.writes.run(session.company_id, lambda conn: remind_supplier(conn, write, enquiry_id))
     except NoSuchEnquiry:
         raise PageRefused(404, "refused.gone") from None
     return _page(request, session, mail="reminder")

@@ -66,7 +66,11 @@ def _send(conn: Connection, mail: Mail, post: Post, now: datetime) -> str:
         if failed.is_final or mail.tries >= len(TRIES_AFTER):
             mails.end(conn, mail.id, "failed", at=now, fault=failed.fault)
             return "failed"
-        mails.try_later(conn, mail.id, due_at=now + TRIES_AFTER[mail.tries], fault=failed.fault)
+        due_at = now + TRIES_AFTER[mail.tries]
+        if failed.of_all:  # else hundreds of mails would wait for the same silence, one after the other
+            mails.try_all_later(conn, now, due_at=due_at, fault=failed.fault)
+        else:
+            mails.try_later(conn, mail.id, due_at=due_at, fault=failed.fault)
         return "tried"
     mails.end(conn, mail.id, "sent", at=now)
     return "sent"

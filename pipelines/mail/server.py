@@ -20,12 +20,12 @@ _PERMANENT: Final = 500
 
 
 class NotSent(Exception):  # noqa: N818  (an outcome of a try)
-    """The server did not take the mail; `is_final` where it never will."""
+    """The server did not take the mail; `is_final` where it never will, `of_all` where it takes no other either."""
 
-    def __init__(self, fault: str, *, is_final: bool = False) -> None:
+    def __init__(self, fault: str, *, is_final: bool = False, of_all: bool = False) -> None:
         """`fault` is a code that is stored and shown."""
         super().__init__(fault)
-        self.fault, self.is_final = fault, is_final
+        self.fault, self.is_final, self.of_all = fault, is_final, of_all
 
 
 class MailServer:
@@ -50,15 +50,15 @@ class MailServer:
             codes = [code for code, _ in refused.recipients.values()]
             raise NotSent("recipient_refused", is_final=min(codes) >= _PERMANENT) from None
         except smtplib.SMTPAuthenticationError:
-            raise NotSent("sign_in_refused") from None
+            raise NotSent("sign_in_refused", of_all=True) from None
         except smtplib.SMTPNotSupportedError:
-            raise NotSent("not_encrypted") from None
+            raise NotSent("not_encrypted", of_all=True) from None
         except smtplib.SMTPResponseException as refused:
             raise NotSent("mail_refused", is_final=refused.smtp_code >= _PERMANENT) from None
         except ssl.SSLError:
-            raise NotSent("not_encrypted") from None
+            raise NotSent("not_encrypted", of_all=True) from None
         except (OSError, smtplib.SMTPException):
-            raise NotSent("server_unreachable") from None
+            raise NotSent("server_unreachable", of_all=True) from None
 
     def _connected(self) -> smtplib.SMTP:
         """Return a connection that is encrypted where the server can, and always before a password is sent."""

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from pipelines.defs.mail.sensors import mails_due
 from pipelines.engine.resources import Mailing
-from pipelines.mail.send import TRIES_AFTER
+from pipelines.mail.send import TRIES_AFTER, Post, send_due
 from pipelines.mail.server import MailServer, NotSent, message
 from pipelines.writing.records import write_records
 from schemas.enquiries import SupplierEnquiryInput
@@ -26,6 +26,7 @@ from tests import mailbox
 from tests.mailbox import Mailbox
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, tick
+from tools.ports import free_port
 from warehouse.accounts import users
 from warehouse.audit.origin import Origin
 from warehouse.review import enquiries
@@ -89,6 +90,11 @@ class Asker:
         runs = follow(mails_due, self.desk.instance, self.resources)
         assert all(run.success for run in runs)
         return len(runs)
+
+    def post(self) -> Post:
+        made = Post.of(self.settings)
+        assert made is not None
+        return made
 
     def states(self, enquiry: UUID) -> list[tuple[str, str, str | None]]:
         with self.desk.pool.company(self.desk.company) as conn:
@@ -175,6 +181,52 @@ def test_what_the_server_does_not_take_is_tried_again_and_given_up_in_the_end(as
         assert asker.states(busy)[0][1] == "waiting"
         asker.send(pause)
     assert asker.states(busy) == [("asked", "failed", "recipient_refused")]
+
+
+def test_a_silent_server_postpones_every_due_mail_at_once(desk: Desk, tmp_path: Path, post: Mailbox) -> None:
+    asker = Asker(desk, tmp_path, post)
+    there, away = asker.resources, Settings.load(data_dir=tmp_path, smtp_url=f"smtp://127.0.0.1:{free_port()}")
+    enquiries_asked = [asker.ask(f"MAIL-2{number}") for number in range(3)]
+    asker.resources = there._replace(mailing=Mailing.of(away))
+    assert asker.send() == 1
+    assert [asker.states(each) for each in enquiries_asked] == [[("asked", "waiting", "server_unreachable")]] * 3
+    assert asker.send() == 0, "none is due before its time"
+    asker.resources = there
+    assert asker.send(TRIES_AFTER[0]) == 1
+    assert len(post.mails) == 3
+
+
+def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_same_id(
+    desk: Desk, asker: Asker, post: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise OSError("killed")
+
+    enquiry = asker.ask("MAIL-30")
+    with monkeypatch.context() as patched:
+        patched.setattr("pipelines.mail.send.mails.end", die)
+        assert [run.success for run in follow(mails_due, desk.instance, asker.resources)] == [False]
+    assert asker.states(enquiry) == [("asked", "waiting", None)]
+    owed = send_due(desk.pool, desk.company, asker.post(), desk.clock, lambda: None)
+    assert (owed["sent"], len(post.mails)) == (1, 2)
+    assert post.mails[0]["Message-ID"] == post.mails[1]["Message-ID"]
+
+
+def test_a_person_reminds_once_a_day(desk: Desk, asker: Asker, post: Mailbox) -> None:
+    enquiry = asker.ask("MAIL-40")
+    reminded = []
+    for pause in (timedelta(0), timedelta(hours=23), timedelta(hours=2)):
+        asker.send(pause)
+        for _ in range(2):
+            with desk.pool.company(desk.company) as conn:
+                reminded.append(
+                    supplier_enquiries.remind(
+                        conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now(), mailing=True, dry_run=False
+                    )
+                )
+    assert reminded == [False, False, False, False, True, False]
+    asker.send()
+    assert ["Reminder: " in mail["Subject"] for mail in post.mails] == [False, True]
 
 
 def test_answers_to_a_mail_go_to_the_person_who_asked(desk: Desk, asker: Asker, post: Mailbox) -> None:

@@ -36,6 +36,9 @@ _END: Final = """
 UPDATE supplier_mails SET state = %(state)s, fault = %(fault)s, ended_at = %(at)s, tries = tries + %(tried)s
 WHERE id = %(id)s"""
 _LATER: Final = "UPDATE supplier_mails SET due_at = %s, fault = %s, tries = tries + 1 WHERE id = %s"
+_ALL_LATER: Final = (
+    "UPDATE supplier_mails SET due_at = %s, fault = %s, tries = tries + 1 WHERE state = 'waiting' AND due_at <= %s"
+)
 _COMPANIES: Final = "SELECT company_id, slug, work FROM pcds_due_mails(%s)"
 
 
@@ -105,3 +108,8 @@ def end(conn: Connection, mail_id: UUID, state: str, *, at: datetime, fault: str
 def try_later(conn: Connection, mail_id: UUID, *, due_at: datetime, fault: str) -> None:
     """Record a try that failed, and when the next one is."""
     conn.execute(_LATER, [due_at, fault, mail_id])
+
+
+def try_all_later(conn: Connection, now: datetime, *, due_at: datetime, fault: str) -> None:
+    """Record the same for every mail of the session's company that is due: the server takes none now."""
+    conn.execute(_ALL_LATER, [due_at, fault, now])
