@@ -43,6 +43,9 @@ COMPANY_NAME: Final = "pcds/company"
 LARGE: Final = {"pcds/size": "large"}
 """On runs that may keep a worker busy for long: one at a time, so that small ones find a free worker (dagster.yaml)."""
 
+LARGE_PUBLICATION: Final = {"pcds/publication_size": "large"}
+"""On publications of large portfolios: one at a time, so that an import finds a free worker (dagster.yaml)."""
+
 REGRADE: Final = "pcds/regrade"
 """On every run of a regrade: the version it is for. dagster.yaml limits how many runs have it at a time."""
 

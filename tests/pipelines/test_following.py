@@ -4,17 +4,21 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import dagster as dg
 import polars as pl
 import psycopg
 import pytest
+import yaml
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from pipelines.definitions import defs
 from pipelines.defs.publication.sensors import (
+    LARGE_PORTFOLIO_SKUS,
     WAIT_WHILE_IMPORTING,
+    WAIT_WHILE_MIGRATING,
     WRITE_QUIET_TIME,
     lost_portfolios,
     written_portfolios,
@@ -45,7 +49,7 @@ def runs(desk: Desk) -> int:
 
 def write(desk: Desk, number: int = 0) -> None:
     assert desk.run(desk.send(FILE.format(number)))
-    desk.clock.advance(WAIT_WHILE_IMPORTING)
+    desk.clock.advance(WAIT_WHILE_MIGRATING)
 
 
 def ours(desk: Desk) -> Callable[[dg.RunRequest], bool]:
@@ -110,10 +114,34 @@ def test_writes_wait_a_little_while_imports_follow_each_other(desk: Desk) -> Non
     assert asked(desk) == [], "an import has just ended, and another one may follow"
     waiting = desk.send(FILE.format(2))
     desk.clock.advance(WAIT_WHILE_IMPORTING - WRITE_QUIET_TIME)
+    assert asked(desk) == [], "it sends file after file"
+    desk.clock.advance(WAIT_WHILE_MIGRATING - WAIT_WHILE_IMPORTING)
     assert len(asked(desk)) == 1
     desk.run(waiting)
     assert len(look(desk)) == 1
     assert published(desk).rows["skus"] == 6
+
+
+def test_a_company_without_imports_waits_less_long_for_those_of_others(desk: Desk) -> None:
+    assert desk.run(desk.send(FILE.format(0)))
+    desk.clock.advance(WAIT_WHILE_IMPORTING)
+    assert asked(desk) == [], "its own import has just ended"
+    with desk.pool.company(desk.company) as conn:  # as if a person had written, and other companies imported
+        conn.execute("UPDATE imports SET finished_at = finished_at - interval '1 day'")
+    assert len(asked(desk)) == 1
+
+
+def test_large_portfolios_are_published_one_at_a_time(desk: Desk) -> None:
+    write(desk)
+    [request] = asked(desk)
+    assert "pcds/publication_size" not in request.tags
+    with desk.pool.company(desk.company) as conn:
+        conn.execute("UPDATE company_counters SET skus = %s", (LARGE_PORTFOLIO_SKUS,))
+    [request] = asked(desk)
+    limits = yaml.safe_load(Path("dagster.yaml").read_text(encoding="utf-8"))["concurrency"]["runs"]
+    alone = {each["key"]: each["limit"] for each in limits["tag_concurrency_limits"] if each.get("value") == "large"}
+    assert alone["pcds/publication_size"] == 1
+    assert request.tags["pcds/publication_size"] == "large"
 
 
 def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> None:

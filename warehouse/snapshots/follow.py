@@ -14,7 +14,8 @@ from warehouse.sessions import Connection
 from warehouse.snapshots.snapshot import current
 
 _STALE: Final = """
-SELECT company_id, slug, "position", since, importing FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST
+SELECT company_id, slug, "position", since, importing, imported, skus
+FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST
 """
 _PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_published_snapshots()'
 
@@ -22,7 +23,8 @@ _PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_publish
 class Stale(NamedTuple):
     """A company with writes that no snapshot has; `since`: the oldest of them, None where only a day has passed.
 
-    `position` is the last link of its chain, `importing` whether an import of it waits or is under way.
+    `position` is the last link of its chain, `importing` whether an import of it waits or is under way, `imported`
+    whether one has ended since the oldest of those writes, `skus` how many SKUs it has.
     """
 
     company_id: UUID
@@ -30,6 +32,8 @@ class Stale(NamedTuple):
     position: int
     since: datetime | None
     importing: bool
+    imported: bool
+    skus: int
 
 
 class Published(NamedTuple):

@@ -24,6 +24,10 @@ WRITE_QUIET_TIME: Final = timedelta(seconds=8)
 """How long a write waits for further writes: a publication beside the next import would slow that import."""
 WAIT_WHILE_IMPORTING: Final = timedelta(seconds=20)
 """The longest that writes wait while files are imported: more writes come, and imports need the machine."""
+WAIT_WHILE_MIGRATING: Final = timedelta(seconds=60)
+"""The same for a company that sends file after file: its portfolio would be read anew beside each next file."""
+LARGE_PORTFOLIO_SKUS: Final = 5_000
+"""From how many SKUs on a publication keeps a worker busy for more than a second."""
 NEXT_FILE_WITHIN: Final = timedelta(seconds=4)
 """How soon after an import another one counts as following it: its file is being uploaded meanwhile."""
 LOST_SECONDS: Final = 60
@@ -44,10 +48,9 @@ def written_portfolios(context: dg.SensorEvaluationContext, postgres: Postgres, 
     return _publication_requests(
         context.instance,
         {
-            each.slug: _wanted_run(each, _state(each, now.date()))
+            each.slug: _wanted_run(each, _state(each, now.date()), large=each.skus >= LARGE_PORTFOLIO_SKUS)
             for each in stale
-            if each.since is None
-            or each.since <= now - (WAIT_WHILE_IMPORTING if importing or each.importing else WRITE_QUIET_TIME)
+            if each.since is None or each.since <= now - _wait(each, importing=importing)
         },
     )
 
@@ -74,6 +77,13 @@ def lost_portfolios(
     )
 
 
+def _wait(found: Stale, *, importing: bool) -> timedelta:
+    """Return how old the oldest write of a company must be; `importing`: files of any company are imported now."""
+    if not (importing or found.importing):
+        return WRITE_QUIET_TIME
+    return WAIT_WHILE_MIGRATING if found.importing or found.imported else WAIT_WHILE_IMPORTING
+
+
 def _are_importing(instance: dg.DagsterInstance) -> bool:
     """Return whether an import of any company is under way or has just ended."""
     just_ended = dg.RunsFilter(job_name=import_file.name, updated_after=Clock().now() - NEXT_FILE_WITHIN)
@@ -88,8 +98,9 @@ def _publication_requests(instance: dg.DagsterInstance, wanted: Mapping[str, Wan
     )
 
 
-def _wanted_run(found: Stale | Published, state: str) -> WantedRun:
-    return WantedRun(state, {tags.COMPANY: str(found.company_id), "dagster/priority": "-1", **tags.FOLLOWED})
+def _wanted_run(found: Stale | Published, state: str, *, large: bool = False) -> WantedRun:
+    size = tags.LARGE_PUBLICATION if large else {}
+    return WantedRun(state, {tags.COMPANY: str(found.company_id), "dagster/priority": "-1", **tags.FOLLOWED, **size})
 
 
 def _state(found: Stale, today: date) -> str:
