@@ -66,8 +66,10 @@ INTERFACE_VERSION = "1.8.0"
 
 
 def app_of_process() -> FastAPI:
-    """Return the app of a process that runs nothing else."""
-    return create(alone=True)
+    """Return the app of a process that runs nothing else, with its document, which needs no database."""
+    app = create(alone=True)
+    app.openapi()  # built here, so that no request waits for it
+    return app
 
 
 def create(
@@ -89,7 +91,6 @@ def create(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_service(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
             app.state.service, app.state.readiness = service, Readiness()
-            app.openapi()  # built here, so that no request waits for it
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
             app.state.gate = owner

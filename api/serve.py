@@ -15,7 +15,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -57,25 +58,51 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
         prepare_data_dir(settings.data_dir)
         with running(settings):
             address.keep(settings)
-            report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
-            with bind_socket(settings) as listener:
-                children = _children(settings, listener, workers)
-                _Supervisor(settings, children, listener, report["catalogue"]).run(stopping, report["greeting"])
+            with bind_socket(settings) as listener, _Gate() as gate:
+                children = _children(settings, listener, workers, gate)
+                supervisor = _Supervisor(settings, children, listener)
+                with supervisor.starting_api():  # it loads its code meanwhile
+                    report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
+                gate.open()
+                supervisor.run(stopping, report["greeting"], ready=report["catalogue"])
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+class _Gate:
+    """A pipe at whose end the API's processes wait until the database is prepared; then it is closed for good."""
+
+    def __init__(self) -> None:
+        """Make the pipe; only the end that is waited at is inherited."""
+        self.waited_at, self._open_end = os.pipe()
+
+    def __enter__(self) -> "_Gate":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.open()
+        os.close(self.waited_at)
+
+    def open(self) -> None:
+        """Let all pass: those that wait, and those that come later."""
+        if self._open_end >= 0:
+            os.close(self._open_end)
+            self._open_end = -1
 
 
 @dataclass(slots=True)
 class _Child:
     """One program that is kept running; a `once` program is done when it has succeeded.
 
-    One with `after` is started when a program answers at that socket.
+    One with `after` is started when a program answers at that socket. One of the `api` is started before the database
+    is prepared, and one that is `first` before the catalogue is loaded.
     """
 
     name: str
     command: tuple[str, ...]
     once: bool = False
+    api: bool = False
     first: bool = False
     descriptors: tuple[int, ...] = ()
     after: Path | None = None
@@ -141,14 +168,29 @@ class _Child:
 class _Supervisor:
     """Children in the order in which they end: those that accept work end before those that do it."""
 
-    def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket, ready: bool) -> None:
-        self._settings, self._children, self._listener, self._ready = settings, children, listener, ready
+    def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket) -> None:
+        self._settings, self._children, self._listener, self._ready = settings, children, listener, False
         self._mark = leftovers.Mark.own()
         self._environment = self._fresh_environment()
 
-    def run(self, stopping: threading.Event, greeting: str) -> None:
-        """Keep everything running until asked to stop; print the greeting once when it is ready."""
-        greeted = False
+    @contextmanager
+    def starting_api(self) -> Iterator[None]:
+        """Start the API's processes, which wait for the block to end; they end with a block that fails."""
+        for child in self._children:
+            if child.api:
+                child.keep(self._environment)
+        try:
+            yield
+        except BaseException:
+            self._end()
+            raise
+
+    def run(self, stopping: threading.Event, greeting: str, *, ready: bool) -> None:
+        """Keep everything running until asked to stop; print the greeting once when it is ready.
+
+        `ready` says whether a catalogue is loaded.
+        """
+        self._ready, greeted = ready, False
         with _keeper(self._environment) as keeper:
             try:
                 while not stopping.wait(_TICK_SECONDS):
@@ -197,15 +239,16 @@ class _Supervisor:
         return programs.MEMORY | os.environ | own | self._mark.variables
 
 
-def _children(settings: Settings, listener: socket.socket, api_workers: int) -> list[_Child]:
+def _children(settings: Settings, listener: socket.socket, api_workers: int, gate: _Gate) -> list[_Child]:
     """Return the programs of one machine (`api.programs`), and the ones that must succeed once before."""
     # All API processes accept on one socket, which is bound once and stays open when one of them ends.
-    api = (sys.executable, "-m", "api.server", "--fd", str(listener.fileno()))
+    descriptors = (listener.fileno(), gate.waited_at)
+    api = (sys.executable, "-m", "api.server", "--fd", str(descriptors[0]), "--after", str(descriptors[1]))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
     catalogue = (sys.executable, "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed")
     code = programs.code_server(settings).name
     return [
-        *(_Child(name, api, first=True, descriptors=(listener.fileno(),)) for name in names),
+        *(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names),
         _Child("catalogue", catalogue, once=True, first=True),
         *(
             _Child(program.name, program.command, after=program.after, first=program.name == code)

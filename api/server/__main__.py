@@ -1,10 +1,12 @@
 """Runs one API process: `python -m api.server`, with its settings from the environment.
 
 `pcds serve` starts it with `--fd`, the number of a listening socket that all API processes of the machine share.
-Without it the process listens itself, at the address of the settings.
+Without it the process listens itself, at the address of the settings. With `--after` it loads its code while the
+supervisor prepares the database, and opens it when that pipe is closed.
 """
 
 import argparse
+import os
 import resource
 import socket
 import time
@@ -83,10 +85,15 @@ def main() -> None:
     """Serve until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser(prog="python -m api.server", description=main.__doc__)
     parser.add_argument("--fd", type=int, help="a listening socket that was inherited")
-    given = parser.parse_args().fd
+    parser.add_argument("--after", type=int, help="an inherited pipe, closed when the database is ready")
+    given = parser.parse_args()
     settings = Settings.load()
     _allow_descriptors(settings.connections + _DESCRIPTORS)
-    Server(Config(settings)).run([socket.socket(fileno=given)] if given is not None else None)
+    config = Config(settings)
+    if given.after is not None:
+        config.load()  # imports the app, the greater part of a start
+        os.read(given.after, 1)
+    Server(config).run([socket.socket(fileno=given.fd)] if given.fd is not None else None)
 
 
 def _allow_descriptors(wanted: int) -> None:

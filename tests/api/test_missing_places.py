@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def words(path: tuple[str, ...], data_dir: Path) -> list[str]:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path):
     """Runs a command in this process: its exit status and its last words. A traceback would be an exception."""
-    monkeypatch.setattr(serve._Supervisor, "run", lambda *_: None)
+    monkeypatch.setattr(serve._Supervisor, "run", lambda *_, **__: None)
+    monkeypatch.setattr(serve._Supervisor, "starting_api", lambda _: nullcontext())
     monkeypatch.setattr(serve.logs, "configure", lambda _: None)
     monkeypatch.chdir(tmp_path)
 
