@@ -35,6 +35,8 @@ _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
 _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is restarted at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
+_ALONE_SECONDS: Final = 5.0
+"""How long at most the API and the code server start alone, so that the first answer comes soon."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 
@@ -170,6 +172,7 @@ class _Supervisor:
 
     def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket) -> None:
         self._settings, self._children, self._listener, self._ready = settings, children, listener, False
+        self._alone_until = 0.0
         self._mark = leftovers.Mark.own()
         self._environment = self._fresh_environment()
 
@@ -190,12 +193,12 @@ class _Supervisor:
 
         `ready` says whether a catalogue is loaded.
         """
-        self._ready, greeted = ready, False
+        self._ready, self._alone_until, greeted = ready, time.monotonic() + _ALONE_SECONDS, False
         with _keeper(self._environment) as keeper:
             try:
                 while not stopping.wait(_TICK_SECONDS):
                     self._tick()
-                    if self._ready and not greeted and _answers(self._settings) and _runs_begin(self._settings):
+                    if self._ready and not greeted and _is_ready(self._settings):
                         print(f"{greeting}\n", flush=True)
                         greeted = True
             finally:
@@ -208,10 +211,19 @@ class _Supervisor:
     def _tick(self) -> None:
         self._keep_postgres()
         for child in self._children:
-            # Before the first catalogue is loaded, imports would refuse every market.
-            if self._ready or child.first:
+            if self._may_run(child):
                 child.keep(self._environment)
             self._ready = self._ready or (child.once and child.done)
+
+    def _may_run(self, child: _Child) -> bool:
+        """Return whether the program may be started now; one that runs stays."""
+        if not self._ready:  # before the first catalogue is loaded, imports would refuse every market
+            return child.first
+        if time.monotonic() >= self._alone_until or (child.first and not child.once):
+            return True
+        if _answers(self._settings, "/healthz"):  # people wait for this answer, so other programs start after it
+            self._alone_until = 0.0
+        return self._alone_until == 0.0
 
     def _keep_postgres(self) -> None:
         try:
@@ -298,11 +310,11 @@ def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[
     return answer
 
 
-def _answers(settings: Settings) -> bool:
+def _answers(settings: Settings, path: str) -> bool:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104  (compared, not bound)
     connection = http.client.HTTPConnection(host, settings.port, timeout=2)
     try:
-        connection.request("GET", "/readyz")
+        connection.request("GET", path)
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
@@ -310,8 +322,10 @@ def _answers(settings: Settings) -> bool:
         connection.close()
 
 
-def _runs_begin(settings: Settings) -> bool:
-    """Return whether Dagster's webserver accepts connections, so that an import begins at once."""
+def _is_ready(settings: Settings) -> bool:
+    """Return whether everything answers: the API, and Dagster's webserver, so that an import begins at once."""
+    if not _answers(settings, "/readyz"):
+        return False
     with contextlib.suppress(OSError), socket.create_connection((dagster_home.HOST, settings.dagster_port), timeout=1):
         return True
     return False
