@@ -11,7 +11,7 @@ from api.pages.texts import text
 from compliance import grading
 from compliance.ruleset import RuleSet
 from schemas.fields import COMPONENT, SKU, Field
-from schemas.labels import format_word, header, word
+from schemas.labels import LANGUAGES, format_word, header, word
 from schemas.numbers import number
 from schemas.technical_files import CONTENTS
 from services.review.compare import Change, leaves
@@ -150,6 +150,8 @@ def _payload_row(name: str, stored: object, lang: str) -> tuple[str, str]:
         label = text(f"review.payload.{name}", lang)
     except KeyError:
         label = name
+    if name == "lang" and stored in LANGUAGES:
+        return label, text(f"lang.{stored}", lang)
     if name == "type" and isinstance(stored, str):
         return label, CONTENTS[lang].get(stored, stored)
     return label, stored if name == "sha256" and isinstance(stored, str) else value_in_words(stored, None, lang)

@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from api.pages.texts import text
 from pipelines.reading.fields import fields_of
 from schemas.labels import header
 from schemas.report import ImportSource, MappedBy, SourceSheet
 
 Table = Literal["sku", "component"]
+_READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
+"""Fields without a header of their own: files have them, records do not."""
 _WITHOUT: Final = ""
 """The choice of no field."""
 
@@ -55,10 +58,15 @@ def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[
     tables: list[Table] = ["component"] if column.table == "component" else ["sku"]
     if column.table == "sku" and source["layout"] != "rows":
         tables.append("component")
-    choices = {name: header(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
+    choices = {name: _name(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
     if column.field:
         choices.setdefault(column.field, column.field)
     return sorted(choices.items(), key=lambda choice: choice[1].casefold())
+
+
+def _name(table: Table, field: str, lang: str) -> str:
+    """Return the header of a field; one that only imports read is named by the pages."""
+    return text(f"imports.field.{field}", lang) if field in _READ_ONLY else header(table, field, lang)
 
 
 def chosen_mapping(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:

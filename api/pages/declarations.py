@@ -67,7 +67,7 @@ async def post_declaration(request: Request, session: Approver) -> Response:
     try:
         answer = await declare(request, write, body, dry_run=not is_kept)
     except InvalidBody as refused:
-        faults = list(_faults(refused, language_of(request)))
+        faults = list(_faults(refused, form, language_of(request)))
         return await run_in_threadpool(_list_page, request, session, form=form, faults=faults)
     made = orjson.loads(answer.body)
     if is_kept:
@@ -192,9 +192,11 @@ def _lines(sent: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield {name: cell.strip() for name, cell in zip(known, cells, strict=False)}
 
 
-def _faults(refused: InvalidBody, lang: str) -> Iterator[tuple[str, str]]:
+def _faults(refused: InvalidBody, form: Form, lang: str) -> Iterator[tuple[str, str]]:
     """Yield each fault at its field of the form."""
     for issue in refused.details or ():
         field = str(issue.get("field") or "").removeprefix("uk.").partition("[")[0]
         sentence = translate(issue["message"], lang) if "message" in issue else ""
+        if field in ("market", "year") and not form.get(field, "").strip():
+            sentence = text(f"declarations.choose.{field}", lang)
         yield field if field in FIELDS else "organisation_id" if field == "uk" else "", sentence

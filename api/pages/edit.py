@@ -172,7 +172,7 @@ def _written(request: Request, session: Session, form: Form, opened: _Opened, *,
     except Refused as refused:
         return _page(request, session, opened, form, seen=seen, faults=_faults(refused, form, lang))
     if not dry_run:
-        return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}"))
+        return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}", saved="yes"))
     assert outcome is not None, "a dry run is never answered by an earlier one"
     assert outcome.detail is not None, "a refused write has raised"
     return _page(request, session, opened, form, seen=seen, after=outcome.detail(lang=lang), warnings=outcome.warnings)
@@ -195,12 +195,20 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
             sentence = Message("There is an item with this code already; open it and edit it there.")
             raise InvalidBody([Issue("duplicate_sku_code", sentence, "sku_code")])
     else:
-        precondition = Precondition.of_version(_number(form.get("seen")))
+        seen = _number(form.get("seen"))
+        if seen is not None and named["name"] == base.get("name"):  # untouched: as the version seen has it
+            named["name"] = _name_at(conn, opened.sku_id, seen) or named["name"]
+        precondition = Precondition.of_version(seen)
         written = write_one(conn, write, body | named, precondition, addressed=opened.sku_id, dry_run=dry_run)
     rows = item_form.changed_volumes(form, base)
     if rows:
         _write_volumes(conn, write, written, rows, dry_run=dry_run)
     return written
+
+
+def _name_at(conn: Connection, sku_id: UUID, version: int) -> str | None:
+    row = earlier.of_version(conn, sku_id, version)
+    return None if row is None else str(row["name"])
 
 
 def _write_volumes(
@@ -267,7 +275,10 @@ def _conflict_page(
         present_row = earlier.of_version(conn, opened.sku_id, version)
     assert present_row is not None, "the version was just found"
     changed = difference_of_rows(since, present_row).after if since else {}
-    words = [item_words.changed_name(name, lang) for name in changed]
+    words = [
+        (item_words.changed_name(name, lang), item_words.short_value(value, name, lang))
+        for name, value in changed.items()
+    ]
     return _page(request, session, opened, form, seen=now.version, conflict=words, status=409)
 
 
@@ -279,7 +290,7 @@ def _page(
     *,
     seen: int | None = None,
     faults: Sequence[tuple[str, str]] = (),
-    conflict: Sequence[str] | None = None,
+    conflict: Sequence[tuple[str, str | None]] | None = None,
     after: SkuDetail | None = None,
     warnings: Sequence[Issue] = (),
     status: int = 400,
@@ -299,6 +310,7 @@ def _page(
         faults=faults,
         conflict=conflict,
         after=after,
+        reason=None if after is None else item_words.grade_words(after, lang)["reason"],
         warnings=[translate(warning.message, lang) for warning in warnings],
         once=str(uuid4()),
         sections=item_form.sections(lang, records),

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.errors import Refused
+from api.pages import changes
 from api.pages.columns import field_choices, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -46,8 +47,13 @@ async def get_import(request: Request, session: Viewer) -> Response:
     return await run_in_threadpool(import_page, request, session, is_staff=is_staff)
 
 
-def list_page(request: Request, session: Session, *, refusal: Refused | None = None) -> Response:
-    """Return the list with the form to send a file; with a `refusal` of what was sent, its reasons above it."""
+def list_page(
+    request: Request, session: Session, *, refusal: Refused | None = None, rows: str | None = None
+) -> Response:
+    """Return the list with the form to send a file; with a `refusal` of what was sent, its reasons above it.
+
+    `rows` are the pasted rows that were sent instead of a file; they stay in the form.
+    """
     offset, lang = offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
@@ -60,7 +66,8 @@ def list_page(request: Request, session: Session, *, refusal: Refused | None = N
         total=total,
         offset=offset,
         size=PAGE_SIZE,
-        faults=[("file", sentence) for sentence in sentences_of(refusal, lang)],
+        faults=[("rows" if rows else "file", sentence) for sentence in sentences_of(refusal, lang)],
+        given={"rows": rows or ""},
     )
 
 
@@ -95,6 +102,7 @@ def import_page(
         reasons=reasons,
         undone_at=undone_at,
         meaning=_meaning_of,
+        field_name=lambda field: changes.path_in_words(field, lang) if field else "",
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
         fields=[(column, field_choices(column, found["source"], lang)) for column in shown_columns(found["source"])],

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.refusals import PageRefused
+from api.pages.render import language_of
 from api.pages.request_values import path_id
 from api.pages.sessions import Viewer
 from api.pages.texts import text
@@ -77,7 +78,10 @@ def as_pdf(pdf: bytes, filename: str) -> Response:
 
 
 def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> IssuingForm | None:
-    """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued."""
+    """Return the issuing form of an entry's page; None where the entry is no draft, or one that cannot be issued.
+
+    Its points are named in the reader's language where the draft was prepared in it, else in the draft's own.
+    """
     if entry.kind != "doc_draft":
         return None
     service, issued = service_of(request), declarations.of_entry(conn, entry.id)
@@ -86,9 +90,12 @@ def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> Is
         draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
     except review.Conflict:
         return None
-    further = tuple(entry.payload.get("translations", ()))
+    further = entry.payload.get("translations", {})
+    own, lang = draft.lang, language_of(request)
+    if lang != own and lang in further:
+        draft = drafts.Draft.of(further[lang])
     drafted = entry.filed_at.astimezone(UTC).date()
-    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued, further)
+    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued, tuple(further))
 
 
 def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:

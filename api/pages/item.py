@@ -106,6 +106,7 @@ def _page(request: Request, session: Session) -> Response:
         standards=unread(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
         once=str(uuid4()),
+        saved=request.query_params.get("saved") == "yes",
         history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
     )
 

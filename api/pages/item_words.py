@@ -205,8 +205,8 @@ def changed_rows(before: Mapping[str, object] | None, after: Mapping[str, object
     return [
         {
             "name": changed_name(name, lang),
-            "now": _short_value(before[name] if before else None, name, lang),
-            "then": _short_value(value, name, lang),
+            "now": short_value(before[name] if before else None, name, lang),
+            "then": short_value(value, name, lang),
         }
         for name, value in after.items()
         if not (name in SKU and SKU[name].deprecated)
@@ -220,8 +220,8 @@ def changed_name(name: str, lang: str) -> str:
     return changes.field_in_words("sku", name, SKU.get(name), lang)
 
 
-def _short_value(value: object, name: str, lang: str) -> str | None:
-    """Return the value in words; None for graphs and tables, which would fill the page."""
+def short_value(value: object, name: str, lang: str) -> str | None:
+    """Return a field's value in words; None for graphs and tables, which would fill the page."""
     if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
         return None
     if name == "recyclability_grade":

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.bodies import Upload, form_with_file
-from api.errors import Refused
+from api.errors import InvalidBody, Refused
 from api.importing import Submission, repeated, stored_import, submit
 from api.pages import forms
 from api.pages.columns import chosen_mapping
@@ -27,6 +27,8 @@ from api.pages.request_values import path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.writing import Write
 from pipelines.imports.template import template
+from schemas.issues import Issue
+from schemas.messages import Message
 
 router = APIRouter(prefix="/imports")
 
@@ -49,8 +51,9 @@ async def get_template(request: Request, _: Viewer) -> Response:
 @router.post("")
 async def post_upload(request: Request, session: Editor) -> Response:
     """Read a chosen file or pasted rows as a dry run, and show it."""
+    rows: str | None = None
     try:
-        file = await _sent_file(request, session)
+        file, rows = await _sent_file(request, session)
         write = await run_in_threadpool(write_of, request, session)
         sent = Submission(
             file.data,
@@ -64,7 +67,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
         )
         return redirect(import_address(request, await submit(request, write, sent)))
     except Refused as refused:
-        return await run_in_threadpool(list_page, request, session, refusal=refused)
+        return await run_in_threadpool(list_page, request, session, refusal=refused, rows=rows)
 
 
 @router.post("/{id}/columns")
@@ -87,16 +90,22 @@ def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submi
     return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id)
 
 
-async def _sent_file(request: Request, session: Session) -> Upload:
-    """Return the chosen file, else the pasted rows. Raise `PageRefused` where the form is not of this session."""
+async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | None]:
+    """Return the chosen file, else the pasted rows as a file and as they were typed.
+
+    Raise `PageRefused` where the form is not of this session, `InvalidBody` where it has neither.
+    """
     if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
         raise PageRefused(403, "refused.form")
     fields, file = await form_with_file(request, _PARTS)
     if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
         raise PageRefused(403, "refused.form")
-    if file is not None and file.data:
-        return file
-    return Upload(fields.get("rows", "").encode(), _PASTED_NAME, {})
+    rows = fields.get("rows", "")
+    if file is not None and (file.data or (file.filename and not rows.strip())):
+        return file, None
+    if not rows.strip():
+        raise InvalidBody([Issue("required", Message("Choose a file or paste rows."), "file")])
+    return Upload(rows.encode(), _PASTED_NAME, {}), rows
 
 
 def import_address(request: Request, answer: Response) -> str:

@@ -123,6 +123,15 @@ def test_a_fault_stands_at_its_field(declared, browser, change, field):
     assert f'id="{field}-error"' in answer.text
 
 
+def test_a_form_that_nobody_filled_in_says_what_to_choose(declared, browser):
+    answer = browser.post(
+        "/declarations?lang=de", hidden(browser.get("/declarations").text) | {"market": "", "year": ""}
+    )
+    assert (answer.status_code, total(declared)) == (400, 0)
+    for sentence in ("Wählen Sie einen Markt.", "Geben Sie das Jahr an, etwa 2026."):
+        assert sentence in answer.text
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_calendar_says_what_is_kept_and_that_no_day_is_known(declared, browser, lang):
     page = browser.get(f"/declarations?lang={lang}").text

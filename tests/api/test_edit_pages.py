@@ -54,7 +54,7 @@ def test_what_would_follow_is_shown_and_then_saved(caller, browser):
     assert "Was daraus folgt" in checked.text
     assert stored(caller, item["id"])["name"] == "Jar"
     saved = send(browser, f"{path}?lang=de", filled(checked.text, "item"), "save")
-    assert (saved.status_code, saved.headers["Location"]) == (303, f"/items/{item['id']}?lang=de")
+    assert (saved.status_code, saved.headers["Location"]) == (303, f"/items/{item['id']}?lang=de&saved=yes")
     after = stored(caller, item["id"])
     assert (after["name"], after["reusable"], after["markets"]) == ("Dose", True, ["FR"])
     assert (after["components"][0]["weight_g"], after["components"][0]["id"]) == (14.25, item["components"][0]["id"])
@@ -107,11 +107,17 @@ def test_the_second_of_two_people_is_told_and_keeps_the_others_fields(caller, br
     told = send(browser, path, mine, "save")
     assert told.status_code == 409
     notice = unescape(told.text.partition('role="alert"')[2].partition("</div>")[0])
-    assert re.findall(r"<li>(.*?)</li>", notice) == ["Item name", "Packaging description"]
+    assert re.findall(r"<li>(.*?)</li>", notice) == ["Item name: Theirs", "Packaging description: theirs"]
     assert stored(caller, item["id"])["name"] == "Theirs"
     assert send(browser, path, filled(told.text, "item"), "save").status_code == 303
     after = stored(caller, item["id"])
     assert (after["name"], after["description"], after["product_category"]) == ("Mine", "theirs", "Jam")
+    untouched = replaced(form(browser, path), product_category="Honey")
+    assert send(browser, path, replaced(form(browser, path), name="Theirs again"), "save").status_code == 303
+    told = send(browser, path, untouched, "save")
+    assert send(browser, path, filled(told.text, "item"), "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert (after["name"], after["product_category"]) == ("Theirs again", "Honey"), "the name too is kept"
 
 
 def test_a_form_has_no_more_parts_than_its_page(caller, browser):
@@ -130,7 +136,7 @@ def test_an_item_is_made_and_copied(caller, browser):
     pairs = replaced(form(browser, "/items/new"), sku_code="N-1", name="New", material="glass", weight_grams="200")
     assert "What would follow" in send(browser, "/items/new", pairs, "check").text
     saved = send(browser, "/items/new", pairs, "save")
-    sku_id = saved.headers["Location"].rpartition("/")[2]
+    sku_id = saved.headers["Location"].rpartition("/")[2].partition("?")[0]
     assert stored(caller, sku_id)["weight_grams"] == 200
     assert send(browser, "/items/new", pairs, "save").headers["Location"] == saved.headers["Location"], "sent twice"
     again = replaced(pairs, once=str(uuid4()))
@@ -140,7 +146,7 @@ def test_an_item_is_made_and_copied(caller, browser):
     copy = filled(browser.get(f"/items/{sku_id}/copy").text, "item")
     assert ("sku_code", "") in copy
     saved = send(browser, "/items/new", replaced(copy, sku_code="N-2"), "save")
-    twin = stored(caller, saved.headers["Location"].rpartition("/")[2])
+    twin = stored(caller, saved.headers["Location"].rpartition("/")[2].partition("?")[0])
     assert (twin["material"], len(twin["components"])) == ("glass", 1)
     assert twin["components"][0]["id"] != stored(caller, sku_id)["components"][0]["id"]
 

@@ -125,11 +125,22 @@ def labels_of(lang):
     yield from (word(vocabulary, code, lang) for vocabulary in SHOWN for code in VOCABULARIES[vocabulary])
     yield from (header("sku", name, lang) for name in SKU)
     yield from (header("component", name, lang) for name in COMPONENT)
+    yield from (row[lang] for row in shown_words() if row["vocabulary"] == "duty_material")
 
 
 def formats_and_streams():
+    """Without the codes of markets, which stand beside their names on purpose."""
+    return {row["code"] for row in shown_words() if row["vocabulary"] != "market"}
+
+
+def shown_words():
     with (Path(labels.__file__).parent / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
-        return {row["code"] for row in csv.DictReader(rows)}
+        return [*csv.DictReader(rows)]
+
+
+def test_every_material_of_a_duty_has_its_words():
+    known = {row["code"] for row in shown_words() if row["vocabulary"] == "duty_material"}
+    assert {row["material"] for row in rows(RULES / "catalogue" / "thresholds.csv")} == known
 
 
 SHOWN = tuple(name for name in VOCABULARIES if not name.startswith("audit_") and name not in ("scope", "plan"))

@@ -103,6 +103,20 @@ def test_rows_are_pasted(caller, browser):
     assert choices(page) == {"sku.A": "sku_code", "sku.B": "name"}
 
 
+def test_rows_that_cannot_be_read_stay_in_the_form(browser):
+    answer = send(browser, rows="Foo\tBar\n1\t<2>\n")
+    assert (answer.status_code, 'id="rows-error"' in answer.text) == (400, True)
+    assert "Foo\tBar\n1\t<2>" in unescape(answer.text.partition("<textarea")[2].partition("</textarea>")[0])
+
+
+def test_a_form_without_file_and_rows_says_what_to_do(browser):
+    answer = send(browser, rows=" ", lang="de")
+    assert (answer.status_code, "Wählen Sie eine Datei oder fügen Sie Zeilen ein." in answer.text) == (400, True)
+    assert "pasted.csv" not in answer.text
+    empty = send(browser, b"", filename="leer.csv")
+    assert (empty.status_code, "leer.csv" in empty.text) == (400, True)
+
+
 def test_the_example_workbook_is_read_with_both_its_sheets(caller, browser):
     address, page = shown(caller, browser, send(browser, EXAMPLE.read_bytes(), filename="portfolio.xlsx"))
     assert {name.partition(".")[0] for name in choices(page)} == {"sku", "component"}
