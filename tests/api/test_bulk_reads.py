@@ -32,6 +32,7 @@ def shelf(caller):
     return caller
 
 
+@pytest.mark.promise("LST-25")
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_included_parts_are_those_of_each_detail(shelf, lang):
     headers = {"Accept-Language": lang}
@@ -84,6 +85,7 @@ def walked(caller, meanwhile=lambda _: None, **params):
     return found
 
 
+@pytest.mark.promise("LST-26")
 @pytest.mark.parametrize(
     "params", [{}, {"updated_since": "2000-01-01T00:00:00Z"}, {"q": "jar"}, {"sort": "sku_code"}, {"sort": "-sku_code"}]
 )
