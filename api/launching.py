@@ -1,13 +1,14 @@
-"""Asks Dagster for the run of an import that was just accepted, after the caller's answer.
+"""Asks Dagster for the run of an import or an export that was just accepted, after the caller's answer.
 
 It uses Dagster's interface for programs: the mutation `launchRun` of its webserver. If that does not answer, nothing is
-lost: the sensor `queued_imports` requests a run for every import without one. What belongs here: the request. What does
-not: the work of the run (`pipelines.defs.imports`), and the connection to the webserver (`api.staff.upstream`).
+lost: the sensors `queued_imports` and `queued_exports` request a run for what has none. What belongs here: the request.
+What does not: the work of the run (`pipelines.defs`), and the connection to the webserver (`api.staff.upstream`).
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 import httpx2
@@ -36,6 +37,16 @@ _STARTED_BY: Final = "pcds"
 log = structlog.get_logger(__name__)
 
 
+class Launchable(Protocol):
+    """A run that can be requested."""
+
+    def variables(self) -> dict[str, Any]:
+        """Return the variables of the mutation."""
+
+    def named(self) -> dict[str, str]:
+        """Return what the log says of it where the request fails."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The run that an import needs; `slug` names its company's partition."""
@@ -58,12 +69,41 @@ class Launch:
         if self.rows > SMALL_ROWS:
             tags["pcds/size"] = "large"
         config = run_config(uploaded_file={"import_id": str(self.import_id)})
-        run = {
-            "selector": {**_WHERE, "jobName": "import_file"},
-            "runConfigData": config,
-            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
-        }
-        return {"partition": self.slug, "where": _WHERE, "run": run}
+        return _variables("import_file", self.slug, config, tags)
+
+    def named(self) -> dict[str, str]:
+        """Return what the log says of it where the request fails."""
+        return {"event": "import.not_launched", "import_id": str(self.import_id)}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportLaunch:
+    """The run that an export needs; it writes whatever exports of the company wait."""
+
+    export_id: UUID
+    company_id: UUID
+    slug: str
+    skus: int
+
+    def variables(self) -> dict[str, Any]:
+        """Return the variables of the mutation."""
+        tags = {"dagster/partition": self.slug, "pcds/company_id": str(self.company_id), "user": _STARTED_BY}
+        if self.skus > SMALL_ROWS:
+            tags["pcds/size"] = "large"
+        return _variables("export_portfolio", self.slug, run_config(), tags)
+
+    def named(self) -> dict[str, str]:
+        """Return what the log says of it where the request fails."""
+        return {"event": "export.not_launched", "export_id": str(self.export_id)}
+
+
+def _variables(job: str, slug: str, config: Mapping[str, object], tags: Mapping[str, str]) -> dict[str, Any]:
+    run = {
+        "selector": {**_WHERE, "jobName": job},
+        "runConfigData": config,
+        "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in tags.items()]},
+    }
+    return {"partition": slug, "where": _WHERE, "run": run}
 
 
 class Launching:
@@ -74,13 +114,13 @@ class Launching:
         self._upstream = upstream
         self._under_way: set[asyncio.Task[None]] = set()
 
-    def soon(self, launch: Launch) -> None:
+    def soon(self, launch: Launchable) -> None:
         """Request the launch and return at once."""
         task = asyncio.create_task(self._ask(launch))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def _ask(self, launch: Launch) -> None:
+    async def _ask(self, launch: Launchable) -> None:
         there = self._upstream
         asked = there.client.build_request(
             "POST",
@@ -96,4 +136,4 @@ class Launching:
         except (httpx2.TransportError, orjson.JSONDecodeError, KeyError, TypeError) as error:
             fault = type(error).__name__
         if fault != "LaunchRunSuccess":
-            log.warning("import.not_launched", import_id=str(launch.import_id), reason=fault, then="the sensor asks")
+            log.warning(**launch.named(), reason=fault, then="the sensor asks")

@@ -1,18 +1,22 @@
 """SKU endpoints: the list, the detail, and the two writes of one SKU. `api.batches` writes many at once."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+import orjson
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of, json_text
-from api.auth import Presented, admit
+from api.auth import Credential, Presented, admit
+from api.cursors import AskedCursor, Cursor, next_cursor, sort_of
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
+from api.included import Include, with_parts
 from api.item_filters import FilterParameters, Filters, place_of
 from api.languages import accepted_language, in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
@@ -31,7 +35,7 @@ from schemas.sku import SkuPatch
 from services import item_search
 from services.item_search import Place
 from warehouse.sessions import Connection
-from warehouse.skus import archive, detail, queries
+from warehouse.skus import archive, detail, queries, stored_items
 from warehouse.skus.detail import StoredSku
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -54,27 +58,68 @@ async def list_skus(
     sku_codes: SkuCodes = None,
     updated_since: UpdatedSince = None,
     wanted: FilterParameters,
+    include: Include = None,
+    cursor: AskedCursor = None,
 ) -> Response:
     """A page of SKUs, newest first. `total` counts what the filters leave.
 
     `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
     """
-    filters = {"sku_codes": sku_codes, "updated_since": updated_since}
+    if cursor is not None:
+        cursor.check(sort=sort_of(wanted.given), offset=offset)
+    asked = _Asked(limit, offset, cursor, stored_items.ITEM if include else queries.LIST_ITEM)
+    text = await _listed(request, presented, asked, wanted, {"sku_codes": sku_codes, "updated_since": updated_since})
+    if cursor is None and not include:
+        return json_text(text)
+    page = orjson.loads(text)
+    if cursor is not None:
+        page["next_cursor"] = next_cursor(page, sort_of(wanted.given), limit)
+    return await with_parts(request, page, include or ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which part of a list is asked for; `item` is the select list of an item."""
+
+    limit: int
+    offset: int
+    cursor: Cursor | None
+    item: str
+
+    @property
+    def behind(self) -> dict[str, Any]:
+        """Return the parameters of the SKU behind which the page begins; none at the top of the list."""
+        return self.cursor.parameters() if self.cursor and self.cursor.sku_id else {}
+
+
+async def _listed(
+    request: Request, presented: Credential, asked: _Asked, wanted: Filters, filters: dict[str, Any]
+) -> str:
     if wanted.given:
         key = await admit(request, presented, "read")
-        work = partial(_searched, place_of(request, key.company_id), wanted, limit=limit, offset=offset, **filters)
-        return json_text(await run_in_threadpool(work))
+        work = partial(_searched, place_of(request, key.company_id), wanted, asked, **filters)
+        return await run_in_threadpool(work)
     filtered = any(value is not None for value in filters.values())
-    query = queries.page(limit, offset, filtered=filtered, since=updated_since is not None)
+    query = queries.page(
+        asked.limit,
+        asked.offset,
+        filtered=filtered,
+        since=filters["updated_since"] is not None,
+        after=bool(asked.behind),
+        item=asked.item,
+    )
     now = service_of(request).clock.now()
-    instants = {"now": now, "today": now.date()}
+    instants = {"now": now, "today": now.date(), **asked.behind}
     (page,) = await read(request, presented, query, instants | filters if filtered else instants)
-    return json_text(page)
+    return str(page)
 
 
-def _searched(place: Place, wanted: Filters, *, limit: int, offset: int, **filters: Any) -> str:
+def _searched(place: Place, wanted: Filters, asked: _Asked, **filters: Any) -> str:
+    search = wanted.search(**filters, **asked.behind)
     try:
-        return item_search.page(place, wanted.search(**filters), wanted.finding(), limit=limit, offset=offset)
+        return item_search.page(
+            place, search, wanted.finding(), limit=asked.limit, offset=asked.offset, item=asked.item
+        )
     except item_search.UnknownFinding as unknown:
         raise InvalidBody([unknown.issue]) from None
 

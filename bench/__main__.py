@@ -13,6 +13,7 @@ from bench import (
     access,
     audit,
     connector,
+    exports,
     grading,
     idempotency,
     imports,
@@ -32,6 +33,7 @@ from bench.service import started
 _OF_PORTFOLIOS: Final = {  # regrades last: they leave every SKU changed
     "snapshots": snapshots.measure,
     "rollup": rollup.measure,
+    "exports": exports.measure,
     "regrade": regrade.measure,
 }
 
@@ -42,6 +44,7 @@ _PARTS: Final = (
     "regrade",
     "snapshots",
     "rollup",
+    "exports",
     "requests",
     "access",
     "idempotency",

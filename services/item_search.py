@@ -52,10 +52,13 @@ class Place:
     company_id: UUID
 
 
-def page(place: Place, search: Search, finding: Finding, *, limit: int, offset: int) -> str:
-    """Return SkuListResponse as JSON text. Raise `UnknownFinding`."""
+def page(
+    place: Place, search: Search, finding: Finding, *, limit: int, offset: int, item: str = queries.LIST_ITEM
+) -> str:
+    """Return SkuListResponse as JSON text, with items of this select list. Raise `UnknownFinding`."""
     with _prepared(place, search, finding) as (conn, wanted):
-        query = queries.page(limit, offset) if wanted == Search() else skus.page(wanted, limit, offset)
+        plain = wanted == Search()
+        query = queries.page(limit, offset, item=item) if plain else skus.page(wanted, limit, offset, item=item)
         row = conn.execute(query, wanted.parameters(place.clock.now())).fetchone()
     assert row is not None, "a page is one row"
     return str(row[0])

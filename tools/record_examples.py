@@ -43,9 +43,10 @@ class _Recorder:
         return answer.json()
 
     def polled(self, operation: str, path: str) -> None:
-        """Record the answer of an import that has ended."""
+        """Record the answer of an import or an export that has ended."""
         for _ in range(_POLLS):
-            if self._http.get(path).json()["status"] in ("completed", "failed"):
+            answer = self._http.get(path).json()
+            if answer.get("data", answer)["status"] in ("completed", "failed"):
                 break
             time.sleep(0.1)
         self.call(operation, "GET", path)
@@ -86,6 +87,7 @@ def main() -> None:
         _enquiry(recorder)
         _figures(recorder, service)
         _lists(recorder)
+        _exports(recorder)
         _service_itself(recorder, service)
         recorder.write()
 
@@ -224,6 +226,14 @@ def _declarations(recorder: _Recorder, sku: str) -> None:
     recorder.call("search_docs", "GET", "/api/v1/docs/search?limit=2")
     reason = {"reason": "The label was changed."}
     recorder.call("post_withdrawal", "POST", f"/api/v1/docs/{doc}/withdraw", json=reason)
+
+
+def _exports(recorder: _Recorder) -> None:
+    path, body = "/api/v1/exports", {"format": "csv", "source": "records"}
+    recorder.call("post_export", "POST", f"{path}?dry_run=true", json=body)
+    made = recorder.call("post_export", "POST", path, json=body)["data"]["id"]
+    recorder.polled("get_export", f"{path}/{made}")
+    recorder.call("list_exports", "GET", path)
 
 
 def _enquiry(recorder: _Recorder) -> None:

@@ -66,6 +66,12 @@ class Objects:
         if durable and self.folder is not None:
             _flush(self.folder / key, self.folder)
 
+    def put_file(self, key: str, path: Path) -> None:
+        """Store a file of this machine under a key, with a few MiB of it in memory at a time; durable like `put`."""
+        obstore.put(self._store, _checked(key), path, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1)
+        if self.folder is not None:
+            _flush(self.folder / key, self.folder)
+
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
         """Store bytes as they arrive, with a few MiB of them in memory at a time; durable like `put` when this returns.
 

@@ -24,6 +24,7 @@ from warehouse.catalogue.tables import catalogue_loads, jurisdictions
 from warehouse.companies.tables import api_keys, companies, company_counters, plans
 from warehouse.confirmations.tables import confirmations
 from warehouse.declarations.tables import issued_declarations, issued_translations, kept_declarations
+from warehouse.exports.tables import exports
 from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
 from warehouse.launches.tables import launches
 from warehouse.library.tables import brands, library_components, sites, suppliers
@@ -53,6 +54,7 @@ COMPANY_TABLES: Final = (
     import_errors,
     import_mappings,
     own_words,
+    exports,
     kept_answers,
     regrades,
     snapshots,
@@ -104,6 +106,7 @@ __all__ = [
     "connection_tokens",
     "connections",
     "docs",
+    "exports",
     "import_errors",
     "import_mappings",
     "imports",

@@ -19,6 +19,7 @@ _TAGS: Final = {
     "SKUs": "Packaging items with their component graph, volumes and grade.",
     "Technical files": "Evidence beside a SKU: what is held and its fingerprint, never the bytes.",
     "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
+    "Exports": "The whole portfolio as a file: asked for, polled, downloaded.",
     "Library": "What SKUs refer to: shared components, sites and brands.",
     "Suppliers": "What a supplier answers to a company's request, by the link that it was sent.",
     "Declarations": "Declarations of Conformity: their metadata.",

@@ -20,7 +20,7 @@ from warehouse.sessions import Pool
 
 GRACE: Final = timedelta(hours=1)
 BATCH_OBJECTS: Final = 1_000
-_TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",)}
+_TABLES: Final = {"files": ("technical_files", "review_files"), "imports": ("imports",), "exports": ("exports",)}
 """Maps each folder of a company's objects to the tables whose ids occur in its keys."""
 
 

@@ -1,7 +1,7 @@
 """Checks the plan's storage quota: counts a company's bytes of technical files and uploads, and refuses more.
 
-A dry run is never refused (decisions §12): uploads of ended dry runs are removed to free storage for other files, the
-oldest first. Derived files (tables read from uploads, snapshots, figures) are not counted.
+A dry run is never refused (decisions §12): exports and the uploads of ended dry runs are removed to free storage for
+other files, the oldest first. Other derived files (tables read from uploads, snapshots, figures) are not counted.
 """
 
 from datetime import datetime
@@ -35,7 +35,7 @@ def admit(
 ) -> None:
     """Check that the company may store a file of this size, in its session; raise `StorageFull` where it may not.
 
-    Files that are removed stay removed if the caller's transaction is rolled back: they were of dry runs.
+    Files that are removed stay removed if the caller's transaction is rolled back: they can be had again.
     """
     if (limit := limits.storage_locked(conn, company_id)) is None:
         return
@@ -47,13 +47,13 @@ def admit(
 
 
 def _free_bytes(conn: Connection, objects: Objects, wanted: int, now: datetime) -> int:
-    """Remove uploads of dry runs until so many bytes are free or none is left; return the bytes that were freed."""
+    """Remove exports and uploads of dry runs until so many bytes are free or none is left; return the bytes freed."""
     freed, removed = 0, []
-    for upload in limits.uploads_of_dry_runs(conn):
+    for file in limits.replaceable(conn):
         if freed >= wanted:
             break
-        objects.delete(upload.key)
-        removed.append(upload.import_id)
-        freed += upload.size_bytes
-    limits.uploads_removed(conn, removed, now)
+        objects.delete(file.key)
+        removed.append(file)
+        freed += file.size_bytes
+    limits.removed(conn, removed, now)
     return freed

@@ -29,6 +29,7 @@ from schemas.responses.enquiries import (
     SupplierListResponse,
     SupplierRequestListResponse,
 )
+from schemas.responses.exports import ExportListResponse, ExportResponse
 from schemas.responses.figures import (
     ObligationListResponse,
     TonnesListResponse,
@@ -60,6 +61,8 @@ __all__ = [
     "DocResult",
     "DocSearchResponse",
     "Error",
+    "ExportListResponse",
+    "ExportResponse",
     "Health",
     "ImportAccepted",
     "ImportStatusResponse",

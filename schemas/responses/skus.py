@@ -111,22 +111,6 @@ _COMMON: Final[dict[str, Any]] = {
     "doc_status": (DocStatus | None, ...),
 }
 
-SkuListItem = create_model(
-    "SkuListItem",
-    __base__=Answer,
-    __doc__="A SKU as the list shows it.",
-    **cast(
-        Any,
-        {
-            "id": (Identifier, ...),
-            **_members(tuple(_BY_NAME[name] for name in _LISTED)),
-            **_COMMON,
-            "created_at": (Instant, ...),
-            "updated_at": (Instant, ...),
-        },
-    ),
-)
-
 
 class AnnexVFlag(Answer):
     """A format ban of Annex V that the SKU meets, or would meet were one fact different."""
@@ -186,6 +170,31 @@ class VolumeRow(Answer):
     units_placed: int | None
 
 
+def _included(kind: Any) -> Any:
+    """Return a part of the detail, which an item has only where `include` names it."""
+    told = PydanticField(description="Only where `include` names it.", json_schema_extra={"x-stability": "preview"})
+    return Annotated[kind | None, told]
+
+
+SkuListItem = create_model(
+    "SkuListItem",
+    __base__=Answer,
+    __doc__="A SKU as the list shows it.",
+    **cast(
+        Any,
+        {
+            "id": (Identifier, ...),
+            **_members(tuple(_BY_NAME[name] for name in _LISTED)),
+            **_COMMON,
+            "created_at": (Instant, ...),
+            "updated_at": (Instant, ...),
+            "components": (_included(list[SkuComponent]), None),  # type: ignore[valid-type]
+            "volumes": (_included(list[VolumeRow]), None),
+            "compliance": (_included(SkuCompliance), None),
+        },
+    ),
+)
+
 SkuDetail = create_model(
     "SkuDetail",
     __base__=Answer,
@@ -228,6 +237,13 @@ class SkuListResponse(Answer):
         PydanticField(
             description="Only where `gap`, `flag` or `rule` was asked: the instant at which it was so. Null before the "
             "first snapshot: then no SKU is found.",
+            json_schema_extra={"x-stability": "preview"},
+        ),
+    ] = None
+    next_cursor: Annotated[
+        str | None,
+        PydanticField(
+            description="Only where `cursor` was sent: the cursor of the next page, null behind the last one.",
             json_schema_extra={"x-stability": "preview"},
         ),
     ] = None

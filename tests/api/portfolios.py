@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from api.service import Service
+from pipelines.exports import Place, export_waiting
 from pipelines.figures import compute, keep
 from pipelines.figures.portfolio import blocks
 from pipelines.imports import work
@@ -64,3 +65,10 @@ def run(caller: Any, import_id: str) -> None:
     typed = type_rows(upload, default_year=loaded.default_year, served_markets=frozenset({"FR", "DE"}))
     job = Job(service.writes, service.clock, service.rulesets, taken, loaded, upload, typed)
     write_rows(job, proceed=lambda: None)
+
+
+def exported(caller: Any) -> dict[str, int]:
+    """The company's waiting exports, written."""
+    service = service_behind(caller)
+    place = Place(service.writes, service.objects, service.clock, service.settings.data_dir, caller.company)
+    return export_waiting(place, uuid4(), lambda: None)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.contract.outside import Caller, good, refused
+from tests.contract.outside import Caller, good, refused, until
 from tests.contract.samples import PDF
 
 LINE = {"component_type": "body", "material_family": "glass"}
@@ -33,6 +33,8 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /supplier-enquiries": {}, "GET /supplier-enquiries/{id}": {},
     "POST /supplier-enquiries": {"json": {"supplier_name": "Own", "sku_codes": [ROW["sku_code"]]}},
     "POST /supplier-enquiries/{id}/remind": {"json": {}}, "POST /supplier-enquiries/{id}/withdraw": {"json": {}},
+    "GET /exports": {}, "GET /exports/{id}": {}, "GET /exports/{id}/file": {},
+    "POST /exports": {"json": {"format": "csv"}},
     "GET /skus/export": {}, "GET /skus/archived": {}, "POST /imports/{id}/undo": {"json": {}},
     "POST /skus/{id}/archive": {"json": {}}, "POST /skus/{id}/return": {"json": {}},
     "POST /skus/what-if": {"json": ROW}, "POST /skus/{id}/what-if": {"json": ROW},
@@ -116,6 +118,8 @@ def records(owner) -> dict[str, str]:
     made["supplier-enquiries"] = good(owner.post("/supplier-enquiries", VALID["POST /supplier-enquiries"]["json"]))[
         "data"
     ]
+    made["exports"] = good(owner.post("/exports", VALID["POST /exports"]["json"]))["data"]
+    until(lambda: good(owner.get(f"/exports/{made['exports']['id']}"))["data"]["status"] == "completed")
     sku = made["skus"]["id"]
     _, first, second = (good(owner.post(f"/skus/{sku}/doc-drafts", {}))["data"] for _ in range(3))
     issue = {

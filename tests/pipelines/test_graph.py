@@ -154,6 +154,7 @@ def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
     for name in asked:
         assert sensors[name].default_status == dg.DefaultSensorStatus.RUNNING
     assert sensors.keys() - asked.keys() == {
+        "queued_exports",
         "queued_imports",
         "mails_due",
         "missed_keep_house",

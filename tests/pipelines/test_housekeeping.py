@@ -86,7 +86,7 @@ def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_c
     swept = housekeeping.remove_orphans(desk.pool, objects, go_on)
     assert kept(desk, desk.company) == live | {young}
     assert kept(desk, other) == {theirs}
-    assert swept.removed == {"files": 3, "imports": 1}
+    assert swept.removed == {"files": 3, "imports": 1, "exports": 0}
 
 
 def test_an_upload_under_way_is_not_swept_whatever_our_clock_says(desk: Desk) -> None:

@@ -23,15 +23,18 @@ _SKUS: Final = f"SELECT plans.sku_limit, counters.skus, {_ARCHIVED} {_OF_PLAN}"
 _STORAGE: Final = f"SELECT plans.storage_bytes {_OF_PLAN} {_LOCKING}"
 _STORED: Final = """
 SELECT (SELECT coalesce(sum(size_bytes), 0) FROM imports WHERE upload_removed_at IS NULL)
+     + (SELECT coalesce(sum(size_bytes), 0) FROM exports)
      + (SELECT coalesce(sum(size_bytes), 0)
         FROM (SELECT id, size_bytes FROM technical_files UNION SELECT id, size_bytes FROM review_files) AS files)
 """
 """A document that a review accepted is in both tables of files, under one id and once on the disk."""
-_DRY_RUNS: Final = """
-SELECT id, upload_key, size_bytes FROM imports
-WHERE dry_run AND upload_removed_at IS NULL AND status IN ('completed', 'failed') ORDER BY created_at, id
+_REPLACEABLE: Final = """
+SELECT id, object_key, size_bytes, 'export' AS kind, created_at FROM exports WHERE status = 'completed'
+UNION ALL SELECT id, upload_key, size_bytes, 'upload', created_at FROM imports
+WHERE dry_run AND upload_removed_at IS NULL AND status IN ('completed', 'failed') ORDER BY kind, created_at, id
 """
-_REMOVED: Final = "UPDATE imports SET upload_removed_at = %s WHERE id = ANY(%s)"
+_UPLOADS_REMOVED: Final = "UPDATE imports SET upload_removed_at = %s WHERE id = ANY(%s)"
+_EXPORTS_REMOVED: Final = "DELETE FROM exports WHERE id = ANY(%s)"
 
 
 class Skus(NamedTuple):
@@ -45,12 +48,16 @@ class Skus(NamedTuple):
     has_archived: bool
 
 
-class Upload(NamedTuple):
-    """The upload of an import: its key in the object store, and its size."""
+class Replaceable(NamedTuple):
+    """A stored file that can be had again: its key in the object store, and its size.
 
-    import_id: UUID
+    `kind` is upload, of the import of the id, or export.
+    """
+
+    id: UUID
     key: str
     size_bytes: int
+    kind: str
 
 
 def skus(connection: Connection, company_id: UUID) -> Skus | None:
@@ -74,16 +81,17 @@ def storage_locked(connection: Connection, company_id: UUID) -> int | None:
 
 
 def stored_bytes(connection: Connection) -> int:
-    """Return the bytes of the company's technical files and uploads; files derived from these are not counted."""
+    """Return the bytes of the company's technical files, uploads and exports; other derived files are not counted."""
     (total,) = connection.execute(_STORED).fetchone() or (0,)
     return int(total)
 
 
-def uploads_of_dry_runs(connection: Connection) -> list[Upload]:
-    """Return the uploads of the company's dry runs that have ended, the oldest first."""
-    return [Upload(*row) for row in connection.execute(_DRY_RUNS).fetchall()]
+def replaceable(connection: Connection) -> list[Replaceable]:
+    """Return the company's exports, then the uploads of its dry runs that have ended, each the oldest first."""
+    return [Replaceable(*row[:4]) for row in connection.execute(_REPLACEABLE).fetchall()]
 
 
-def uploads_removed(connection: Connection, import_ids: Sequence[UUID], at: datetime) -> None:
-    """Record that the uploads of these imports have been removed."""
-    connection.execute(_REMOVED, [at, list(import_ids)])
+def removed(connection: Connection, files: Sequence[Replaceable], at: datetime) -> None:
+    """Record that these files have been removed."""
+    connection.execute(_UPLOADS_REMOVED, [at, [file.id for file in files if file.kind == "upload"]])
+    connection.execute(_EXPORTS_REMOVED, [[file.id for file in files if file.kind == "export"]])

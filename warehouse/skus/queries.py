@@ -110,6 +110,8 @@ SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uui
 
 
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"
+_AFTER: Final = """skus.created_at <= %(after_key)s::timestamptz
+    AND (skus.created_at < %(after_key)s::timestamptz OR skus.id > %(after_id)s::uuid)"""
 _OLDEST_FIRST: Final = "skus.created_at, skus.id DESC"
 _HELD: Final = "coalesce((SELECT company_counters.skus FROM company_counters), 0)"
 _SINCE: Final = "%(updated_since)s::timestamptz"
@@ -129,21 +131,32 @@ _DEEP: Final = 1000
 """Rows to skip from which on it pays to ask which end of the list is nearer."""
 
 
-def page(limit: int, offset: int, *, filtered: bool = False, since: bool = False) -> str:
+def page(
+    limit: int,
+    offset: int,
+    *,
+    filtered: bool = False,
+    since: bool = False,
+    after: bool = False,
+    item: str = LIST_ITEM,
+) -> str:
     """SkuListResponse as one JSON text, `page`, for the parameters `today` and `now`.
 
     Unfiltered, the total is the counter that the plan's limit is held against. Filtered, it counts what `sku_codes`
-    and `updated_since` leave, of which the one may be null; with `since` the other is not.
+    and `updated_since` leave, of which the one may be null; with `since` the other is not. With `after` the page begins
+    behind the SKU of `after_key` and `after_id`, whether that SKU still exists or not. `item` is the select list of an
+    item: `LIST_ITEM` with more behind it.
     """
-    total, rows = _HELD, f"SELECT * FROM skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
+    behind = f" WHERE {_AFTER}" if after else ""
+    total, rows = _HELD, f"SELECT * FROM skus{behind} ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
     if filtered:
         chosen = CHANGED if since else f"SELECT * FROM skus WHERE {NAMED}"
         total = f"(SELECT count(*) FROM ({chosen}) AS skus)"
-        rows = f"SELECT * FROM ({chosen}) AS skus ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
+        rows = f"SELECT * FROM ({chosen}) AS skus{behind} ORDER BY {_NEWEST_FIRST} LIMIT {limit:d} OFFSET {offset:d}"
     elif offset >= _DEEP:
         rows = _deep(limit, offset)
     return pages.page(
-        LIST_ITEM,
+        item,
         "skus",
         order=_NEWEST_FIRST,
         limit=limit,

@@ -29,7 +29,8 @@ LEFT JOIN (
 ) AS covered ON covered.sku_id = skus.id"""
 _FOUND_AT: Final = {"findings_as_of": pages.instant("%(ids_as_of)s::timestamptz")}
 _DOC_STATUS: Final = "coalesce(covered.doc_status, 'missing')"
-_NEWEST: Final = "-created_at"
+NEWEST: Final = "-created_at"
+"""The order of a list for which none is asked."""
 
 
 def _place(vocabulary: str, value: str) -> str:
@@ -52,6 +53,10 @@ _KEYS: Final = {
 """What a list can be sorted by, with the expression of its sort key."""
 SORTS: Final = tuple(sign + name for name in _KEYS for sign in ("", "-"))
 """The orders of a list; a minus is the descending one. What has no value comes last in both."""
+
+LASTING: Final = {"created_at": "%(after_key)s::timestamptz", "sku_code": "%(after_key)s::text"}
+"""The sort keys that no write changes, and SQL for the key of the SKU behind which a page begins."""
+_OTHERS: Final = ("sku_codes", "updated_since", "ids_as_of", "after_key", "after_id")
 
 _IN_MARKET: Final = """(%(market)s::text = ANY(skus.markets)
     OR strpos(array_to_string(skus.markets, ' '), %(market)s::text || '-') > 0
@@ -84,6 +89,7 @@ class Search:
 
     Each of at most `MOST_WORDS` words is searched on its own, letters and accents folded. `market` is a jurisdiction
     code, a country with its subdivisions. `ids` is a Postgres array as text, of what was found at `ids_as_of`.
+    With `after_id` a page begins behind that SKU, whose sort key is `after_key`; the order is one of `LASTING`.
     """
 
     words: tuple[str, ...] = ()
@@ -97,22 +103,24 @@ class Search:
     ids_as_of: datetime | None = None
     sku_codes: list[str] | None = None
     updated_since: datetime | None = None
-    sort: str = _NEWEST
+    sort: str = NEWEST
+    after_key: str | None = None
+    after_id: UUID | None = None
 
     def parameters(self, now: datetime) -> dict[str, Any]:
         """Return the parameters of `page` and `rows`; `now` is of the service's clock."""
         conditions = {name: getattr(self, name) for name in _CONDITIONS}
         words = {f"word_{place}": word for place, word in enumerate(self.words)}
-        others = {name: getattr(self, name) for name in ("sku_codes", "updated_since", "ids_as_of")}
+        others = {name: getattr(self, name) for name in _OTHERS}
         return {**conditions, **words, **others, "now": now, "today": now.date()}
 
 
-def page(search: Search, limit: int, offset: int) -> str:
+def page(search: Search, limit: int, offset: int, *, item: str = LIST_ITEM) -> str:
     """Return the query of SkuListResponse as one JSON text, as `queries.page` does, for `Search.parameters`."""
-    order = _order(search)
-    keys = f"(SELECT id, key FROM chosen AS skus ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
+    order, behind = _order(search), "" if search.after_id is None else f"WHERE {_after(search)}"
+    keys = f"(SELECT id, key FROM chosen AS skus {behind} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d})"
     built = pages.page(
-        LIST_ITEM,
+        item,
         "skus",
         order=order,
         limit=limit,
@@ -141,6 +149,12 @@ def rows(conn: Connection, search: Search, now: datetime, *, most: int) -> Itera
 def _order(search: Search) -> str:
     direction = "DESC" if search.sort.startswith("-") else "ASC"
     return f"skus.key {direction} NULLS LAST, skus.id"
+
+
+def _after(search: Search) -> str:
+    """Return the condition that a SKU stands behind the one of `after_id` in the order."""
+    beyond, value = ("<" if search.sort.startswith("-") else ">"), LASTING[search.sort.removeprefix("-")]
+    return f"(skus.key {beyond} {value} OR skus.key = {value} AND skus.id > %(after_id)s::uuid)"
 
 
 def _chosen(search: Search) -> str:

@@ -70,7 +70,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
     DoC statuses are those of the UTC day, flags those of the active rule-set.
     """
     query = ROWS if ids is None else NAMED_ROWS
-    for rows in _parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}):
+    for rows in parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}, _TYPES):
         components = _components(rows)
         yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), volumes_of(rows))
 
@@ -120,8 +120,10 @@ def volumes_of(rows: pl.DataFrame) -> pl.DataFrame:
     ).select(VOLUMES.names())
 
 
-def _parts(conn: Connection, query: str, parameters: Mapping[str, object]) -> Iterator[pl.DataFrame]:
-    """Yield the query's rows as frames of the columns of `_TYPES`, in any order."""
+def parts(
+    conn: Connection, query: str, parameters: Mapping[str, object], types: Mapping[str, pl.DataType]
+) -> Iterator[pl.DataFrame]:
+    """Yield the query's rows as frames, a part at a time; `types` has its columns, and may have others."""
     part, size = list[bytes](), 0
     statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"
     with conn.cursor() as cursor, cursor.copy(statement, parameters) as copy:
@@ -130,15 +132,15 @@ def _parts(conn: Connection, query: str, parameters: Mapping[str, object]) -> It
             part.append(bytes(row))
             size += len(row)
             if len(part) == PART_SKUS or size >= PART_BYTES:
-                yield _frame(header, part)
+                yield _frame(header, part, types)
                 part, size = [], 0
     if part:
-        yield _frame(header, part)
+        yield _frame(header, part, types)
 
 
-def _frame(header: bytes, rows: list[bytes]) -> pl.DataFrame:
+def _frame(header: bytes, rows: list[bytes], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Parse COPY's CSV into a frame; an empty text stays an empty text."""
-    schema = {name: _TYPES[name] for name in header.decode().strip().split(",")}
+    schema = {name: types[name] for name in header.decode().strip().split(",")}
     truths = [name for name, kind in schema.items() if kind == pl.Boolean]
     frame = pl.read_csv(
         b"".join(rows),

@@ -90,6 +90,20 @@ def expired_docs(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 
 
 @dg.op(out=_OUT)
+def expired_exports(
+    context: dg.OpExecutionContext,
+    postgres: Postgres,
+    object_store: ObjectStore,
+    clock: ServiceClock,
+    shutdown: Shutdown,
+) -> None:
+    """Remove exports of portfolios, with their files, seven days after they ended."""
+    with interruptible(context, shutdown.event) as proceed:
+        removed = housekeeping.remove_expired_exports(postgres.pool, object_store.objects, clock.clock, proceed)
+    context.add_output_metadata({"exports_removed": removed})
+
+
+@dg.op(out=_OUT)
 def old_snapshots(context: dg.OpExecutionContext, portfolios: Portfolios, shutdown: Shutdown) -> None:
     """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
     with interruptible(context, shutdown.event):

@@ -1,0 +1,177 @@
+"""Exports of the whole portfolio: asked for, polled, and downloaded. A run writes the file (`pipelines.exports`)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import IO, Any, Final
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from pydantic import ValidationError
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from uuid_utils import uuid7
+
+from api.answers import json_of, json_text
+from api.auth import Presented, Reader, Writer
+from api.bodies import fingerprint, json_body
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.errors import InvalidBody, NotFound, RateLimited
+from api.launching import ExportLaunch
+from api.parameters import DryRun, Limit, Offset, RecordId
+from api.reading import read
+from api.service import service_of
+from api.writing import Write
+from schemas.exports import EXTENSIONS, MEDIA_TYPES, ExportInput
+from schemas.models import issues_of
+from schemas.responses import ExportListResponse, ExportResponse
+from warehouse.companies import slugs
+from warehouse.companies.queries import counters
+from warehouse.exports import queries
+from warehouse.exports.queries import ExportFile
+from warehouse.objects import NoSuchObject
+from warehouse.sessions import Connection
+
+router = APIRouter(prefix=f"{V1}/exports", tags=["Exports"])
+
+_MOST_OPEN: Final = 5
+"""Exports of a company that may wait or be written at a time."""
+_AGAIN_SECONDS: Final = 30
+_CHUNK_BYTES: Final = 2**16
+_FILE: Final = {
+    "Content-Disposition": "Names the file.",
+    "ETag": "The SHA-256 of the file; send it back as If-None-Match.",
+}
+
+
+@router.post(
+    "",
+    **operation(
+        "Export the whole portfolio",
+        body=body_of(ExportInput),
+        answers={200: ExportResponse, 202: ExportResponse},
+        errors=tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached"),
+        preview=True,
+    ),
+)
+async def post_export(request: Request, key: Writer, dry_run: DryRun) -> Response:
+    """Queues a file of all SKUs, components, volumes and grades: 202, or 200 with `dry_run`, which queues nothing.
+
+    Poll `GET /exports/{id}` until `status` is completed or failed, then fetch `file_url`. File and record are kept for
+    seven days, less where the plan's storage is full: exports make room for other files first. At most five exports of
+    a company wait at a time.
+    """
+    try:
+        sent = ExportInput.model_validate(await json_body(request))
+    except ValidationError as error:
+        raise InvalidBody(issues_of(error)) from None
+    write = await run_in_threadpool(Write.by_key, request, key)
+    response, launch = await run_in_threadpool(_accept, write, sent, key.client_id, dry_run=dry_run)
+    if launch is not None:
+        request.app.state.launching.soon(launch)
+    return response
+
+
+def _accept(write: Write, sent: ExportInput, client_id: UUID, *, dry_run: bool) -> tuple[Response, ExportLaunch | None]:
+    """Queue the export; return the answer, and the run that it needs unless it was asked for before."""
+    launch: ExportLaunch | None = None
+
+    def work(conn: Connection) -> dict[str, Any]:
+        nonlocal launch
+        skus = counters(conn).skus
+        if dry_run:
+            return {"dry_run": True, "data": _nothing_queued(sent, skus, write)}
+        if queries.open_ones(conn) >= _MOST_OPEN:
+            raise RateLimited(_AGAIN_SECONDS)
+        export_id = UUID(str(uuid7()))
+        row = {
+            "id": export_id,
+            "company_id": write.company_id,
+            "format": sent.format,
+            "source": sent.source,
+            "object_key": f"{write.company_id}/exports/{export_id}/file",
+            "client_id": client_id,
+            "client_name": write.origin.actor_name or "",
+            "at": write.now,
+        }
+        queries.add(conn, row)
+        shown = queries.shown(conn, export_id, write.now)
+        assert shown is not None, "it was added in this transaction"
+        launch = ExportLaunch(export_id, write.company_id, slugs.own(conn, write.company_id), skus)
+        return {"dry_run": False, "data": orjson.loads(shown)}
+
+    show = partial(json_of, status=200 if dry_run else 202)
+    return write.answer(fingerprint(sent.model_dump()), work, show, dry_run=dry_run), launch
+
+
+def _nothing_queued(sent: ExportInput, skus: int, write: Write) -> dict[str, Any]:
+    """Return what a dry run shows: the export as it would be queued."""
+    empty = ("as_of", "rows", "size_bytes", "sha256", "failure", "finished_at", "expires_at", "file_url")
+    asked = {"id": None, "format": sent.format, "source": sent.source, "status": "queued"}
+    counts = {"skus_total": skus, "skus_done": 0}
+    return {**asked, **counts, **dict.fromkeys(empty), "created_at": write.now.isoformat().replace("+00:00", "Z")}
+
+
+@router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS, preview=True))
+async def list_exports(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """The exports that are kept, newest first."""
+    (page,) = await read(request, presented, queries.page(limit, offset), {"now": service_of(request).clock.now()})
+    return json_text(page)
+
+
+@router.get(
+    "/{id}",
+    **operation("One export", answers={200: ExportResponse}, errors=(*READ_ERRORS, "not_found"), preview=True),
+)
+async def get_export(request: Request, presented: Presented, export_id: RecordId) -> Response:
+    """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
+    asked = {"id": export_id, "now": service_of(request).clock.now()}
+    (shown,) = await read(request, presented, queries.ONE, asked)
+    if shown is None:
+        raise NotFound
+    return json_text(f'{{"data":{shown}}}')
+
+
+@router.get(
+    "/{id}/file",
+    **operation(
+        "Download the file of an export",
+        files=sorted(set(MEDIA_TYPES.values())),
+        errors=(*READ_ERRORS, "not_found"),
+        headers=_FILE,
+        preview=True,
+    ),
+)
+async def get_export_file(request: Request, key: Reader, export_id: RecordId) -> Response:
+    """The file of a completed export: 404 before it is complete, and once it is no longer kept."""
+    return await run_in_threadpool(_download, request, key.company_id, export_id)
+
+
+def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
+    service = service_of(request)
+    with service.writes.company(company_id) as conn:
+        found = queries.file_of(conn, export_id, service.clock.now())
+    if found is None:
+        raise NotFound
+    try:
+        file = service.objects.open(found.object_key)
+    except NoSuchObject:  # it made room for another file meanwhile, or a backup was restored without it
+        raise NotFound from None
+    return StreamingResponse(_chunks(file), 200, _headers(found), MEDIA_TYPES[found.format], BackgroundTask(file.close))
+
+
+def _headers(found: ExportFile) -> dict[str, str]:
+    name = f"portfolio-{found.created_at:%Y-%m-%d}.{EXTENSIONS[found.format]}"
+    return {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Length": str(found.size_bytes),
+        "ETag": f'"{found.sha256}"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(_CHUNK_BYTES), b"")
