@@ -26,6 +26,7 @@ PREVIEW = {
     ("GET", "/imports/{id}/rejected/file"),
     ("POST", "/imports/{id}/corrections"),
     ("POST", "/imports/{id}/undo"),
+    ("GET", "/changes"),
     ("GET", "/skus/archived"),
     ("POST", "/skus/{id}/archive"),
     ("POST", "/skus/{id}/return"),
