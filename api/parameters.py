@@ -38,6 +38,11 @@ def _clamped(value: str, least: int, most: int) -> int:
     return min(max(int(value), least), most)
 
 
+def at_most(value: str, most: int) -> int:
+    """Return the size of a page, clamped to 1 and the most; raise `Unfit`."""
+    return _clamped(value, 1, most)
+
+
 def instant(value: str) -> datetime:
     """Return the instant of a text of RFC 3339; raise `Unfit`."""
     if _RFC_3339.fullmatch(value):

@@ -245,6 +245,11 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Give the facts that the message names.",
         "a bottle for a beverage without an answer about drinks containers",
     ),
+    "unknown_cursor": IssueCode(
+        "The company has no such place in its feed of changes.",
+        "Take a new cursor with `after=now`, read the lists once, and go on from that cursor.",
+        "a cursor of another company, or from before a backup was restored",
+    ),
     "more": IssueCode(
         "There are more faults than are listed; `count` says how many.",
         "Correct what is listed, and send it again.",

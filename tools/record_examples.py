@@ -298,6 +298,7 @@ def _lists(recorder: _Recorder) -> None:
     recorder.call("list_sites", "GET", "/api/v1/sites")
     recorder.call("list_brands", "GET", "/api/v1/brands")
     recorder.call("list_docs", "GET", "/api/v1/docs")
+    recorder.call("list_changes", "GET", "/api/v1/changes?limit=2")
     recorder.call("list_audit_entries", "GET", "/api/v1/audit-log?limit=2")
     recorder.call("list_jurisdictions", "GET", "/api/v1/jurisdictions?limit=2&offset=13")
 

@@ -21,6 +21,7 @@ _TAGS: Final = {
     "Imports": "Whole files of SKUs: CSV and XLSX, accepted at once, written afterwards, reported line by line.",
     "Exports": "The whole portfolio as a file: asked for, polled, downloaded.",
     "Library": "What SKUs refer to: shared components, sites and brands.",
+    "Changes": "What changed, in the order in which it was stored: fetched from a cursor on, or sent by webhooks.",
     "Suppliers": "What a supplier answers to a company's request, by the link that it was sent.",
     "Declarations": "Declarations of Conformity: their metadata.",
     "Figures": "Tonnes placed on each market, what could not be counted, and the duties that follow.",

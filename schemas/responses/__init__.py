@@ -8,6 +8,7 @@ from schemas.responses.access import TokenResponse
 from schemas.responses.archive import ArchivedSkuListResponse, ImportUndoResult
 from schemas.responses.audit import AuditLogResponse
 from schemas.responses.base import Error
+from schemas.responses.changes import ChangeListResponse
 from schemas.responses.declarations import (
     DeclarationDetailResponse,
     DeclarationListResponse,
@@ -50,6 +51,7 @@ __all__ = [
     "ArchivedSkuListResponse",
     "AuditLogResponse",
     "BrandListResponse",
+    "ChangeListResponse",
     "DeclarationDetailResponse",
     "DeclarationListResponse",
     "DeclarationWriteResult",

@@ -30,6 +30,7 @@ PREVIEW = {
     ("POST", "/exports"),
     ("GET", "/exports/{id}"),
     ("GET", "/exports/{id}/file"),
+    ("GET", "/changes"),
     ("GET", "/skus/archived"),
     ("POST", "/skus/{id}/archive"),
     ("POST", "/skus/{id}/return"),

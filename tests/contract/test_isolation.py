@@ -29,7 +29,7 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
-    "GET /suppliers": {}, "GET /supplier-requests": {},
+    "GET /changes": {}, "GET /suppliers": {}, "GET /supplier-requests": {},
     "GET /supplier-enquiries": {}, "GET /supplier-enquiries/{id}": {},
     "POST /supplier-enquiries": {"json": {"supplier_name": "Own", "sku_codes": [ROW["sku_code"]]}},
     "POST /supplier-enquiries/{id}/remind": {"json": {}}, "POST /supplier-enquiries/{id}/withdraw": {"json": {}},

@@ -1,7 +1,8 @@
-"""Two pollers beside writers of every kind: what `updated_since` answers, added up, is the list as it stands.
+"""Two pollers and a follower beside writers of every kind: what they are told, added up, is the list as it stands.
 
-Most of what is written is new, so that what a poller missed is not told to it by a later write. One poller asks with
-`as_of`, the other with the instants of its own runs. `make soak` runs it for longer (`PCDS_CHANGES_SECONDS`).
+Most of what is written is new, so that what a poller missed is not told to it by a later write. One poller asks
+`updated_since` with `as_of`, the other with the instants of its own runs; the follower reads the feed of changes.
+`make soak` runs it for longer (`PCDS_CHANGES_SECONDS`).
 """
 
 import os
@@ -17,7 +18,7 @@ from uuid import UUID, uuid4
 
 from services import review
 from tests.journeys.place import Place
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
@@ -51,6 +52,31 @@ class Poller:
         self.runs += 1
 
 
+@dataclass
+class Follower:
+    """Reads the feed of changes from a cursor on and keeps the records; versions of each SKU as they were told."""
+
+    place: Place
+    cursor: str
+    known: Listed = field(default_factory=dict)
+    versions: dict[str, list[int]] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+
+    def run(self) -> None:
+        more = True
+        while more:
+            asked = {"after": self.cursor, "include": "records", "limit": "200"}
+            page = self.place.call("GET", "/api/v1/changes", params=asked)
+            for change in page["data"]:
+                assert change["id"] not in self.seen, "told twice"
+                self.seen.add(change["id"])
+                if change["sku_code"] is not None:
+                    self.known[change["sku_code"]] = change["record"]
+                if change["version"] is not None:
+                    self.versions.setdefault(change["sku_code"], []).append(change["version"])
+            self.cursor, more = page["next_cursor"], page["has_more"]
+
+
 def pages(place: Place, **params: str) -> Iterator[dict[str, Any]]:
     """Every page of the list, the filter the same on each."""
     offset, rows = 0, 200
@@ -64,6 +90,7 @@ def pages(place: Place, **params: str) -> Iterator[dict[str, Any]]:
 def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
     place.start_and_wait("api", "other api")
     place.start("worker")
+    follower = Follower(place, place.call("GET", "/api/v1/changes", params={"after": "now"})["next_cursor"])
     everything = [{"sku_code": code, "name": "Bottle"} for code in CODES]
     place.call("POST", "/api/v1/skus/batch", json={"skus": everything})
     ids = {item["sku_code"]: item["id"] for page in pages(place) for item in page["data"]}
@@ -82,8 +109,8 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
             partial(cover, place, pool, random.Random(1), ids),
             partial(accept, place, pool, random.Random(2), ids),
         ]
-        with ThreadPoolExecutor(len(writers) + 2) as threads:
-            works = [*writers, *(poller.run for poller in pollers)]
+        with ThreadPoolExecutor(len(writers) + 3) as threads:
+            works = [*writers, *(poller.run for poller in pollers), follower.run]
             for done in [threads.submit(until_then, work) for work in works]:
                 done.result(PATIENCE_SECONDS + SECONDS)
     held = {item["sku_code"]: item for page in pages(place) for item in page["data"]}
@@ -97,6 +124,17 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
         if poller.by_as_of:  # nothing was written since: nothing is told again
             [page] = pages(place, updated_since=str(before))
             assert page["data"] == []
+    wait_until(lambda: all_are_stamped(place))
+    follower.run()
+    told = {code: {name: follower.known[code][name] for name in item} for code, item in held.items()}
+    assert told == held
+    assert all(versions == [*range(1, len(versions) + 1)] for versions in follower.versions.values()), "in their order"
+
+
+def all_are_stamped(place: Place) -> bool:
+    """Whether every write is told: the worker stamps those of a writer that did not, a few seconds later."""
+    with Pool(Database.of(place.settings).app_url) as pool, pool.company(place.company) as conn:
+        return conn.execute("SELECT FROM audit_transactions WHERE visible_at IS NULL").fetchone() is None
 
 
 def post(place: Place, rng: random.Random, of: str) -> None:

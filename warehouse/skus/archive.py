@@ -79,11 +79,16 @@ ORDER BY sku_code FOR UPDATE"""
 _ANY: Final = "SELECT EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
 _SINCE: Final = f"{pages.instant('archived.archived_at')} AS archived_at"
-_ONE: Final = f"""
+_REST: Final = f"""
 SELECT {SHOWN}, {_SINCE}
 FROM archived_skus AS archived
 JOIN sku_versions AS skus ON skus.id = archived.sku_id AND skus.version = archived.version
-WHERE archived.sku_id = %(id)s AND archived.returned_at IS NULL"""
+WHERE archived.returned_at IS NULL"""
+_ONE: Final = f"{_REST} AND archived.sku_id = %(id)s"
+_OF_IDS: Final = f"""
+SELECT {SHOWN}, NULL AS archived_at FROM skus WHERE skus.id = ANY(%(ids)s::uuid[])
+UNION ALL {_REST} AND archived.sku_id = ANY(%(ids)s::uuid[])"""
+"""SKUs and archived SKUs in one statement: one that is archived or comes back meanwhile is there once."""
 _ITEM: Final = f"id, sku_code, name, recyclability_grade, {pages.instant('archived_at')} AS archived_at"
 _NOW: Final = "FROM archived_skus WHERE returned_at IS NULL"
 _NEWEST: Final = "archived_at DESC, sku_code"
@@ -133,6 +138,12 @@ def of(conn: Connection, sku_id: UUID, today: date) -> Archived | None:
     """Return an archived SKU as its detail shows it; None where the session's company has none of that id."""
     row = conn.execute(_ONE, {"id": sku_id, "today": today}).fetchone()
     return None if row is None else _archived(row)
+
+
+def of_ids(conn: Connection, ids: Sequence[str], today: date) -> list[tuple[StoredSku, str | None]]:
+    """Return the details of some SKUs, archived or not, and since when those that are archived are."""
+    found = conn.execute(_OF_IDS, {"ids": list(ids), "today": today})
+    return [(row_of(row[: len(NAMES)]), row[-1]) for row in found]
 
 
 async def of_async(conn: AsyncConnection, sku_id: UUID, today: date) -> Archived | None:

@@ -1,0 +1,102 @@
+"""Reads a company's changes in the order of their commits, from a place in its ledger on.
+
+Entries have numbers without gaps in the order of the commits (decision 0009), so a page is a range of numbers. It ends
+before the first ledger transaction that nobody has stamped as visible yet (decision 0033): a stamp is stored by a
+transaction that waits for the disk, so that what a page shows survives a crash, and its numbers are never given to
+other entries. What belongs here: the one query. What does not: records (`services.changes`).
+"""
+
+from typing import Any, Final
+
+import orjson
+
+from schemas.changes import CHANGE_TYPES
+from warehouse import pages
+from warehouse.changes import cursors
+from warehouse.changes.cursors import Place
+from warehouse.sessions import Connection
+from warehouse.skus import queries as skus
+
+_HORIZON: Final = """
+unstamped AS MATERIALIZED (
+    SELECT number FROM audit_transactions WHERE visible_at IS NULL
+), horizon AS MATERIALIZED (
+    SELECT first_entry + entries - 1 AS upto, hash FROM audit_transactions
+    WHERE number = coalesce((SELECT min(number) - 1 FROM unstamped), (SELECT links FROM company_counters))
+)"""
+_UPTO: Final = "coalesce((SELECT upto FROM horizon), 0)"
+_BEGINNING: Final = cursors.sql("0::bigint", r"'\x0000000000000000'::bytea")
+_KNOWN: Final = f"""(%(number)s::bigint = 0 OR EXISTS (
+    SELECT FROM audit_entries AS e JOIN audit_transactions AS t ON t.id = e.transaction_id
+    WHERE e.id = %(number)s::bigint AND {cursors.MARK.format(hash="t.hash")} = %(mark)s::bytea))"""
+"""Whether the place is one of this ledger."""
+
+_OF_SKU: Final = """CASE
+    WHEN chosen.version IS NOT NULL THEN chosen.resource_id::uuid
+    WHEN chosen.action LIKE 'doc.%%' THEN (SELECT docs.sku_id FROM docs WHERE docs.id = chosen.resource_id::uuid)
+    WHEN chosen.action LIKE 'technical_file.%%'
+        THEN (SELECT files.sku_id FROM technical_files AS files WHERE files.id = chosen.resource_id::uuid) END"""
+_CHANGE: Final = f"""
+SELECT chosen.transaction_id || '.' || chosen.id AS id, {cursors.sql("chosen.id", "t.hash")} AS cursor,
+       {pages.instant("t.at")} AS at, chosen.action AS type, split_part(chosen.action, '.', 1) AS resource_type,
+       chosen.resource_id, of_sku.id AS sku_id, sku.sku_code, chosen.version, t.actor_type, chosen.id AS number
+FROM chosen
+CROSS JOIN LATERAL (SELECT * FROM audit_transactions AS t WHERE t.id = chosen.transaction_id OFFSET 0) AS t
+CROSS JOIN LATERAL (SELECT {_OF_SKU} AS id) AS of_sku
+LEFT JOIN LATERAL {skus.named("of_sku.id")} AS sku ON true"""
+_SHOWN: Final = (
+    "id",
+    "cursor",
+    "at",
+    "type",
+    "resource_type",
+    "resource_id",
+    "sku_id",
+    "sku_code",
+    "version",
+    "actor_type",
+)
+
+
+class UnknownCursor(LookupError):  # noqa: N818  (an answer, not a fault of the program)
+    """The company's ledger has no such place: another company's cursor, or a backup was restored since."""
+
+
+def page(limit: int, *, from_now: bool = False) -> str:
+    """Build a query of one row: whether the place is known, and ChangeListResponse as JSON text.
+
+    Its parameters are those of `parameters`. With `from_now` the page is empty and its cursor is the ledger's end.
+    """
+    first = _UPTO if from_now else "%(number)s::bigint"
+    fields = ", ".join(f"'{name}', change.{name}" for name in _SHOWN)
+    return f"""
+WITH {_HORIZON}, found AS MATERIALIZED (
+    SELECT e.id, e.transaction_id, e.action, e.resource_id, e.version FROM audit_entries AS e
+    WHERE e.id > {first} AND e.id <= {_UPTO} AND e.action = ANY(%(types)s::text[])
+    ORDER BY e.id LIMIT {limit + 1:d}
+), chosen AS MATERIALIZED (
+    SELECT * FROM found ORDER BY id LIMIT {limit:d}
+), change AS MATERIALIZED ({_CHANGE})
+SELECT {_KNOWN} AS known, json_build_object(
+    'data', coalesce((SELECT json_agg(json_build_object({fields}) ORDER BY change.number) FROM change), '[]'::json),
+    'next_cursor', CASE WHEN (SELECT count(*) FROM found) > {limit:d}
+        THEN (SELECT cursor FROM change ORDER BY number DESC LIMIT 1)
+        ELSE coalesce((SELECT {cursors.sql("horizon.upto", "horizon.hash")} FROM horizon), {_BEGINNING}) END,
+    'has_more', (SELECT count(*) FROM found) > {limit:d}
+)::text AS page"""
+
+
+def parameters(place: Place) -> dict[str, object]:
+    """Return the parameters of `page`."""
+    return {"number": place.number, "mark": place.mark, "types": list(CHANGE_TYPES)}
+
+
+def read(connection: Connection, place: Place, limit: int) -> dict[str, Any]:
+    """Return the page behind a place of the session's company. Raise `UnknownCursor`."""
+    row = connection.execute(page(limit), parameters(place)).fetchone()
+    assert row is not None, "a page is one row"
+    known, text = row
+    if not known:
+        raise UnknownCursor
+    found: dict[str, Any] = orjson.loads(text)
+    return found
