@@ -9,6 +9,7 @@ import ctypes
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -58,6 +59,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
         with running(settings):
             address.keep(settings)
             report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
+            _empty(settings.data_dir / "metrics")
             with bind_socket(settings) as listener:
                 children = _children(settings, listener, workers)
                 _Supervisor(settings, children, listener, report["catalogue"]).run(stopping, report["greeting"])
@@ -194,7 +196,8 @@ class _Supervisor:
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
         own = self._settings.environment() | dagster_home.environment(self._settings, database)
-        return programs.MEMORY | os.environ | own | self._mark.variables
+        counted = {programs.COUNTED: str(self._settings.data_dir / "metrics")}
+        return programs.MEMORY | os.environ | counted | own | self._mark.variables
 
 
 def _children(settings: Settings, listener: socket.socket, api_workers: int) -> list[_Child]:
@@ -212,6 +215,12 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int) -> 
             for program in programs.orchestration(settings)
         ),
     ]
+
+
+def _empty(folder: Path) -> None:
+    """Make the folder in which API processes count their requests; counts of earlier starts go."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
 
 
 def is_served(path: Path) -> bool:
