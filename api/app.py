@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from fastapi import FastAPI
-from starlette.routing import Route
 
 from api import (
     archive,
@@ -31,6 +30,7 @@ from api import (
     jurisdictions,
     library,
     portfolio_exports,
+    metrics,
     published,
     refusals,
     schemas,
@@ -43,7 +43,7 @@ from api import (
     what_if,
     words,
 )
-from api.correlation import Correlation
+from api.correlation import Correlation, LoggedRoute
 from api.launching import Launching
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
@@ -91,7 +91,9 @@ def create(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_service(chosen, database or Database.of(chosen), clock or Clock.of(chosen)) as service:
+        opened = database or Database.of(chosen)
+        app.state.dagster_database = opened.dagster_url  # /metrics counts its runs
+        async with open_service(chosen, opened, clock or Clock.of(chosen)) as service:
             app.state.service, app.state.readiness = service, Readiness()
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
@@ -163,10 +165,11 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         reference,
     ):
         app.include_router(resource.router)
+    app.include_router(metrics.router)
     app.include_router(pages.router)
     app.include_router(oauth.router)
     staff.install(app)
-    app.router.routes.append(Route(server.PATH, endpoint=at_gate, include_in_schema=False))
+    app.router.routes.append(LoggedRoute(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)
     refusals.install(app)
     page_refusals.install(app)

@@ -6,7 +6,8 @@ Exit status 0 done, 1 refused with one plain sentence on standard error, 2 wrong
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Final, NoReturn
+from importlib.metadata import version
+from typing import Annotated, Final, NoReturn
 
 import typer
 
@@ -53,7 +54,7 @@ def build_program(names: Iterable[str]) -> typer.Typer:
     app = typer.Typer(
         name="pcds", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True
     )
-    app.callback(help=__doc__)(lambda: None)
+    app.callback(help=__doc__)(_options)
     for name in names:
         module, attribute = COMMANDS[name]
         found = getattr(import_module(f"api.commands.{module}"), attribute)
@@ -63,6 +64,21 @@ def build_program(names: Iterable[str]) -> typer.Typer:
         else:
             app.command(name)(found)
     return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"pcds {version('packaging-compliance-data-service')}")
+        raise typer.Exit
+
+
+def _options(
+    *,
+    asks_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the release and stop.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
 
 
 def main() -> None:

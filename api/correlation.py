@@ -2,7 +2,7 @@
 
 This is the outermost layer, so that every answer passes it: those of handlers and of the framework, the one for an
 uncaught exception, and the one for a request that was running when the process had to end. The log line names company
-and route, never a header's value or a body.
+and route and the caller's network (/24, of IPv6 /48), never a whole address, a header's value or a body.
 """
 
 import asyncio
@@ -16,11 +16,14 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api import measuring
 from api.errors import Fault, Refused, Stopping
 from api.headers import with_common_headers
 from api.languages import accepted_language, in_language
+from schemas.addresses import behind, coarse_network_of
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -84,16 +87,19 @@ class Correlation:
         await answer(scope, receive, send)
 
     def _log_request(self, scope: Scope, status: int, begun: float) -> None:
-        state, route = scope["state"], _route(scope)
+        state, route, seconds = scope["state"], _route(scope), time.perf_counter() - begun
+        if "app" in scope:  # not where one API process passes a request on to another, which counts it already
+            measuring.note(scope["method"], route, status, seconds)
         log = self.log.debug if route in _PROBES else self.log.info
         log(
             "request",
             method=scope["method"],
             route=route,
             status=status,
-            ms=round((time.perf_counter() - begun) * 1000, 1),
+            ms=round(seconds * 1000, 1),
             company=str(state["company_id"]) if "company_id" in state else None,
             client=str(state["client_id"]) if "client_id" in state else None,
+            network=_network(scope),
         )
 
 
@@ -101,10 +107,28 @@ def _json(request: Request, refused: Refused) -> Response:
     return in_language(refused.response(request.state.correlation_id), accepted_language(request))
 
 
-_PROBES: Final = ("/healthz", "/readyz")
-"""Paths that monitors request every second; their answers are not logged."""
+_PROBES: Final = ("/healthz", "/readyz", "/metrics")
+"""Paths that monitors request all the time; their answers are not logged."""
 
 
 def _route(scope: Scope) -> str | None:
     """Return the path's template: it groups log lines, and contains nothing that a caller made up."""
     return getattr(scope.get("route"), "path", None)
+
+
+def _network(scope: Scope) -> str | None:
+    """Return the network of the caller, seen through trusted proxies; None where no app of ours answered."""
+    service = getattr(scope["app"].state, "service", None) if "app" in scope else None
+    if service is None or scope.get("client") is None:
+        return None
+    forwarded = Headers(scope=scope).get("x-forwarded-for", "")
+    return coarse_network_of(behind(scope["client"][0], forwarded, service.settings.trusted_proxies) or "")
+
+
+class LoggedRoute(Route):
+    """A route whose template stands in the request's log line, as the framework's own do."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match as a route does, and name it."""
+        found, of_route = super().matches(scope)
+        return found, {**of_route, "route": self}

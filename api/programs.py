@@ -16,6 +16,8 @@ WORKERS: Final = 2
 """One more than the number of large runs that dagster.yaml allows at a time: a small file always finds a worker."""
 MEMORY: Final = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:30000,muzzy_decay_ms:30000"}
 """Polars' allocator keeps freed memory for half a minute, so that the next table need not ask the kernel again."""
+COUNTED: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable of prometheus-client: a folder in which all API processes of a machine count (`api.measuring`)."""
 _PYTHON: Final = (sys.executable, "-m")
 _QUIET: Final = ("--log-level", "warning")
 

@@ -9,6 +9,7 @@ import ctypes
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -60,6 +61,7 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
         prepare_data_dir(settings.data_dir)
         with running(settings):
             address.keep(settings)
+            _empty(settings.data_dir / "metrics")
             with bind_socket(settings) as listener, _Gate() as gate:
                 children = _children(settings, listener, workers, gate)
                 supervisor = _Supervisor(settings, children, listener)
@@ -248,7 +250,8 @@ class _Supervisor:
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
         own = self._settings.environment() | dagster_home.environment(self._settings, database)
-        return programs.MEMORY | os.environ | own | self._mark.variables
+        counted = {programs.COUNTED: str(self._settings.data_dir / "metrics")}
+        return programs.MEMORY | os.environ | counted | own | self._mark.variables
 
 
 def _children(settings: Settings, listener: socket.socket, api_workers: int, gate: _Gate) -> list[_Child]:
@@ -267,6 +270,12 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
             for program in programs.orchestration(settings)
         ),
     ]
+
+
+def _empty(folder: Path) -> None:
+    """Make the folder in which API processes count their requests; counts of earlier starts go."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
 
 
 def is_served(path: Path) -> bool:

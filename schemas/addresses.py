@@ -49,6 +49,12 @@ def coarse_network_of(address: str) -> str | None:
             return str(ip_network((int(found) >> 80 << 80, 48)))
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host's name or address leads to this machine alone."""
+    found = _address(host.strip("[]"))
+    return host == "localhost" if found is None else (getattr(found, "ipv4_mapped", None) or found).is_loopback
+
+
 @lru_cache(maxsize=4096)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:

@@ -45,7 +45,7 @@ def migrate(database: Database, revision: str | None = None) -> str:
         connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         connection.commit()  # the session holds the lock until the connection ends
         roles.prepare(connection, database)
-        if _revision(connection) != wanted:
+        if revision_of(connection) != wanted:
             _upgrade(database, wanted)
     return wanted
 
@@ -56,7 +56,8 @@ def _config() -> Config:
     return config
 
 
-def _revision(connection: Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
+    """Return the revision of the database's tables; None where it has none. The connection is the owner's."""
     if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
         return None
     row = connection.execute(_REVISION).fetchone()

@@ -104,6 +104,10 @@ class Pool:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def stats(self) -> Mapping[str, int]:
+        """Return the pool's numbers, as its library names them."""
+        return self._pool.get_stats()
+
     def open(self) -> Self:
         """Start the pool; the database need not answer yet."""
         self._pool.open()
@@ -275,6 +279,10 @@ class AsyncPool:
             num_workers=1,
             kwargs={"autocommit": True},
         )
+
+    def stats(self) -> Mapping[str, int]:
+        """Return the pool's numbers, as its library names them."""
+        return self._pool.get_stats()
 
     async def __aenter__(self) -> Self:
         await self._pool.open()

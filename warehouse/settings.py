@@ -119,6 +119,11 @@ class Settings(BaseSettings):
     connector_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Origins of web pages, such as `https://assistant.example`, that may call the connector from a browser."""
 
+    metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
+    """The token, of at least 16 characters, with which `/metrics` is read; without it only this machine may read it,
+    and only where the service has no public address.
+    """
+
     smtp_url: SmtpUrl | None = None
     """The mail server, such as `smtps://name:password@mail.example:465`; without it nothing is mailed. With `smtp://`
     the connection is encrypted by STARTTLS where the server offers it, and always before a password is sent.

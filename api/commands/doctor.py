@@ -1,14 +1,26 @@
-"""`pcds doctor`: report stored data that is older than a rule and needs a decision; change nothing."""
+"""`pcds doctor`: say what is wrong here and what to do; change nothing.
 
+It looks at the place (settings, data directory, database, worker) and at stored data that is older than a rule and
+needs a decision.
+"""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
 from typing import Annotated
 from uuid import UUID
 
+import psycopg
 import typer
 
-from api.commands.operator import as_operator
+from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
+from services import place_checks
 from services.doctor import find_codes
+from services.place_checks import Problem
 from warehouse.companies.queries import every_company
+from warehouse.embedded import ServerError
+from warehouse.settings import Settings, SettingsError
+from warehouse.surroundings import sentence_of
 
 
 def doctor(
@@ -17,21 +29,53 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report codes from before texts had one form: those that collide now, and those that nobody can send any more.
+    """Report what is wrong here, each with what to do, and codes from before texts had one form.
 
-    Exit status 0 either way: the examination was done, and what it found is its result.
+    The codes are those that collide now, and those that nobody can send any more. Exit status 0 either way: the
+    examination was done, and what it found is its result.
     """
-    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
-    with as_operator(data_dir) as operator:
-        companies = [company] if company else list(every_company(operator.pool))
-        for company_id in companies:
-            with operator.company(company_id) as connection:
-                for finding in find_codes(connection):
-                    record: dict[str, object] = {
-                        "company_id": str(company_id),
-                        "record": finding.record,
-                        "code": finding.form if as_json else ascii(finding.form),
-                        "held": [code if as_json else ascii(code) for code in finding.codes],
-                    }
-                    found["collisions" if finding.collides else "unreachable"].append(record)
-    show({"companies": len(companies), **found}, as_json=as_json)
+    settings = Settings.load(data_dir=data_dir)
+    problems = list(place_checks.of_place(settings))
+    number, codes = 0, _no_codes()
+    with ExitStack() as opened:
+        try:
+            operator = opened.enter_context(as_operator(data_dir))
+            problems += database_problems(operator, settings)
+        except (SettingsError, ServerError, psycopg.Error) as error:
+            problems.append(Problem("database", sentence_of(error) or str(error), "See the database's log; repair it."))
+        else:
+            if not any(problem.check == "migration" for problem in problems):
+                companies = [company] if company else every_company(operator.pool)
+                number, codes = len(companies), _codes(operator, companies, as_json=as_json)
+    show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
+
+
+def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
+    """Return what is wrong with the database and what its rows tell."""
+    from warehouse.migrate import head, knows, revision_of  # noqa: PLC0415  (what it stands on loads longer than most commands take)
+
+    with operator.owner() as owner:
+        found = list(place_checks.of_server(owner, revision_of(owner), head=head(), knows=knows))
+    if not any(problem.check == "migration" for problem in found):
+        with operator.pool.system() as connection:
+            found += place_checks.of_rows(connection, operator.clock.now(), warm_workers=settings.warm_workers)
+    return found
+
+
+def _no_codes() -> dict[str, list[dict[str, object]]]:
+    return {"collisions": [], "unreachable": []}
+
+
+def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[dict[str, object]]]:
+    found = _no_codes()
+    for company_id in companies:
+        with operator.company(company_id) as connection:
+            for finding in find_codes(connection):
+                record: dict[str, object] = {
+                    "company_id": str(company_id),
+                    "record": finding.record,
+                    "code": finding.form if as_json else ascii(finding.form),
+                    "held": [code if as_json else ascii(code) for code in finding.codes],
+                }
+                found["collisions" if finding.collides else "unreachable"].append(record)
+    return found

@@ -1,5 +1,6 @@
-"""`pcds key`: issue, revoke and list API keys. A key is shown once, when it is issued."""
+"""`pcds key`: issue, roll, revoke and list API keys. A key is shown once, when it is issued."""
 
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, check_choices, show, split_values
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
-from warehouse.access import keys
+from warehouse.access import keys, windows
 from warehouse.companies import queries as companies
 
 app = typer.Typer(help="API keys of a company.", no_args_is_help=True)
@@ -70,6 +71,41 @@ def revoke(
                 operator.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=after)
             [record] = [key for key in keys.every(connection) if key["client_id"] == client]
     show(record, as_json=as_json)
+
+
+@app.command("roll")
+def roll(
+    *,
+    client: Annotated[UUID, typer.Argument(metavar="CLIENT_ID")],
+    end_old: Annotated[bool, typer.Option("--end-old", help="End the old key now, as where it has leaked.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Issue a key with the name, scopes and request window of another, which still counts until it is revoked.
+
+    Give the new key to its program, then `pcds key revoke` the old one. What was sent with the old key and an
+    Idempotency-Key is repeated with the old key: the new one is a client of its own.
+    """
+    new_client, key = new_id(), keys.new_key()
+    with as_operator(data_dir) as operator:
+        company, at = company_of_key(operator, client), operator.clock.now()
+        with operator.owner(company) as connection:
+            old = next(each for each in keys.with_use(connection) if each.client_id == client)
+            if old.revoked_at is not None:
+                raise Refusal("This key was revoked; `pcds key issue` issues a new one.")
+            keys.issue(connection, company, new_client, key=key, name=old.name, scopes=old.scopes, at=at)
+            after = {"name": old.name, "scopes": old.scopes}
+            operator.enter(connection, company, "api_key.issued", new_client, after=after)
+            if (window := windows.of(connection, client)) is not None:
+                moved = replace(window, client_id=new_client)
+                windows.put(connection, company, moved)
+                operator.enter(connection, company, "window.opened", new_client, after=moved.as_dict())
+            if end_old:
+                keys.revoke(connection, client, at)
+                ended = {"revoked_at": at.isoformat()}
+                operator.enter(connection, company, "api_key.revoked", client, before={"revoked_at": None}, after=ended)
+    record = {"client_id": str(new_client), "api_key": key, "scopes": old.scopes, "old_client_id": str(client)}
+    show(record | {"old_revoked_at": at if end_old else None}, as_json=as_json)
 
 
 def company_of_key(operator: Operator, client: UUID) -> UUID:

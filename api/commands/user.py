@@ -4,6 +4,7 @@ A password is read from standard input, so that no process list and no shell his
 """
 
 import sys
+from pathlib import Path
 from typing import Annotated, Final
 from uuid import UUID
 
@@ -14,7 +15,9 @@ from api import address
 from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from schemas.roles import ROLES, Role
-from warehouse.accounts import passwords, second_factor, users
+from services import people as inviting
+from services.people import Act, AddressTaken
+from warehouse.accounts import passwords, people, second_factor, users
 from warehouse.settings import Settings
 
 PASSWORD_FAULTS: Final = {
@@ -45,9 +48,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make an account; its password is what standard input says, up to the end of the line."""
-    chosen = next((each for each in ROLES if each == role), None)
-    if role is not None and chosen is None:
-        raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.")
+    chosen = None if role is None else _role(role)
     password = read_password(given=password_stdin)
     user_id = new_id()
     with as_operator(data_dir) as operator:
@@ -79,6 +80,40 @@ def add_user(
         operator.enter(connection, company, "user.created", user_id, after={"email": name, "role": stored})
 
 
+@app.command("list")
+def list_people(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List a company's people, those who may sign in first; the ended ones too, never a password."""
+    with as_operator(data_dir) as operator, operator.company(company) as connection:
+        found = people.every(connection, operator.clock.now())
+    show({"users": [person._asdict() for person in found]}, as_json=as_json)
+
+
+@app.command("invite")
+def invite(
+    *,
+    company: CompanyId,
+    email: Annotated[str, typer.Option("--email", help="How the person will sign in.")],
+    role: Annotated[str, typer.Option("--role", help="viewer, editor, approver or administrator.")] = "viewer",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an account and the link by which its person sets the first password, once, within seven days.
+
+    Send the link on a way that only the person reads; `pcds user reset` makes another.
+    """
+    chosen, name = _role(role), check_email(email)
+    with as_operator(data_dir) as operator:
+        act = Act(company, operator.origin, operator.clock.now())
+        with operator.company(company) as connection:
+            try:
+                user_id, token = inviting.invite(connection, act, name, chosen)
+            except AddressTaken:
+                raise Refusal("There is an account with this email address already.") from None
+    until = act.now + users.INVITATION_LIFETIME
+    shown = {"id": str(user_id), "email": name, "role": chosen, "url": _link(data_dir, token), "until": until}
+    show(shown, as_json=as_json)
+
+
 @app.command("reset")
 def reset(
     *, email: Annotated[str, typer.Argument(metavar="EMAIL")], data_dir: DataDir = None, as_json: AsJson = False
@@ -94,9 +129,20 @@ def reset(
                 raise Refusal("This account was ended; `pcds user add` makes a new one for the address.")
             token, until = users.new_link(connection, company, user_id, at), at + users.LINK_LIFETIME
             operator.enter(connection, company, "user.password_reset", user_id, after={"until": until.isoformat()})
-    url = f"{address.known_address(Settings.load(data_dir=data_dir))}/password/{token}"
-    shown = {"id": str(user_id), "email": users.known_as(email), "url": url, "until": until}
+    shown = {"id": str(user_id), "email": users.known_as(email), "url": _link(data_dir, token), "until": until}
     show(shown, as_json=as_json)
+
+
+def _link(data_dir: Path | None, token: str) -> str:
+    return f"{address.known_address(Settings.load(data_dir=data_dir))}/password/{token}"
+
+
+def _role(given: str) -> Role:
+    """Return the role that an option names; another text is wrong usage."""
+    chosen = next((each for each in ROLES if each == given), None)
+    if chosen is None:
+        raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.")
+    return chosen
 
 
 def read_password(*, given: bool) -> str:
@@ -138,9 +184,7 @@ def change_role(
     as_json: AsJson = False,
 ) -> None:
     """Give a person another role, from the next request on; a company keeps one administrator."""
-    chosen = next((each for each in ROLES if each == role), None)
-    if chosen is None:
-        raise typer.BadParameter(f"A role is one of {', '.join(ROLES)}.", param_hint="ROLE")
+    chosen = _role(role)
     with as_operator(data_dir) as operator:
         user_id, company = _find_account(operator, email)
         with operator.company(company) as connection:

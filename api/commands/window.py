@@ -87,6 +87,20 @@ def close_window(
     _show(window, as_json=as_json)
 
 
+@app.command("list")
+def list_windows(
+    *,
+    company: Annotated[UUID | None, typer.Option("--company", help="Only this company's.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List request windows, the earliest first: each key's last one, with whether it is to come, open or over."""
+    with as_operator(data_dir) as operator, operator.owner() as connection:
+        found, now = windows.every(connection, company), operator.clock.now()
+    records = [{"client_id": str(window.client_id), **window.as_dict(), "state": window.state(now)} for window in found]
+    show({"windows": records}, as_json=as_json)
+
+
 def _show(window: Window, *, as_json: bool) -> None:
     record: dict[str, object] = {"client_id": str(window.client_id), **window.as_dict()}
     show(record, as_json=as_json)

@@ -1,9 +1,9 @@
 """Routes of staff: their sign-in, and everything under /dagster. They are not in the OpenAPI document."""
 
 from fastapi import APIRouter, FastAPI
-from starlette.routing import Match, Route, WebSocketRoute
-from starlette.types import Scope
+from starlette.routing import WebSocketRoute
 
+from api.correlation import LoggedRoute
 from api.staff import sign_in
 from api.staff.access import GRAPHQL, METHODS, handle
 from api.staff.live import bridge_socket
@@ -13,17 +13,9 @@ router = APIRouter(include_in_schema=False)
 router.include_router(sign_in.router)
 
 
-class _LoggedRoute(Route):
-    """A route whose template appears in the request's log line, as the framework's own do (`api.correlation`)."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        found, of_route = super().matches(scope)
-        return found, {**of_route, "route": self}
-
-
 def install(app: FastAPI) -> None:
     """Register the routes."""
     app.include_router(router)
     for path in (PREFIX, f"{PREFIX}/{{path:path}}"):
-        app.router.routes.append(_LoggedRoute(path, handle, methods=METHODS, include_in_schema=False))
+        app.router.routes.append(LoggedRoute(path, handle, methods=METHODS, include_in_schema=False))
     app.router.routes.append(WebSocketRoute(GRAPHQL, bridge_socket))

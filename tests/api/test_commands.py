@@ -3,6 +3,7 @@
 import json
 import stat
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import psycopg
@@ -13,7 +14,7 @@ from compliance import catalogue
 from tests.commands import called, started
 from warehouse.access import keys
 from warehouse.embedded import running
-from warehouse.migrate import migrate
+from warehouse.migrate import head, migrate
 from warehouse.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -85,6 +86,70 @@ def test_a_key_is_issued_where_the_plan_has_keys_shown_once_and_revoked(pcds, co
     first = pcds.json("key", "revoke", issued["client_id"])
     assert first["revoked_at"]
     assert pcds.json("key", "revoke", issued["client_id"]) == first
+
+
+def test_a_key_is_rolled_with_its_name_scopes_and_window(pcds, company):
+    issue = ("key", "issue", "--company", company, "--allow-any-plan", "--name", "ERP", "--scopes", "read")
+    old = pcds.json(*issue)
+    pcds.json("window", "open", "--key", old["client_id"], "--per-minute", 700, "--from", "2126-01-01")
+    new = pcds.json("key", "roll", old["client_id"])
+    assert new["api_key"] != old["api_key"]
+    assert (new["scopes"], new["old_client_id"], new["old_revoked_at"]) == (["read"], old["client_id"], None)
+    listed = {key["client_id"]: key for key in pcds.json("key", "list", "--company", company)["keys"]}
+    assert listed[new["client_id"]]["name"] == "ERP"
+    assert listed[old["client_id"]]["revoked_at"] is None
+    shown = {each["client_id"]: each for each in pcds.json("window", "list", "--company", company)["windows"]}
+    assert shown[new["client_id"]] | {"client_id": ""} == shown[old["client_id"]] | {"client_id": ""}
+    assert (shown[new["client_id"]]["per_minute"], shown[new["client_id"]]["state"]) == (700, "to_come")
+    last = pcds.json("key", "roll", new["client_id"], "--end-old")
+    assert last["old_revoked_at"]
+    assert "revoked" in pcds.refused(1, "key", "roll", new["client_id"])
+    assert "no key" in pcds.refused(1, "key", "roll", NOBODY)
+
+
+def test_windows_are_listed_with_what_they_are_now(pcds, company):
+    client = pcds.json("key", "issue", "--company", company, "--allow-any-plan")["client_id"]
+    pcds.json("window", "open", "--key", client, "--per-minute", 700)
+
+    def state():
+        return {each["client_id"]: each["state"] for each in pcds.json("window", "list")["windows"]}[client]
+
+    assert state() == "open"
+    pcds.json("window", "close", client)
+    assert state() == "over"
+    other = pcds.json("company", "add", "--name", "Without", "--plan", "starter")["id"]
+    assert pcds.json("window", "list", "--company", other) == {"windows": []}
+
+
+def test_the_release_is_printed(pcds):
+    assert called("--version").stdout == f"pcds {version('packaging-compliance-data-service')}\n"
+
+
+def test_a_doctor_says_what_is_wrong_and_what_to_do(pcds, monkeypatch):
+    secret = pcds.data_dir / "backup.key"
+    secret.write_bytes(b"key")
+    secret.chmod(0o644)
+    monkeypatch.setenv("PCDS_HOST", "0.0.0.0")
+    monkeypatch.setenv("PCDS_TEST_CLOCK_OFFSET", "3600")
+    found = {each["check"]: each for each in pcds.json("doctor")["problems"]}
+    assert {"secrets", "clock", "base_url", "worker"} <= {*found}
+    assert found["secrets"]["remedy"] == f"Run: chmod 600 {secret}"
+    monkeypatch.setenv("PCDS_BASE_URL", "https://packaging.example")
+    secret.unlink()
+    with psycopg.connect(_database(pcds).owner_url) as owner:
+        owner.execute("UPDATE alembic_version SET version_num = '9999'")
+    try:
+        later = {each["check"]: each["remedy"] for each in pcds.json("doctor")["problems"]}
+    finally:
+        with psycopg.connect(_database(pcds).owner_url) as owner:
+            owner.execute("UPDATE alembic_version SET version_num = %s", [head()])
+    assert "newer" in later.pop("migration")
+    assert {*later} == {"clock"}
+
+
+def test_a_doctor_without_a_database_says_so(pcds, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody:x@127.0.0.1:1/none")
+    assert "database" in {each["check"] for each in pcds.json("doctor")["problems"]}
 
 
 def test_a_window_is_opened_replaced_closed_and_audited(pcds, company):

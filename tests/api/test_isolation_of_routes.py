@@ -111,6 +111,7 @@ FORMS = {"POST /supplier-requests", "POST /declarations"}
 OF_NOBODY = {
     "GET /",
     "GET /healthz",
+    "GET /metrics",  # of the deployment: counts without a company
     "GET /readyz",
     "GET /reference",
     "GET /reference/{page}",

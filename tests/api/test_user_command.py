@@ -146,3 +146,24 @@ def test_a_role_is_changed_from_the_next_request_on_and_one_administrator_stays(
     assert browser.post("/words", form).status_code == 403
     pcds.run("user", "disable", first.email)
     assert "ended" in pcds.refused("user", "role", first.email, "editor")
+
+
+def test_people_are_listed_and_invited_by_a_link(place):
+    pcds, http = place
+    company = pcds.json("company", "add", "--name", "Invited", "--plan", "starter")["id"]
+    invite = ("user", "invite", "--company", company, "--email")
+    made = pcds.json(*invite, " Eve@invited.example", "--role", "editor")
+    assert (made["email"], made["role"]) == ("eve@invited.example", "editor")
+    [listed] = pcds.json("user", "list", "--company", company)["users"]
+    assert (listed["id"], listed["email"], listed["role"]) == (made["id"], made["email"], "editor")
+    assert (listed["signed_in_at"], listed["link_until"]) == (None, made["until"])
+    browser, path = Browser(http, "10.9.9.7"), made["url"].removeprefix(BASE)
+    form = hidden(browser.get(path).text) | {"new": "ganz neu und lang", "again": "ganz neu und lang"}
+    assert browser.post(path, form).status_code == 303
+    assert browser.sign_in(Person(made["id"], company, made["email"], "ganz neu und lang")).status_code == 303
+    [after] = pcds.json("user", "list", "--company", company)["users"]
+    assert after["signed_in_at"]
+    assert after["link_until"] is None
+    assert "already" in pcds.refused(*invite, "eve@invited.example")
+    assert pcds.run(*invite, "x@invited.example", "--role", "owner").returncode == 2
+    assert pcds.json("audit", "verify", "--company", company)["ok"]

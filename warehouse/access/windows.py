@@ -20,6 +20,9 @@ ON CONFLICT (client_id) DO UPDATE
 SET per_minute = excluded.per_minute, opens_at = excluded.opens_at, closes_at = excluded.closes_at
 """
 _OF: Final = "SELECT client_id, per_minute, opens_at, closes_at FROM request_windows WHERE client_id = %s FOR UPDATE"
+_EVERY: Final = """
+SELECT client_id, per_minute, opens_at, closes_at FROM request_windows
+WHERE %(company_id)s::uuid IS NULL OR company_id = %(company_id)s ORDER BY opens_at, client_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,12 @@ class Window:
         """Return the window as commands and the ledger show it (decisions §8)."""
         return {"per_minute": self.per_minute, "from": _shown(self.opens_at), "until": _shown(self.closes_at)}
 
+    def state(self, now: datetime) -> str:
+        """Return whether the window is `to_come`, `open` or `over`."""
+        if self.closes_at is not None and self.closes_at <= max(now, self.opens_at):
+            return "over"
+        return "open" if self.opens_at <= now else "to_come"
+
 
 def _shown(instant: datetime | None) -> str | None:
     return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
@@ -44,6 +53,12 @@ def of(connection: Connection, client_id: UUID) -> Window | None:
     """Return the key's window, past, present or to come; locks it until the transaction ends."""
     with connection.cursor(row_factory=class_row(Window)) as cursor:
         return cursor.execute(_OF, [client_id]).fetchone()
+
+
+def every(connection: Connection, company_id: UUID | None = None) -> list[Window]:
+    """Return all windows, or a company's, the earliest first; past ones too."""
+    with connection.cursor(row_factory=class_row(Window)) as cursor:
+        return cursor.execute(_EVERY, {"company_id": company_id}).fetchall()
 
 
 def put(connection: Connection, company_id: UUID, window: Window) -> None:

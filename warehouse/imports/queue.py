@@ -50,6 +50,11 @@ def open_imports(conn: Connection, now: datetime, *, asked_for: timedelta = time
     return [OpenImport(*row) for row in rows]
 
 
+def has_listener(conn: Connection) -> bool:
+    """Return the same as `is_listened_to`, for a connection of a thread."""
+    return conn.execute(_LISTENING).fetchone() == (True,)
+
+
 async def is_listened_to(connection: AsyncConnection) -> bool:
     """Return whether a worker of this database waits for imports."""
     return await (await connection.execute(_LISTENING)).fetchone() == (True,)

@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0038"
-down_revision = "0035"
+down_revision = "0036"
 
 _OPEN = "pcds_open_exports(timestamptz, timestamptz)"
 

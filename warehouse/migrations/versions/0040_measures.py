@@ -1,0 +1,22 @@
+"""Adds the function that counts, across all companies and without naming one, what operators watch (decision 0057)."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0040"
+down_revision = "0038"
+
+_FUNCTION = "pcds_measures(timestamptz, timestamptz)"
+
+
+def upgrade() -> None:
+    """Make the function, for the application's role alone."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
+    op.execute(f"REVOKE ALL ON FUNCTION {_FUNCTION} FROM PUBLIC")
+    op.execute(f"GRANT EXECUTE ON FUNCTION {_FUNCTION} TO pcds_app")
+
+
+def downgrade() -> None:
+    """Drop it."""
+    op.execute(f"DROP FUNCTION {_FUNCTION}")
