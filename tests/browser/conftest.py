@@ -19,7 +19,9 @@ from pipelines.catalogue import load, read
 from tests import mailbox
 from tests.api.people import Person, added
 from tests.api.portfolios import weigh
-from tests.browser.visitor import LetIn, Shop, Visitor
+from tests.browser.hand import LOCALES, Hand
+from tests.browser.visitor import Desk, LetIn, Shop, Visitor
+from tests.browser.windows import Opens
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from tests.mailbox import Mailbox
@@ -119,6 +121,24 @@ def shop(service: Server, browser: Browser, pool: Pool) -> Iterator[Shop]:
         yield Shop(company.service, paths, context.storage_state())
 
 
+@pytest.fixture(scope="package")
+def desk(service: Server, browser: Browser, pool: Pool) -> Desk:
+    """A company whose tonnes are counted, for the jobs of its administrator."""
+    company = company_of(service.joined())
+    person, data_dir, rulesets = added(pool, UUID(company.id)), service.place.folder / "data", Rulesets()
+    for code, name, weight in (("JAR", "Jar", 200), ("BOX", "Box, large", None)):
+        body = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": weight}
+        item = company.item({"sku_code": code, "name": name, "packaging_level": "transport", "components": [body]})
+        periods = [("DE", 0), ("GB", 1)] if weight else [("DE", 0)]
+        rows = [{"market": market, "year": 2025, "half": half, "units_placed": 1_000_000} for market, half in periods]
+        company.put(f"/skus/{item}/volumes", rows)
+    snapshots.publish(pool, UUID(company.id), data_dir, datetime.now(UTC), rulesets)
+    weigh(pool, rulesets, data_dir, UUID(company.id))
+    with browser.new_context() as context:
+        sign_in(context.new_page(), company.service, person.email, person.password)
+        return Desk(company, person.email, context.storage_state())
+
+
 @pytest.fixture
 def let_in(browser: Browser, service: Server) -> Iterator[LetIn]:
     """Opens a browser window of its own; at the test's end none may have met a fault."""
@@ -131,3 +151,25 @@ def let_in(browser: Browser, service: Server) -> Iterator[LetIn]:
     yield open_window
     faults = [fault for visitor in visitors for fault in visitor.left()]
     assert faults == []
+
+
+@pytest.fixture
+def window(let_in: LetIn, desk: Desk, lang: str, width: int, *, script: bool) -> Opens:
+    """Opens a window as the test's parameters say; a stranger's is signed in nowhere."""
+
+    def opened(*, signed_in: bool = True) -> Hand:
+        page = let_in(
+            storage_state=desk.signed_in if signed_in else None,
+            java_script_enabled=script,
+            locale=LOCALES[lang],
+            viewport={"width": width, "height": 900},
+        )
+        return Hand(page, desk.company.service, lang)
+
+    return opened
+
+
+@pytest.fixture
+def hand(window: Opens) -> Hand:
+    """The administrator's window."""
+    return window()

@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 from tests.waiting import PATIENCE_SECONDS
+from tools.browser.company import Company
 
 LetIn = Callable[..., Page]
 
@@ -18,6 +19,19 @@ class Shop:
     service: str
     paths: dict[str, str]
     signed_in: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A company at work, and its administrator with the cookies of a sign-in."""
+
+    company: Company
+    email: str
+    signed_in: dict[str, Any]
+
+    def find(self, code: str) -> list[dict[str, Any]]:
+        """The item of this code, where there is one."""
+        return [item for item in self.company.get("/skus", q=code) if item["sku_code"] == code]
 
 
 @dataclass

@@ -45,6 +45,14 @@ class Company:
         """Write an item with these fields; return its id."""
         return str(self._sent("POST", "/api/v1/skus", json=fields)["data"]["id"])
 
+    def get(self, path: str, **asked: str) -> list[dict[str, Any]]:
+        """Return the first page of a list of the interface."""
+        return list(self._sent("GET", f"/api/v1{path}", params=asked)["data"])
+
+    def put(self, path: str, body: object) -> None:
+        """Put to the interface."""
+        self._sent("PUT", f"/api/v1{path}", json=body)
+
     def archive(self, fields: dict[str, Any]) -> None:
         """Write an item with these fields, and archive it."""
         self._sent("POST", f"/api/v1/skus/{self.item(fields)}/archive", json={})
