@@ -32,6 +32,23 @@ def json_text(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
+def revalidated(request: Request, answer: Response) -> Response:
+    """Return an answer with an entity tag of its bytes, or 304 where If-None-Match names it (RFC 9110 §13.1.2).
+
+    For reads whose callers ask again and again; the tag is weak, because the bytes may be compressed on their way. The
+    answer of a company is not to be stored by caches in between: the caller keeps its own copy.
+    """
+    tag = f'W/"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
+    answer.headers["ETag"] = tag
+    return Response(status_code=304, headers={"ETag": tag}) if is_current(request, tag) else answer
+
+
+def is_current(request: Request, tag: str) -> bool:
+    """Return whether If-None-Match names this entity tag, or any; weak and strong tags are compared alike."""
+    tags = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+    return bool(tags & {tag.removeprefix("W/"), "*"})
+
+
 def json_kept(request: Request, value: Any, *, seconds: int) -> Response:
     """Return plain values as JSON that anyone may cache for so long; see `cacheable`."""
     return cacheable(request, orjson.dumps(value), "application/json", seconds=seconds)
@@ -46,7 +63,6 @@ def cacheable(
     """
     tag = f'"{hashlib.sha256(body).hexdigest()}"'
     sent = {**(headers or {}), "ETag": tag, "Cache-Control": f"public, max-age={seconds}"}
-    tags = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
-    if tags & {tag, "*"}:
+    if is_current(request, tag):
         return Response(status_code=304, headers=sent)
     return Response(body, headers=sent, media_type=media_type)

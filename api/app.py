@@ -43,6 +43,7 @@ from api import (
     what_if,
     words,
 )
+from api.compression import Compression
 from api.correlation import Correlation, LoggedRoute
 from api.launching import Launching
 from api.pages import refusals as page_refusals
@@ -174,5 +175,6 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     refusals.install(app)
     page_refusals.install(app)
     oauth.install(app)
+    app.add_middleware(Compression)
     app.add_middleware(Correlation, fault=page_refusals.answer_to_fault)
     return app

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from api.errors import Forbidden, RateLimited, Unauthenticated
 from api.service import service_of
 from schemas.vocabularies import VOCABULARIES
-from warehouse.access.keys import ADMIT, PREFIX, REQUESTS_PER_MINUTE, Key, digest
+from warehouse.access.keys import ADMIT, PREFIX, REQUESTS_PER_MINUTE, Key, Rate, digest
 from warehouse.sessions import AsyncConnection
 
 TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
@@ -96,8 +96,9 @@ def accept_key(request: Request, row: Sequence[Any] | None, credential: Credenti
     digest_found = bytes(row[5]) if row else bytes(len(credential.digest))
     if not hmac.compare_digest(digest_found, credential.digest) or row is None:
         raise Unauthenticated("invalid_token" if credential.is_token else "invalid_api_key")
-    key, retry_after = Key(*row[:5]), row[-1]
+    key, retry_after = Key(*row[:5]), row[6]
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
+    request.state.rate = Rate(*row[7:])
     if retry_after:
         raise RateLimited(retry_after)
     if scope not in key.scopes:

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_text
+from api.answers import json_text, revalidated
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
 from api.parameters import Limit, Offset
@@ -16,7 +16,7 @@ from warehouse.declarations import docs
 router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])
 
 
-@router.get("", **operation("List DoCs", answers={200: DocListResponse}, errors=READ_ERRORS))
+@router.get("", **operation("List DoCs", answers={200: DocListResponse}, errors=READ_ERRORS, revalidated=True))
 async def list_docs(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of Declarations of Conformity, newest first: metadata only, no contents and no addresses of files.
 
@@ -24,4 +24,4 @@ async def list_docs(request: Request, presented: Presented, limit: Limit = 50, o
     """
     query = docs.page(limit, offset)
     (page,) = await read(request, presented, query, {"today": service_of(request).clock.today()})
-    return json_text(page)
+    return revalidated(request, json_text(page))

@@ -33,6 +33,8 @@ _KEPT: Final = {
     "Cache-Control": "How long the answer may be kept before asking again.",
 }
 
+_REVALIDATED: Final = {"ETag": _KEPT["ETag"]}
+
 PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
 """Error codes of an operation without a credential."""
 READ_ERRORS: Final = (
@@ -58,6 +60,7 @@ def operation(
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
+    revalidated: bool = False,
     preview: bool = False,
 ) -> dict[str, Any]:
     """Return a route's arguments beside its path: its published description, with the handler's docstring.
@@ -66,9 +69,11 @@ def operation(
 
     `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
     answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
-    common ones. `kept` where the handler answers with `api.answers.cacheable`. `preview` marks our own operations
+    common ones. `kept` where the handler answers with `api.answers.cacheable`, `revalidated` where with the function of
+    this name, or likewise by a file's digest. `preview` marks our own operations
     beside the contract: they may still change (docs/spec).
     """
+    shown = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
     extra: dict[str, Any] = {"x-stability": "preview" if preview else "stable"}
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
@@ -78,17 +83,17 @@ def operation(
         status: {
             "model": model,
             "description": (model.__doc__ or "").strip(),
-            "headers": _headers({**(headers or {}), **(_KEPT if kept else {})}),
+            "headers": _headers(shown),
         }
         for status, model in answers.items()
     }
     if files:
         binary = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in files}
-        documented[200] = {"description": "The file.", "content": binary, "headers": _headers(headers or {})}
-    if kept:
+        documented[200] = {"description": "The file.", "content": binary, "headers": _headers(shown)}
+    if kept or revalidated:
         documented[304] = {
             "description": "What If-None-Match names is still what there is.",
-            "headers": _headers(_KEPT),
+            "headers": _headers(_KEPT if kept else _REVALIDATED),
         }
     for status in sorted({ERROR_CODES[code].status for code in errors}):
         codes = [code for code in errors if ERROR_CODES[code].status == status]

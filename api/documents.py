@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_of, json_text
+from api.answers import json_of, json_text, revalidated
 from api.auth import Presented, admit_in_thread
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
@@ -124,14 +124,17 @@ async def search_docs(
     return json_text(page)
 
 
-@router.get("/docs/{id}", **operation("One declaration", answers={200: DocResponse}, errors=_READ, preview=True))
+@router.get(
+    "/docs/{id}",
+    **operation("One declaration", answers={200: DocResponse}, errors=_READ, revalidated=True, preview=True),
+)
 def get_doc(request: Request, presented: Presented, doc_id: RecordId) -> Response:
     """One declaration with its item, its languages and what became of it."""
 
     def work(conn: Connection) -> Response:
         return json_of({"data": documents.one(conn, doc_id, service_of(request).clock.now())})
 
-    return _read(request, presented, work)
+    return revalidated(request, _read(request, presented, work))
 
 
 @router.get("/docs/{id}/pdf", response_class=Response, **_PDF_ANSWER)

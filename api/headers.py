@@ -7,9 +7,23 @@ every answer passes (`api.correlation`), and to the few answers without a reques
 from collections.abc import Iterable
 from typing import Any, Final
 
+from warehouse.access.keys import Rate
+
 NO_STORE: Final = (b"cache-control", b"no-store")
 NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
 ALWAYS: Final = (NO_STORE, NO_SNIFFING)
+
+
+def of_rate(rate: Rate | None) -> list[tuple[bytes, bytes]]:
+    """Return the headers that say what is left of a key's limit; none of a request that counts for no key.
+
+    They are those of the IETF's draft-ietf-httpapi-ratelimit-headers-10, which has two structured fields.
+    """
+    if rate is None:
+        return []
+    policy = f'"key";q={rate.quota};w=60'
+    left = f'"key";r={rate.remaining};t={rate.reset}'
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", left.encode())]
 
 
 def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:

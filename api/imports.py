@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_text
+from api.answers import json_text, revalidated
 from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, json_body, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
@@ -219,6 +219,7 @@ def _kept(write: Write, name: str) -> dict[str, Any]:
         "Import status and error report",
         answers={200: ImportStatusResponse},
         errors=(*READ_ERRORS, "not_found", "not_implemented"),
+        revalidated=True,
     ),
 )
 async def get_import(
@@ -230,4 +231,4 @@ async def get_import(
     answer, *templates = await read(request, presented, query, {"import_id": import_id})
     if answer is None:
         raise NotFound
-    return in_language(json_text(answer), lang, *map(orjson.loads, templates))
+    return revalidated(request, in_language(json_text(answer), lang, *map(orjson.loads, templates)))

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import json_text
+from api.answers import json_text, revalidated
 from api.auth import Credential, Presented
 from api.document import READ_ERRORS, V1, operation
 from api.parameters import Limit, Offset
@@ -21,6 +21,7 @@ router = APIRouter(prefix=V1, tags=["Library"])
         "List shared library components",
         answers={200: LibraryComponentListResponse},
         errors=READ_ERRORS,
+        revalidated=True,
     ),
 )
 async def list_components(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
@@ -34,6 +35,7 @@ async def list_components(request: Request, presented: Presented, limit: Limit =
         "List manufacturing and packing sites",
         answers={200: SiteListResponse},
         errors=READ_ERRORS,
+        revalidated=True,
     ),
 )
 async def list_sites(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
@@ -43,7 +45,7 @@ async def list_sites(request: Request, presented: Presented, limit: Limit = 50, 
 
 @router.get(
     "/brands",
-    **operation("List brands", answers={200: BrandListResponse}, errors=READ_ERRORS),
+    **operation("List brands", answers={200: BrandListResponse}, errors=READ_ERRORS, revalidated=True),
 )
 async def list_brands(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
     """A page of brands, sorted by name (by code point). They resolve `brand_id`."""
@@ -52,4 +54,4 @@ async def list_brands(request: Request, presented: Presented, limit: Limit = 50,
 
 async def _listed(request: Request, presented: Credential, query: str) -> Response:
     (page,) = await read(request, presented, query, {})
-    return json_text(page)
+    return revalidated(request, json_text(page))

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from uuid_utils import uuid7
 
-from api.answers import json_of, json_text
+from api.answers import is_current, json_of, json_text, revalidated
 from api.auth import Presented, Reader, Writer
 from api.bodies import fingerprint, json_body
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
@@ -42,7 +42,6 @@ _AGAIN_SECONDS: Final = 30
 _CHUNK_BYTES: Final = 2**16
 _FILE: Final = {
     "Content-Disposition": "Names the file.",
-    "ETag": "The SHA-256 of the file; send it back as If-None-Match.",
 }
 
 
@@ -123,7 +122,13 @@ async def list_exports(request: Request, presented: Presented, limit: Limit = 50
 
 @router.get(
     "/{id}",
-    **operation("One export", answers={200: ExportResponse}, errors=(*READ_ERRORS, "not_found"), preview=True),
+    **operation(
+        "One export",
+        answers={200: ExportResponse},
+        errors=(*READ_ERRORS, "not_found"),
+        revalidated=True,
+        preview=True,
+    ),
 )
 async def get_export(request: Request, presented: Presented, export_id: RecordId) -> Response:
     """Poll until `status` is completed or failed; `skus_done` of `skus_total` are written."""
@@ -131,7 +136,7 @@ async def get_export(request: Request, presented: Presented, export_id: RecordId
     (shown,) = await read(request, presented, queries.ONE, asked)
     if shown is None:
         raise NotFound
-    return json_text(f'{{"data":{shown}}}')
+    return revalidated(request, json_text(f'{{"data":{shown}}}'))
 
 
 @router.get(
@@ -139,6 +144,7 @@ async def get_export(request: Request, presented: Presented, export_id: RecordId
     **operation(
         "Download the file of an export",
         files=sorted(set(MEDIA_TYPES.values())),
+        revalidated=True,
         errors=(*READ_ERRORS, "not_found"),
         headers=_FILE,
         preview=True,
@@ -155,11 +161,14 @@ def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
         found = queries.file_of(conn, export_id, service.clock.now())
     if found is None:
         raise NotFound
+    headers = _headers(found)
+    if is_current(request, headers["ETag"]):
+        return Response(status_code=304, headers={"ETag": headers["ETag"]})
     try:
         file = service.objects.open(found.object_key)
     except NoSuchObject:  # it made room for another file meanwhile, or a backup was restored without it
         raise NotFound from None
-    return StreamingResponse(_chunks(file), 200, _headers(found), MEDIA_TYPES[found.format], BackgroundTask(file.close))
+    return StreamingResponse(_chunks(file), 200, headers, MEDIA_TYPES[found.format], BackgroundTask(file.close))
 
 
 def _headers(found: ExportFile) -> dict[str, str]:

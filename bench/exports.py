@@ -1,8 +1,9 @@
-"""Measures exports of a portfolio beside COPY of the same rows and each format's own writer.
+"""Measures exports of a portfolio beside COPY of the three tables and each format's own writer.
 
-The floor is two things that an export cannot do without: the rows leave Postgres by COPY, and a writer of the format
-puts the same cells into a file. For CSV that is Polars and deflate, for Parquet Polars, for a workbook XlsxWriter, each
-over tables that are in memory already. It takes no graph apart, finds no formula and counts nothing.
+The floor is two things that an export cannot do without: the three tables leave Postgres by COPY (the floor of
+snapshots, of fewer columns than an export has), and a writer of the format puts the same cells into a file. For CSV it
+is Polars and deflate, for Parquet Polars, for a workbook XlsxWriter, each over tables that are in memory already. It
+finds no formula, counts nothing, and holds everything in memory.
 """
 
 import tempfile
@@ -17,6 +18,7 @@ import xlsxwriter
 
 from bench.loaded import Loaded
 from bench.report import Line, against, memory
+from bench.snapshots import copy_tables
 from bench.spent import in_turn, peak_mib, rounds_for
 from pipelines.exports import files
 from pipelines.exports.files import Format
@@ -55,11 +57,7 @@ def _in_memory(held: Loaded) -> Tables:
 
 
 def _floor(held: Loaded, tables: Tables, write: Callable[[Path, Tables], None]) -> None:
-    with held.pool.company(held.company) as conn, conn.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        with cursor.copy(f"COPY ({portfolio.ROWS}) TO STDOUT (FORMAT csv)", {"today": Clock().today()}) as copy:
-            for _ in copy:
-                pass
+    copy_tables(held)
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), tables)
 

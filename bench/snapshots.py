@@ -78,7 +78,7 @@ def _publishing(held: Loaded) -> Iterator[Line]:
         rounds = rounds_for(held.skus)
         for _ in range(rounds):
             _write_one(held)
-            floor += cpu(partial(_export, held), held.server) / rounds
+            floor += cpu(partial(copy_tables, held), held.server) / rounds
             ours += cpu(publish, held.server) / rounds
             anew += cpu(publish_anew, held.server) / rounds
     work = f"snapshot of {held.skus} SKUs after one write"
@@ -103,7 +103,8 @@ def _write_one(held: Loaded) -> None:
         )
 
 
-def _export(held: Loaded) -> None:
+def copy_tables(held: Loaded) -> None:
+    """Copy the three tables out of Postgres, which takes graphs and volumes apart."""
     with held.pool.company(held.company) as conn, conn.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         for query in _EXPORTS:

@@ -51,6 +51,14 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "required": True,
         "schema": {"type": "string"},
     },
+    "RateLimit-Policy": {
+        "description": "The key's limit: `q` requests in any `w` seconds (draft-ietf-httpapi-ratelimit-headers-10).",
+        "schema": {"type": "string"},
+    },
+    "RateLimit": {
+        "description": "What is left of it: `r` requests now, one more in `t` seconds at the latest.",
+        "schema": {"type": "string"},
+    },
     "Idempotent-Replayed": {
         "description": "Present where the answer is the stored one of an earlier request with this Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
@@ -101,6 +109,8 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         if "x-error-codes" in response:
             errors.publish(response, counted=writes)
         names = ["X-Correlation-Id", *_HEADERS_OF_STATUS.get(status, ())]
+        if secured:
+            names += ["RateLimit-Policy", "RateLimit"]
         if once and status.startswith("2"):
             names.append("Idempotent-Replayed")
         headers = response.setdefault("headers", {})

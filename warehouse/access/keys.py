@@ -22,15 +22,15 @@ PREFIX: Final = "svc_"
 REQUESTS_PER_MINUTE: Final = 120
 """Requests of a key with its tokens in any 60 seconds, outside a window (interface v1, Limits)."""
 
-ADMIT: Final = "SELECT * FROM pcds_admit(%(presented)s, %(is_token)s, %(usual_ceiling)s, %(asked_at)s)"
-"""Returns the columns of `Key`, the digest, and 0 or the seconds to wait; no row for an invalid credential.
+ADMIT: Final = "SELECT * FROM pcds_admit_counted(%(presented)s, %(is_token)s, %(usual_ceiling)s, %(asked_at)s)"
+"""Returns the columns of `Key`, the digest, 0 or the seconds to wait, and `Rate`; no row for an invalid credential.
 
 It sets the transaction's company, and counts the request when the transaction commits.
 """
 
 _USE: Final = "id, name, scopes, created_at, revoked_at, last_used_at"
 
-CALLER_COLUMNS: Final = 7
+CALLER_COLUMNS: Final = 10
 """How many columns of a row of `ADMIT`, or of a `with_caller` query, describe the caller."""
 
 
@@ -52,6 +52,14 @@ class Key:
     name: str
     scopes: list[str]
     plan: str
+
+
+class Rate(NamedTuple):
+    """What a key may send in any 60 seconds, how much of it is left, and the seconds until there is one more."""
+
+    quota: int
+    remaining: int
+    reset: int
 
 
 def new_key() -> str:

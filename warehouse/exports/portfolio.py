@@ -52,7 +52,7 @@ _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
 _INSTANTS: Final = ("created_at", "updated_at")
 _PLAIN: Final = tuple(name for name in VALUE_COLUMNS if name not in (*SUBSTANCES, *_LISTS, *_GRAPHS))
-ROWS: Final = f"""
+_ROWS: Final = f"""
 SELECT skus.id, {", ".join(_PLAIN)}, {", ".join(f"array_to_json({name}) AS {name}" for name in _LISTS)},
        {", ".join((*SUBSTANCES, *_GRAPHS, *DERIVED_COLUMNS))}, coalesce(covered.doc_status, 'missing') AS doc_status,
        (extract(epoch FROM created_at) * 1000000)::bigint AS created_at,
@@ -87,7 +87,7 @@ def of_records(conn: Connection, today: date) -> Iterator[Tables]:
     """
     types = {**_TYPES, **dict.fromkeys(_INSTANTS, pl.Int64())}
     rows = None
-    for rows in parts(conn, ROWS, {"today": today}, types):
+    for rows in parts(conn, _ROWS, {"today": today}, types):
         yield _tables(rows)
     if rows is None:
         yield _tables(pl.DataFrame(schema=types))

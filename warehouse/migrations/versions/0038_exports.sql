@@ -57,3 +57,32 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
             ELSE exports.heartbeat_at < stalled_before END
     GROUP BY exports.company_id, companies.slug
 $$;
+
+-- Let a request in as `pcds_admit` does, and say what is left of its key's limit: the requests of any 60 seconds, how
+-- many of them are left now, and the whole seconds until there is one more. It counts the places that are taken.
+CREATE FUNCTION pcds_admit_counted(presented bytea, is_token boolean, usual_ceiling integer, at timestamptz)
+RETURNS TABLE (client_id uuid, company_id uuid, name text, scopes text[], plan text, digest bytea, retry_after integer,
+    quota integer, remaining integer, reset integer)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    span CONSTANT interval := '60 s';
+    spent integer;
+    oldest timestamptz;
+BEGIN
+    SELECT let.client_id, let.company_id, let.name, let.scopes, let.plan, let.digest, let.retry_after
+    INTO client_id, company_id, name, scopes, plan, digest, retry_after
+    FROM pcds_admit(presented, is_token, usual_ceiling, at) AS let;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT windows.per_minute INTO quota FROM request_windows AS windows
+    WHERE windows.client_id = client_id AND windows.opens_at <= at AND (windows.closes_at > at) IS NOT FALSE;
+    quota := coalesce(quota, usual_ceiling);
+    SELECT coalesce(sum(slot.requests), 0), min(slot.taken_at) INTO spent, oldest FROM request_slots AS slot
+    WHERE slot.spender = 'key:' || client_id AND slot.taken_at > at - span AND slot.taken_at < at + span;
+    remaining := CASE WHEN retry_after > 0 THEN 0 ELSE greatest(quota - spent, 0) END;
+    reset := CASE WHEN retry_after > 0 THEN retry_after
+        ELSE greatest(1, ceil(extract(epoch FROM coalesce(oldest, at) + span - at))) END;
+    RETURN NEXT;
+END $$;
