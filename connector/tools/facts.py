@@ -67,16 +67,16 @@ class FactTools:
     def check_regulation_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about packaging law (PPWR, PFAS, BPA, REACH): supported, contradicted or not_covered.
 
-        Use it before you state a limit, a date, a recycled-content target, a format ban or a duty. It answers with the
-        articles that say so and never guesses: not_covered means that no entry decides it.
+        Use it for "is it true that", and before you state a limit, date, target, format ban or duty. It answers with
+        the articles that say so and never guesses.
         """
         return self._checked(statement, lang, statements.regulation(), _LAW)
 
     def check_pricing_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about this service's plans, limits and prices: supported, contradicted or not_covered.
 
-        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Prices
-        are not published here, so that a statement about an amount of money is not_covered.
+        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Amounts
+        of money are not published here.
         """
         return self._checked(statement, lang, statements.service(), _PLANS)
 
