@@ -85,6 +85,16 @@ def category(path: str, jurisdiction: Jurisdiction) -> Category | None:
     return Category(family, family, "fallback", ALL, NONE)
 
 
+def families_of(category_code: str, jurisdiction: Jurisdiction) -> frozenset[str]:
+    """Return the material families that a category of a jurisdiction takes; itself where it is a family's name."""
+    for _, level in _levels(jurisdiction):
+        for row in level:
+            if row.code == category_code:
+                paths = (path for path in material_paths() if row.fixed(path))
+                return frozenset(path.partition("/")[0] for path in paths) or frozenset({category_code})
+    return frozenset({category_code})
+
+
 def takes(path: str, jurisdiction: Jurisdiction) -> bool:
     """Return whether a row of the jurisdiction's first level fits the path."""
     levels = _levels(jurisdiction)

@@ -50,6 +50,15 @@ def check(statement: str, lang: Lang, corpus: Corpus, today: date) -> Judgement:
     return Judgement("not_covered" if verdicts != {"supported"} else "supported", _facts(judged, "supported"))
 
 
+def nearest(statement: str, lang: Lang, corpus: Corpus, most: int) -> list[Fact]:
+    """Return the facts that share most with a statement, to name where none decides it; they say nothing about it."""
+    found: dict[str, Fact] = {}
+    for part in read(statement, lang, corpus.name):
+        for fact in corpus.about(part.topics | part.lent):
+            found.setdefault(fact.sentence, fact)
+    return list(found.values())[:most]
+
+
 def _facts(judged: Sequence[Judgement], verdict: Verdict) -> tuple[Fact, ...]:
     found = [fact for judgement in judged if judgement.verdict == verdict for fact in judgement.facts]
     return tuple(dict.fromkeys(found))

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from compliance.statements.figures import MARK, Day, Figure, Quantity, Reference, mark_figures
-from compliance.statements.words import LANGS, Lang, of
+from compliance.statements.words import LANGS, Lang, of, without_lead_in
 
 Claim = Literal["forbid", "require", "permit", "exempt", "unclear"] | None
 _COMPARATORS: Final = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -89,6 +89,7 @@ def read(statement: str, lang: Lang, corpus: str) -> list[Reading]:
 
     `corpus` is its subject, `regulation` or `service`: some words have different meanings in the two.
     """
+    statement = without_lead_in(statement)
     tried = [_read(statement, tongue, corpus) for tongue in (lang, *(tongue for tongue in LANGS if tongue != lang))]
     return min(tried, key=lambda parts: sum(len(part.unknown) for part in parts))
 

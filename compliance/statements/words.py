@@ -8,6 +8,7 @@ The rows are `rules/statements/concepts.csv` and `neutral.csv`. A concept is of 
     mark    a demand, comparison, date or negation
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,6 +69,24 @@ def of(lang: Lang, corpus: str) -> Words:
         fold(word) for row in rows(FOLDER / "neutral.csv") if row["lang"] == lang for word in words(row["words"])
     }
     return Words(phrases, frozenset(neutral))
+
+
+@lru_cache(maxsize=1)
+def _lead_ins() -> re.Pattern[str]:
+    """Return the pattern of a beginning that asks whether the rest is so, in any language."""
+    phrases = [words_of for row in rows(FOLDER / "lead_ins.csv") for words_of in words(row["words"])]
+    longest_first = sorted(phrases, key=len, reverse=True)
+    return re.compile("|".join(r"[\s,]+".join(map(re.escape, each.split())) for each in longest_first), re.IGNORECASE)
+
+
+def without_lead_in(statement: str) -> str:
+    """Return a statement without "is it true that": a question about it is judged as the statement itself."""
+    text = statement.strip().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    if (found := _lead_ins().match(text)) is None:
+        return statement
+    rest = text[found.end() :]
+    whole_word = found[0].endswith("'") or rest[:1] in (" ", ",")
+    return rest.strip() if whole_word and rest.strip() else statement
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ from schemas import texts
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
-DEFAULT_LIMIT: Final = 50
+DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 200
 
 
@@ -23,12 +23,10 @@ def _clamped(low: int, high: int | None) -> BeforeValidator:
     return BeforeValidator(clamp, json_schema_input_type=int)
 
 
-Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="Most items of one answer, 1 to 200.")]
-Offset = Annotated[int, _clamped(0, None), Field(description="Items to skip; take `next_offset` of the page before.")]
-SkuCode = Annotated[
-    str | None, Field(description="The company's own code of the packaging item. Give this or `id`.", max_length=255)
-]
-ItemId = Annotated[str | None, Field(description="The service's id of the packaging item (a UUID).")]
+Limit = Annotated[int, _clamped(1, MAX_LIMIT), Field(description="1 to 200.")]
+Offset = Annotated[int, _clamped(0, None), Field(description="From `next_offset`.")]
+SkuCode = Annotated[str | None, Field(description="The item's code; or give `id`.", max_length=255)]
+ItemId = Annotated[str | None, Field(description="The item's UUID.")]
 UNKNOWN_ITEM: Final = (
     "The company has no such packaging item. list_packaging_items shows those there are; send `sku_code` exactly as "
     "listed, or `id`."

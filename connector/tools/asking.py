@@ -28,7 +28,7 @@ from warehouse.sessions import Connection
 
 Confirmation = Annotated[
     str | None,
-    Field(description="Only after the user agreed: the code that the first call answered. Leave it out at first."),
+    Field(description="Only after the user agreed: the code of the first call. Left out at first."),
 ]
 _MODERN: Final = "2026-07-28"
 """From this revision on a question is sent as an answer and needs no channel back."""

@@ -17,7 +17,7 @@ from connector.tools import documents, proposals
 from connector.tools.answer import DRAFTS, Tool
 from connector.tools.arguments import ItemId, SkuCode
 from connector.tools.asking import Confirmation, Filed, ToolContext, Unasked, Yes, ask_user, settled
-from connector.tools.proposals import SkuChanges
+from connector.tools.changes import ComponentChanges, SkuChanges
 from schemas.models import Strict
 
 Language = Annotated[Literal["en", "fr", "de"], Field(description="Language of the draft.")]
@@ -73,33 +73,40 @@ def _sku_update(service: Service) -> Callable[..., object]:
     def confirm(
         *,
         ctx: ToolContext,
-        changes: Strict,
+        changes: Strict | None,
+        component_changes: list[Strict] | None,
         sku_code: str | None,
         id: str | None,  # noqa: A002
         confirmation: str | None,
     ) -> Elicit[Yes] | Unasked:
-        return ask_user(ctx, proposals.sku_update(service, current_principal(), sku_code, id, changes)[1], confirmation)
+        _, question = proposals.sku_update(
+            service, current_principal(), sku_code, id, changes=changes, component_changes=component_changes
+        )
+        return ask_user(ctx, question, confirmation)
 
     def propose_sku_update(
         *,
         answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
         changes: Annotated[
-            SkuChanges,  # type: ignore[valid-type]
+            SkuChanges | None,  # type: ignore[valid-type]
             Field(
                 description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
-                "the whole graph."
+                "the whole graph: to change some components use component_changes."
             ),
-        ],
+        ] = None,
+        component_changes: ComponentChanges = None,
         sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002  (the contract's name)
         confirmation: Confirmation = None,
     ) -> Filed:
-        """Propose changes to one packaging item: shows each field now and then, and the grade before and after.
+        """Propose changes to one packaging item or one component: each field now and then, grade before and after.
 
-        The user is asked first. The proposal is filed in the review queue: the record changes only if a person accepts
-        it there. Use it when the user wants to correct or complete an item.
+        The user is asked first. It is filed in the review queue: the record changes only if a person accepts it there.
+        Use it when the user wants to correct or complete an item; to only try a change use what_if.
         """
-        filing, _ = proposals.sku_update(service, current_principal(), sku_code, id, changes)
+        filing, _ = proposals.sku_update(
+            service, current_principal(), sku_code, id, changes=changes, component_changes=component_changes
+        )
         return settled(service, current_principal(), filing, answer, confirmation)
 
     return propose_sku_update
@@ -127,9 +134,8 @@ def _supplier_document(service: Service) -> Callable[..., object]:
     ) -> Filed:
         """File a document that a supplier sent (test report, certificate, declaration) for one packaging item.
 
-        At most 1.5 MB; a larger one is uploaded with the REST interface. Its bytes are fingerprinted with SHA-256. The
-        user is asked first. It is filed in the review queue and becomes a technical file of the item only if a person
-        accepts it.
+        At most 1.5 MB. The user is asked first. It is filed in the review queue and becomes a technical file of the
+        item only if a person accepts it.
         """
         filing, _ = await documents.document(service, current_principal(), sku_code, id, document)
         return await to_thread.run_sync(settled, service, current_principal(), filing, answer, confirmation)

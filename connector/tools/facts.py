@@ -17,9 +17,10 @@ Language = Annotated[Lang, Field(description="The language that the statement is
 _NEXT: Final = {
     "supported": "Quote the entries with their sources.",
     "contradicted": "Correct the statement by the entries, and quote their sources.",
-    "not_covered": "Say that the referential does not cover it: this is neither a yes nor a no. A shorter statement "
-    "about one figure, date or duty may be covered.",
+    "not_covered": "Say that the referential does not cover it: this is neither a yes nor a no. `nearest` has entries "
+    "nearby; a shorter statement about one figure, date or duty of them may be covered.",
 }
+_NEAREST: Final = 3
 _LAW: Final = "The service's referential of articles, dates and limits; not legal advice"
 _PLANS: Final = "The service's published plans and product facts; no price is published here"
 
@@ -41,6 +42,7 @@ class Checked(Told):
     verdict: Literal["supported", "contradicted", "not_covered"]
     statement: str
     entries: list[Entry]
+    nearest: Annotated[list[Entry], Field(description="Not covered: entries nearby, which do not decide it.")] = []
 
 
 class Facts(Told):
@@ -67,16 +69,16 @@ class FactTools:
     def check_regulation_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about packaging law (PPWR, PFAS, BPA, REACH): supported, contradicted or not_covered.
 
-        Use it before you state a limit, a date, a recycled-content target, a format ban or a duty. It answers with the
-        articles that say so and never guesses: not_covered means that no entry decides it.
+        Use it for "is it true that", and before you state a limit, date, target, format ban or duty. It answers with
+        the articles that say so and never guesses.
         """
         return self._checked(statement, lang, statements.regulation(), _LAW)
 
     def check_pricing_statement(self, statement: Statement, lang: Language = "en") -> Checked:
         """Check one statement about this service's plans, limits and prices: supported, contradicted or not_covered.
 
-        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Prices
-        are not published here, so that a statement about an amount of money is not_covered.
+        Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Amounts
+        of money are not published here.
         """
         return self._checked(statement, lang, statements.service(), _PLANS)
 
@@ -107,6 +109,9 @@ class FactTools:
             verdict=judged.verdict,
             statement=statement,
             entries=[_entry(fact.as_dict()) for fact in judged.facts],
+            nearest=[_entry(fact.as_dict()) for fact in statements.nearest(statement, lang, corpus, _NEAREST)]
+            if judged.verdict == "not_covered"
+            else [],
         )
 
 

@@ -1,20 +1,25 @@
 """Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Annotated, Any, Final
 
 import orjson
+from anyio import to_thread
 from pydantic import BaseModel, Field
 
 from compliance.standards import unread
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools import reading
+from connector.tools import reading, searches
 from connector.tools.answer import Page, Told, Tool, instant, refusal
 from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
 from connector.tools.windows import cut_to_window
 from pipelines.writing import present
 from schemas import texts
+from services import item_search
+from services.item_search import Place
+from warehouse.sessions import Connection
 from warehouse.skus import detail, queries
 
 _SHOWN: Final = (
@@ -69,7 +74,7 @@ class ItemDetail(Told):
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
-def _item(listed: Mapping[str, Any], provisional: list[str]) -> Item:
+def _item(listed: Mapping[str, Any], provisional: Collection[str]) -> Item:
     return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 
@@ -86,28 +91,58 @@ class ItemTools:
             Tool(self.get_packaging_item, "Get one packaging item"),
         ]
 
-    async def list_packaging_items(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Items:
-        """List the company's packaging items (SKUs), newest first, one line each: grade, weight, markets, DoC status.
+    async def list_packaging_items(
+        self,
+        *,
+        search: searches.Words = None,
+        market: searches.InMarket = None,
+        grade: searches.OfGrade = None,
+        doc_status: searches.HasDoc = None,
+        gap: searches.WithGap = None,
+        flag: searches.WithFlag = None,
+        supplier: searches.OfSupplier = None,
+        material: searches.OfMaterial = None,
+        component: searches.UsesComponent = None,
+        limit: Limit = DEFAULT_LIMIT,
+        offset: Offset = 0,
+    ) -> Items:
+        """List or search the company's packaging items (SKUs), newest first: code, name, grade, weight, markets, DoC.
 
-        Use it to find an item's sku_code or to count items. For one item's components and the reasons of its grade use
-        get_packaging_item; for totals over the whole portfolio use compliance_overview.
+        Filters narrow it, and page.total counts what fits: items with PVC (material), of one supplier, that use a
+        shared component or cap, with a gap (plastic parts without their polymer: polymer_missing), with a format ban.
         """
-        now = self._service.clock.now()
-        instants = {"now": now, "today": now.date()}
-        page_row = await reading.row(
-            self._service, current_principal().company_id, queries.page(limit, offset), instants
+        asked = partial(
+            searches.asked,
+            search=search,
+            market=market,
+            grade=grade,
+            doc_status=doc_status,
+            gap=gap,
+            flag=flag,
+            supplier=supplier,
+            material=material,
+            component=component,
         )
-        assert page_row is not None, "a page is one row"
-        found = orjson.loads(page_row[0])
-        asked = {"ids": [item["id"] for item in found["data"]]}
-        provisional = await reading.row(self._service, current_principal().company_id, queries.PROVISIONAL, asked)
-        assert provisional is not None, "an array is one row"
+        return await to_thread.run_sync(self._list, asked, limit, offset)
+
+    def _list(self, asked: Callable[[Connection], searches.Asked], limit: int, offset: int) -> Items:
+        service, company_id = self._service, current_principal().company_id
+        place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
+        with service.writes.company(company_id) as conn:
+            wanted = asked(conn)
+        try:
+            found = orjson.loads(item_search.page(place, wanted.search, wanted.finding, limit=limit, offset=offset))
+        except item_search.UnknownFinding as unknown:
+            raise refusal(unknown.issue.code, f"{unknown.issue.field}: {unknown.issue.message}") from None
+        with service.writes.company(company_id) as conn:
+            provisional = queries.provisional(conn, [item["id"] for item in found["data"]])
         page = Page.of(found["pagination"], len(found["data"]))
+        snapshot_at = found.get("findings_as_of")
         return Items(
-            as_of=instant(self._service.clock.now()),
+            as_of=snapshot_at or instant(service.clock.now()),
             sources=[_SOURCE, _GRADES],
             next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
-            items=[_item(item, provisional[0]) for item in found["data"]],
+            items=[_item(item, provisional) for item in found["data"]],
             page=page,
         )
 
@@ -120,9 +155,9 @@ class ItemTools:
     ) -> ItemDetail:
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
 
-        Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, what is open
-        and what was assumed. compliance.schemes holds what other schemes, such as the UK's RAM, would rate it, for a
-        person to check. Use it for any question about a single item; limit and offset page one of very many parts.
+        Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, open and
+        assumed; compliance.schemes what others, such as the UK's RAM, would rate it. Use it for any question about a
+        single item; limit and offset page one of very many parts.
         """
         require_one(id, sku_code)
         today = self._service.clock.today()

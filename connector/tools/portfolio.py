@@ -1,7 +1,7 @@
 """Defines the tools of the whole portfolio, on the company's newest snapshot: overview, one market, missing data."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import orjson
 from pydantic import Field
@@ -10,11 +10,12 @@ from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.answer import Told, Tool, refusal
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
-from schemas.analytics import Head
+from schemas.analytics import Head, QuestionedSku
 from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
 from warehouse import analytics, figures
 from warehouse.analytics import Now
+from warehouse.analytics.readiness import STATES
 from warehouse.skus import queries as skus
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots import current as newest
@@ -22,8 +23,14 @@ from warehouse.snapshots import current as newest
 Market = Annotated[
     str, Field(description="Jurisdiction code of the market: FR, DE, GB, US-CA, …", min_length=2, max_length=20)
 ]
+State: Any = Literal[STATES]
 _SOURCE: Final = "A snapshot of the company's own records; grades are indicative (Regulation (EU) 2025/40, Annex II)"
 _CATALOGUE: Final = "The service's jurisdiction catalogue"
+_COUNT_NOTE: Final = (
+    "pagination.total counts the items with any gap; each gap counts its own items, so that one item counts in several."
+)
+_MOST_ASKED: Final = 2
+"""The most questions of an item in a list; asked alone it has all."""
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
 
 
@@ -51,10 +58,10 @@ class PortfolioTools:
     def compliance_overview(self) -> Portfolio:
         """Totals over the whole portfolio: items by recyclability grade, DoC status, format bans, markets, tonnes.
 
-        It also lists every jurisdiction in scope with its EPR system, depth and verification date. Use it for "how
-        compliant are we" and "how many items"; for one market use check_market_readiness.
+        Also every jurisdiction in scope with its EPR system, depth and verification date. Use it for how many items
+        have which grade, and how many are provisional; for one market use check_market_readiness.
         """
-        snapshot, now = self._newest()
+        snapshot, now = newest_snapshot(self._service)
         stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
         found = analytics.overview(snapshot, now, stored)
         return _told(
@@ -63,18 +70,28 @@ class PortfolioTools:
             "Call check_market_readiness with the code of a market for what stands in the way there.",
         )
 
-    def check_market_readiness(self, market: Market) -> Portfolio:
-        """Which packaging items can or cannot be sold in one market, and why, by the company's own records.
+    def check_market_readiness(
+        self,
+        market: Market,
+        state: Annotated[State | None, Field(description="Also list the items of this class, with codes.")] = None,
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Portfolio:
+        """Which packaging items can or cannot be sold in one market, and why; state=blocked lists all with their codes.
 
-        Use it for questions such as "which of our items cannot be sold in France". Items are blocked, to decide,
-        incomplete or ready; each finding has its article, the number of items and examples. With it come the market's
-        tonnes by category, the thresholds that they are held against, how sure each is, and the facts that are missing
-        to know which packaging counts. It is not legal advice.
+        Items are blocked, to_decide, incomplete or ready; each finding has its article and examples. Also the market's
+        system, register and duties: must we register (LUCID), do we need an authorised representative. Not legal
+        advice. Tonnes and thresholds in full: get_market_figures.
         """
-        snapshot, now = self._newest()
+        snapshot, now = newest_snapshot(self._service)
         try:
             stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
             found = analytics.readiness(snapshot, market, now, stored)
+            if state is not None:
+                found |= {
+                    "state": state,
+                    **analytics.items_in(snapshot, market, now, state, limit=limit, offset=offset),
+                }
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
         return _told(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
@@ -83,20 +100,20 @@ class PortfolioTools:
         self,
         sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002
-        limit: Limit = 20,
+        limit: Limit = 10,
         offset: Offset = 0,
     ) -> Portfolio:
         """What is missing for one packaging item (sku_code or id), or for the whole portfolio, the worst gaps first.
 
-        Use it for "what is missing" and "what should we complete first". Without an item it gives the gaps of all
-        items and a page of the items with the worst ones. An item's `missing` and `open` are the questions of its
-        grade: what it lacks, and what could still change it, the strongest first.
+        Use it for what to complete first, to improve grades. Without an item it gives the gaps of all items and a page
+        of the items with the worst ones. An item's `missing` and `open` are what its grade lacks, and what could still
+        change it.
         """
         code = None
         if id is not None or sku_code is not None:
             with self._service.writes.company(current_principal().company_id) as conn:
                 code = skus.code_of(conn, item_id(conn, id, sku_code))
-        snapshot, now = self._newest()
+        snapshot, now = newest_snapshot(self._service)
         found = analytics.missing(snapshot, now, sku_code=code, limit=limit, offset=offset)
         if code is not None and not found["items"]:
             raise refusal("not_found", f"The item is newer than the snapshot; ask again in a minute. {UNKNOWN_ITEM}")
@@ -105,18 +122,31 @@ class PortfolioTools:
         end, total = offset + len(items), found["pagination"]["total"]
         more = f"Call again with offset {end} for more of {total} items." if end < total else ""
         next_step = more or "Call propose_sku_update with the missing facts, once the user knows them."
-        return _told(now.head(snapshot), {**found, "items": items}, next_step)
+        answer = {**found, "items": [_incomplete(item, alone=code is not None) for item in items]}
+        if code is None:
+            answer["count_note"] = _COUNT_NOTE
+        return _told(now.head(snapshot), answer, next_step)
 
-    def _newest(self) -> tuple[Snapshot, Now]:
-        """Return the company's newest snapshot, and the current state that answers need besides."""
-        company_id = current_principal().company_id
-        snapshot = newest(self._service.settings.data_dir, company_id)
-        if snapshot is None:
-            raise refusal(
-                "not_found", "No snapshot of the portfolio exists yet; one follows each write within a minute."
-            )
-        with self._service.writes.company(company_id) as conn:
-            return snapshot, Now.read(conn, self._service.clock)
+
+def _incomplete(item: QuestionedSku, *, alone: bool) -> dict[str, Any]:
+    """Return an item with what it lacks; in a list its gaps are codes, whose sentences stand once, in `gaps`."""
+    told: dict[str, Any] = {name: value for name, value in item.items() if name != "weight"}
+    told["priority"] = item["weight"]
+    if alone:
+        return told
+    told["gaps"] = [gap["code"] for gap in item["gaps"]]
+    told |= {"missing": item["missing"][:_MOST_ASKED], "open": item["open"][:_MOST_ASKED]}
+    return {name: value for name, value in told.items() if value != []}
+
+
+def newest_snapshot(service: Service) -> tuple[Snapshot, Now]:
+    """Return the company's newest snapshot, and the current state that answers need besides."""
+    company_id = current_principal().company_id
+    snapshot = newest(service.settings.data_dir, company_id)
+    if snapshot is None:
+        raise refusal("not_found", "No snapshot of the portfolio exists yet; one follows each write within a minute.")
+    with service.writes.company(company_id) as conn:
+        return snapshot, Now.read(conn, service.clock)
 
 
 def _told(head: Head, found: Mapping[str, object], next_step: str) -> Portfolio:

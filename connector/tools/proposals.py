@@ -3,28 +3,20 @@
 Each function returns the filing and the question for the user. Only `Filing.file` writes.
 """
 
-from dataclasses import replace
-from datetime import datetime
 from typing import Literal
-from uuid import UUID
 
 from connector.principal import Principal
 from connector.service import Service
 from connector.tools.answer import refusal
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
-from schemas.fields import SKU_FIELDS
-from schemas.models import Strict, model_of
-from services import documents, review
+from connector.tools.changes import check_together, described, given, given_lines
+from schemas.models import Strict
+from services import documents, review, what_if
 from services.review import Comparison, Entry
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
-SkuChanges: type[Strict] = model_of(
-    "SkuChanges",
-    tuple(replace(field, required=False) for field in SKU_FIELDS),
-    "Fields of a SKU to change: an omitted field stays, null clears.",
-)
 _MOST_NAMED = 5
 
 
@@ -61,58 +53,40 @@ def sku_update(
     who: Principal,
     sku_code: str | None,
     id: str | None,  # noqa: A002
-    changes: Strict,
+    *,
+    changes: Strict | None,
+    component_changes: list[Strict] | None,
 ) -> tuple[Filing, str]:
     """Propose changes to one item, checked by the write path without writing."""
-    given, now = changes.model_dump(mode="json", exclude_unset=True), service.clock.now()
-    if not given:
-        raise refusal("invalid_body", "changes is empty; send at least one field to change.")
+    fields, lines, now = given(changes), given_lines(component_changes), service.clock.now()
+    check_together(fields, lines)
     with service.writes.company(who.company_id) as conn:
         sku_id = item_id(conn, id, sku_code)
         code = str(skus.code_of(conn, sku_id))
-        if given.get("sku_code", code) != code:
+        if fields.get("sku_code", code) != code:
             raise refusal("sku_code_mismatch", f"This item has the sku_code “{code}”; a code never changes.")
-        payload: dict[str, object] = {"changes": {**given, "sku_code": code}}
-        entry = _unfiled(sku_id, payload, who, now)
+        named = {**fields, "sku_code": code}
+        entry = what_if.unfiled(sku_id, named, lines, by=(str(who.connection_id), who.client_name), now=now)
         compared = review.compare(conn, who.company_id, entry, now=now, rulesets=service.rulesets)
     if compared.refused is not None:
         raise refusal("invalid_body", compared.refused)
 
     def file(conn: Connection, key: bytes) -> Entry:
         return review.file(
-            conn, who.company_id, "sku_update", payload, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
+            conn, who.company_id, "sku_update", entry.payload, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
         )
 
-    arguments = {"sku_id": str(sku_id), "changes": given}
-    would_file = {"kind": "sku_update", "sku_code": code, **_effect(compared)}
+    arguments = {"sku_id": str(sku_id), "changes": fields, **({"component_changes": lines} if lines else {})}
+    would_file = {"kind": "sku_update", "sku_code": code, **effect(compared)}
     return Filing("propose_sku_update", arguments, would_file, file), _asking(code, compared)
 
 
-def _unfiled(sku_id: UUID, payload: dict[str, object], who: Principal, now: datetime) -> Entry:
-    """Return the entry before it is filed, for the comparison that a reviewer will see."""
-    return Entry(
-        id=sku_id,
-        kind="sku_update",
-        state="open",
-        sku_id=sku_id,
-        request_id=None,
-        payload=payload,
-        filed_by_type="connection",
-        filed_by_id=str(who.connection_id),
-        filed_by_name=who.client_name,
-        filed_at=now,
-        decided_by_name=None,
-        decided_at=None,
-        reason=None,
-        sku_code=None,
-        sku_name=None,
-    )
-
-
-def _effect(compared: Comparison) -> dict[str, object]:
+def effect(compared: Comparison) -> dict[str, object]:
+    """Return what changes would do to an item: fields now and then, lines that would go, grade before and after."""
     before, after = compared.before, compared.after
     return {
         "changes": [change._asdict() for change in compared.changes],
+        "components_removed": [described(line) for line in compared.removed],
         "grade_before": before and {"grade": before.grade, "score": before.score, "reason": before.reason},
         "grade_after": after and {"grade": after.grade, "score": after.score, "reason": after.reason},
         "flags_after": after.flags if after else [],
@@ -121,11 +95,14 @@ def _effect(compared: Comparison) -> dict[str, object]:
 
 
 def _asking(code: str, compared: Comparison) -> str:
+    """Return the question: it names every component that would go, and the first of the other changes."""
     named = [f"{change.field}: {change.now} → {change.then}" for change in compared.changes[:_MOST_NAMED]]
     more = len(compared.changes) - len(named)
+    gone = ", ".join(described(line) for line in compared.removed)
     grades = f"{compared.before and compared.before.grade} → {compared.after and compared.after.grade}"
     return (
-        f"File this proposal for the packaging item “{code}” in your review queue? {'; '.join(named)}"
-        f"{f'; and {more} more' if more else ''}. Grade (indicative): {grades}. The record stays as it is until a "
-        "person accepts."
+        f"File this proposal for the packaging item “{code}” in your review queue? "
+        f"{f'It REMOVES {len(compared.removed)} of its components: {gone}. ' if gone else ''}"
+        f"{'; '.join(named)}{f'; and {more} more fields' if more else ''}. Grade (indicative): {grades}. "
+        "The record stays as it is until a person accepts."
     )

@@ -1,6 +1,6 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, Field
@@ -13,12 +13,16 @@ from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
 from warehouse.declarations import docs
 from warehouse.library import queries as library
 
+Status = Literal["draft", "pending", "valid", "expired", "rejected"]
+
 
 class Declaration(BaseModel):
     """What is known of a declaration of conformity; its contents are not served."""
 
     id: str
     sku_id: Annotated[str | None, Field(description="The packaging item it covers, when scoped to one.")]
+    sku_code: str | None
+    sku_name: str | None
     reference: str | None
     supplier_name: str | None
     status: Annotated[str, Field(description="draft, pending, valid, expired or rejected, as of today (UTC).")]
@@ -72,13 +76,23 @@ class RecordTools:
             Tool(self.list_shared_components, "List shared components"),
         ]
 
-    async def list_declarations(self, limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Declarations:
-        """List the company's Declarations of Conformity (DoC), newest first: reference, status, issue and expiry dates.
+    async def list_declarations(
+        self,
+        status: Annotated[Status | None, Field(description="As of today.")] = None,
+        expires_within_days: Annotated[
+            int | None, Field(description="Only valid ones that end within so many days.", ge=0, le=3660)
+        ] = None,
+        sku_code: Annotated[str | None, Field(description="Only of this item.")] = None,
+        limit: Limit = DEFAULT_LIMIT,
+        offset: Offset = 0,
+    ) -> Declarations:
+        """List the company's Declarations of Conformity (DoC) with the code and name of each item, newest first.
 
-        Use it for questions such as which declarations are valid, drafts, or expire soon. It gives metadata only. To
-        prepare a new declaration use generate_doc_draft.
+        Use it for which are valid, drafts, or end (expire) in the next days. To prepare one use generate_doc_draft;
+        for declarations to a scheme or register list_filed_declarations.
         """
-        found = await self._page(docs.page(limit, offset), {"today": self._service.clock.today()})
+        asked = {"status": status, "days": expires_within_days, "sku_code": sku_code}
+        found = await self._page(docs.found(limit, offset), {**asked, "today": self._service.clock.today()})
         page = Page.of(found["pagination"], len(found["data"]))
         return Declarations(
             as_of=instant(self._service.clock.now()),

@@ -19,22 +19,24 @@ from pipelines.reading import TypedRows, Upload
 from pipelines.reading.named_fields import Words
 from warehouse.catalogue.queries import served_markets
 from warehouse.imports import polls, words
+from warehouse.imports import queries as imports
 
+_RECENT: Final = 5
+_OF_RECENT: Final = ("id", "status", "dry_run", "filename", "created_at", "created", "updated", "unchanged", "rejected")
 MOST_ROWS: Final = 1000
 """Rows of one call, as many as of a batch (interface v1, Limits); more are sent as an import."""
 
 Rows = Annotated[
     list[dict[str, Any]] | None,
     Field(
-        description="Rows under the import's column names, such as sku_code, name, weight_grams, markets; at most "
-        "1 000. null clears a field, a name left out leaves it.",
+        description="At most 1 000 rows under the import's column names, such as sku_code, name, weight_grams.",
         max_length=MOST_ROWS,
     ),
 ]
 CsvText = Annotated[
     str | None, Field(description="A CSV text with its header line, as a file would hold it.", max_length=1_000_000)
 ]
-ImportId = Annotated[str | None, Field(description="The id that POST /imports or the website gave for an import.")]
+ImportId = Annotated[str | None, Field(description="The import's id, or `latest`.")]
 
 
 class BulkCheck(Told):
@@ -69,10 +71,10 @@ class RowTools:
         limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
     ) -> BulkCheck:
-        """Check a bulk import: the status and error report of one (import_id), or what rows or CSV text would give.
+        """What happened to an import (import_id, or `latest`: last night's), and which rows to correct, line by line.
 
-        With rows or csv it answers what an import's dry run would: how many items would be created, updated, left
-        unchanged or rejected, and each fault with its line. Nothing is created. Send exactly one of the three.
+        Or check rows or a pasted CSV table before import, as a dry run: how many items would be created, updated, left
+        unchanged or rejected, and each fault. Nothing is created. Send exactly one of the three.
         """
         if sum(given is not None for given in (import_id, rows, csv)) != 1:
             raise refusal("invalid_body", "Send exactly one of import_id, rows and csv.")
@@ -81,14 +83,21 @@ class RowTools:
         return await self._preview(rows, csv, limit, offset)
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
-        named = uuid_of(import_id)
+        named, recent = uuid_of(import_id), list[dict[str, object]]()
+        if import_id == "latest":
+            with self._service.writes.company(current_principal().company_id) as conn:
+                newest, _ = imports.newest(conn, limit=_RECENT)
+            recent = [{name: getattr(each, name) for name in _OF_RECENT} for each in newest]
+            named = newest[0].id if newest else None
         found = named and polls.status(
             self._service.writes, current_principal().company_id, named, limit=limit, offset=offset
         )
         if not found:
-            raise refusal("not_found", "The company has no such import; send the id that POST /imports answered.")
+            raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
         page = Page.of(found["pagination"], len(found["errors"]))
-        return self._told(found, page, f"The import is {found['status']}.")
+        return self._told(
+            {**found, **({"recent": recent} if recent else {})}, page, f"The import is {found['status']}."
+        )
 
     async def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
         company_id, now = current_principal().company_id, self._service.clock.now()

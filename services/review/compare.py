@@ -15,7 +15,7 @@ from pipelines.writing.records import WriteOutcome, write_records
 from schemas.grading import AnnexVFlag
 from schemas.issues import Issue
 from schemas.messages import Message, from_json, stored_template
-from schemas.sku import SkuDetail
+from schemas.sku import Component, SkuDetail
 from services.review import proposed
 from services.review.proposed import Conflict
 from warehouse.audit.origin import Origin
@@ -82,7 +82,8 @@ class Comparison:
     """What accepting an entry would change.
 
     `version` is that of the compared SKU, None for a new one; `parts` are the component types of the graph after the
-    change; `refused` is why the entry cannot be accepted, with the `issues` that the write path found.
+    change, `removed` the lines that it takes away; `refused` is why the entry cannot be accepted, with the `issues`
+    that the write path found.
     """
 
     version: int | None
@@ -93,6 +94,7 @@ class Comparison:
     warnings: list[Issue]
     refused: str | None = None
     issues: tuple[Issue, ...] = ()
+    removed: tuple[Component, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return what is stored with a decided entry; `of` reads it back."""
@@ -133,7 +135,10 @@ def comparison_of(current: CurrentSku | None, result: WriteOutcome, entry: Entry
     after = result.detail()
     parts = [line["component_type"] for line in after["components"]]
     changes = _changes(before or {}, after, _proposed_paths(entry, after))
-    return Comparison(version, changes, parts, _grade_of(before), _grade_of(after), result.warnings)
+    kept = {line["id"] for line in after["components"]}
+    removed = tuple(line for line in (before["components"] if before else ()) if line["id"] not in kept)
+    graded = (_grade_of(before), _grade_of(after))
+    return Comparison(version, changes, parts, *graded, result.warnings, removed=removed)
 
 
 def conflict_of(issues: Sequence[Issue]) -> Conflict:
@@ -180,13 +185,15 @@ def _changes(before: Mapping[str, object], after: Mapping[str, object], proposed
 
 def _proposed_paths(entry: Entry, after: SkuDetail) -> set[str]:
     """Return the paths that the entry itself names, in the record after the change."""
-    if entry.kind == "sku_update":
-        return {field for field, _ in leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
     places = {line["id"]: place for place, line in enumerate(after["components"])}
-    return {
-        f"components[{places[answer['component_id']]}].{field}"
-        for answer in entry.payload.get("components") or ()
-        for field, _ in leaves(answer)
+    if entry.kind == "sku_update":
+        of_lines = [(change["id"], change) for change in entry.payload.get("component_changes") or ()]
+        fields = {field for field, _ in leaves(entry.payload["changes"])} - {"sku_code"}  # it names the item
+    else:
+        of_lines = [(answer["component_id"], answer) for answer in entry.payload.get("components") or ()]
+        fields = set()
+    return fields | {
+        f"components[{places[named]}].{field}" for named, line in of_lines for field, _ in leaves(line) if field != "id"
     }
 
 

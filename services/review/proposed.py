@@ -4,7 +4,7 @@ A supplier answers for single lines of a graph, and the write path takes graphs 
 are stored. A field that the supplier left out or sent as null is not answered and stays.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 from uuid import UUID
 
@@ -51,6 +51,8 @@ def build_record(conn: Connection, entry: Entry, *, seen_version: int | None = N
         )
     if entry.kind == "sku_update":
         changes: SkuPatch = entry.payload["changes"]
+        if of_lines := entry.payload.get("component_changes"):
+            changes = {**changes, "components": change_lines(graph.lines, of_lines)}
         return {**changes, "sku_code": graph.sku_code}
     return {"sku_code": graph.sku_code, "components": merge_answers(graph.lines, entry.payload["components"] or ())}
 
@@ -74,6 +76,30 @@ def _build_new(conn: Connection, changes: SkuPatch) -> SkuPatch:
             )
         )
     return changes
+
+
+def change_lines(lines: Sequence[Component], changes: Sequence[Mapping[str, object]]) -> list[Component]:
+    """Return the lines of a stored graph, some with changed fields by their `id`; null clears, all else stays.
+
+    Raises `Conflict` where a line is not in the graph any more.
+    """
+    by_id = {str(change["id"]): change for change in changes}
+    if unknown := by_id.keys() - {line["id"] for line in lines}:
+        raise Conflict(
+            Message(
+                "{count} of the components to change are not part of the SKU (any more): {ids}.",
+                count=len(unknown),
+                ids=", ".join(sorted(unknown)),
+            )
+        )
+    return [_changed_line(line, by_id.get(line["id"], {})) for line in lines]
+
+
+def _changed_line(line: Component, change: Mapping[str, object]) -> Component:
+    changed: dict[str, object] = {**line, **change}
+    if isinstance(declared := change.get("substances"), Mapping):
+        changed["substances"] = {**line.get("substances", {}), **declared}
+    return cast(Component, {name: value for name, value in changed.items() if name != "id"})
 
 
 def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:

@@ -1,7 +1,9 @@
 """What an assistant is told of the tools before it calls one."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from mcp.server.auth.middleware.auth_context import auth_context_var
@@ -24,10 +26,25 @@ READING = {
     "list_declarations",
     "list_shared_components",
     "check_bulk_import",
+    "get_market_figures",
+    "list_filed_declarations",
+    "check_items_against_rule",
+    "what_if",
+    "list_changes",
+    "list_supplier_requests",
 }
 DRAFTING = {"generate_doc_draft", "propose_sku_update", "submit_supplier_document"}
-FREE = {("check_bulk_import", "rows")}
-"""Objects under a caller's own names: columns of an import, which the import itself judges."""
+FREE = {
+    ("check_bulk_import", "rows"),
+    ("propose_sku_update", "component_changes"),
+    ("what_if", "changes"),
+    ("what_if", "component_changes"),
+    ("what_if", "component_fields"),
+}
+"""Objects that the list does not describe: columns of an import, and fields that another tool's schema has already;
+the call refuses a name that is none of them.
+"""
+MOST_TOOLS, MOST_CHARACTERS = 20, 32_000
 
 
 def objects(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -43,7 +60,7 @@ def objects(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_fourteen_tools_say_what_they_do_and_take_nothing_else(assistant: Assistant, mode: str):
+async def test_the_tools_say_what_they_do_and_take_nothing_else(assistant: Assistant, mode: str):
     assistant.mode = mode
     async with assistant.connected() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -60,6 +77,32 @@ async def test_fourteen_tools_say_what_they_do_and_take_nothing_else(assistant: 
         for field in tool.input_schema["properties"].values():
             assert field.get("description"), (name, field)
         assert "'default': None" not in str(tool.input_schema), name  # left out means untouched, null means cleared
+
+
+async def test_the_list_fits_into_a_models_context(assistant: Assistant):
+    async with assistant.connected() as client:
+        tools = (await client.list_tools()).tools
+    sent = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
+    assert len(tools) <= MOST_TOOLS
+    assert len(sent) < MOST_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("what_if", {"changes": {"colour": "red"}}),
+        ("what_if", {"component_changes": [{"id": "x"}]}),
+        ("what_if", {"component_changes": [{"id": str(uuid4()), "weight": 1}]}),
+        ("propose_sku_update", {"component_changes": [{"id": str(uuid4())}]}),
+        ("propose_sku_update", {"component_changes": [{"id": str(uuid4()), "component_type": "cap"}]}),
+        ("propose_sku_update", {}),
+    ],
+)
+async def test_an_object_that_the_list_does_not_describe_is_checked(assistant: Assistant, tool: str, arguments: dict):
+    made = assistant.made()
+    answer = await assistant.call(tool, sku_code=made.sku_code, **arguments)
+    assert answer.refused
+    assert "invalid_body" in answer.text
 
 
 async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant):

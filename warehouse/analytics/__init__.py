@@ -11,7 +11,8 @@
     asked.py      facts that the grades of a page of SKUs ask for
     imports.py    which imports wrote the portfolio
     figure_rows.py  a page of the stored figures: tonnes, uncounted SKUs, undecided scopes, verdicts
-    found.py      the SKUs that have a gap, a format ban or a design rule
+    found.py      the SKUs that have a gap, a format ban, a design rule or a material
+    by_rule.py    every SKU held against one rule: recycled content, bisphenol A, format bans
 
 Every answer has `as_of`, its instant, and `newer_writes`, the number of write transactions since then. The
 functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read no row of Postgres themselves, except
@@ -19,24 +20,28 @@ functions take the snapshot (`warehouse.snapshots.current`) and `Now`; they read
 """
 
 from warehouse.analytics.asked import questions, with_asked
+from warehouse.analytics.by_rule import by_rule
 from warehouse.analytics.figure_rows import figure_rows
 from warehouse.analytics.imports import imports
-from warehouse.analytics.market import covered_packaging, figures_in
+from warehouse.analytics.market import covered_packaging, figures_in, placed_in
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
 from warehouse.analytics.one import missing_in_one
 from warehouse.analytics.overview import overview
-from warehouse.analytics.readiness import readiness
+from warehouse.analytics.readiness import items_in, readiness
 
 __all__ = [
     "Now",
+    "by_rule",
     "covered_packaging",
     "figure_rows",
     "figures_in",
     "imports",
+    "items_in",
     "missing",
     "missing_in_one",
     "overview",
+    "placed_in",
     "questions",
     "readiness",
     "with_asked",

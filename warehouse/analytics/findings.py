@@ -4,7 +4,7 @@ A condition is over one row of `facts`: the SKU with the sums of its parts and v
 two tables. Parameters are `today` and `market`, which is null where the whole portfolio is meant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final
 
@@ -93,14 +93,23 @@ def prepare(answers: Reader) -> None:
     `unread` has the material texts of no known material, `use_decides` the faces whose use a ban asks for.
     """
     rules = ruleset.load()
-    unread = [text for (text,) in answers.rows(_TEXTS) if resolve_material(text, rules) is None]
+    keep_texts(answers, "unread", lambda code: code is None)
     asked = [
         face
         for face, level, reusable, text in answers.rows(_FACES)
         if use_decides({"packaging_level": level, "reusable": reusable, "packaging_format": text}, rules)
     ]
-    for table, texts in (("unread", unread), ("use_decides", asked)):
-        answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=texts)
+    _keep(answers, "use_decides", asked)
+
+
+def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:
+    """Make a table of the snapshot's material texts whose canonical code is meant; None is that of an unknown text."""
+    rules = ruleset.load()
+    _keep(answers, table, [text for (text,) in answers.rows(_TEXTS) if is_meant(resolve_material(text, rules))])
+
+
+def _keep(answers: Reader, table: str, texts: Sequence[str]) -> None:
+    answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=list(texts))
 
 
 def mask(findings: Sequence[Finding]) -> str:

@@ -1,4 +1,7 @@
-"""Finds the SKUs of a snapshot that have a finding: a gap, a format ban that they meet or may meet, a design rule."""
+"""Finds the SKUs of a snapshot that have a finding: a gap, a format ban that they may meet, a design rule, a material.
+
+Materials are compared by their canonical code, whatever words a company writes for them.
+"""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -10,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from compliance.readiness import findings
-from warehouse.analytics.findings import CONDITIONS, FACTS, prepare
+from warehouse.analytics.findings import CONDITIONS, FACTS, keep_texts, prepare
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import reader
 from warehouse.snapshots import Snapshot
@@ -24,7 +27,10 @@ SELECT '{{' || coalesce(string_agg(id, ','), '') || '}}' FROM {rows}
 WHERE ($flag IS NULL OR len(list_filter(flags, lambda flag: flag.code = $flag)) > 0)
   AND ($rule IS NULL OR list_contains(rules, $rule))
   AND ({gap})
+  AND ({material})
 """
+_OF_MATERIAL: Final = """sku_code IN (SELECT sku_code FROM components WHERE polymer_or_grade IN (FROM meant))
+    OR material_subtype IN (FROM meant)"""
 _BY_RULE: Final = """
 SELECT rule, count(*) FROM (SELECT unnest(rules) AS rule FROM skus) GROUP BY rule ORDER BY count(*) DESC, rule
 """
@@ -34,11 +40,15 @@ _KEPT_BYTES: Final = 32 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a SKU has to have; None is no condition. `gap` is one of `GAPS`, `flag` a ban's code, `rule` a rule's id."""
+    """What a SKU has to have; None is no condition. `gap` is one of `GAPS`, `flag` a ban's code, `rule` a rule's id.
+
+    `polymer` is the canonical code of a polymer, a paper grade or an alloy that a part or the SKU is of.
+    """
 
     gap: str | None = None
     flag: str | None = None
     rule: str | None = None
+    polymer: str | None = None
 
 
 def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
@@ -66,11 +76,14 @@ def _ids(snapshot: Snapshot, now: Now, finding: Finding) -> str:
         source=f"WITH {FACTS}" if judged else "",
         rows="facts" if judged else "skus",
         gap=CONDITIONS[finding.gap] if finding.gap else "true",
+        material=_OF_MATERIAL if finding.polymer else "true",
     )
     of_facts = {"market": None, "today": now.today} if judged else {}
     with reader(snapshot) as answers:
         if judged:
             prepare(answers)
+        if finding.polymer is not None:
+            keep_texts(answers, "meant", lambda code: code == finding.polymer)
         [(ids,)] = answers.rows(query, flag=finding.flag, rule=finding.rule, **of_facts)
     return str(ids)
 

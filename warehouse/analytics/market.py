@@ -4,7 +4,7 @@ They are the company's stored figures (`warehouse.figures`), with an `as_of` of 
 its SKUs may be sold there.
 """
 
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -27,6 +27,17 @@ _CATEGORY: Final = (
 _WORST: Final = 10
 """The most SKUs with a missing fact that are listed, by units."""
 _YEAR: Final = 0
+
+
+class Placed(NamedTuple):
+    """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts."""
+
+    year: int
+    periods: list[tuple[int, int]]
+    tonnes: list[dict[str, Any]]
+    uncounted: list[dict[str, Any]]
+    scope_missing: int
+    obligations: list[dict[str, Any]]
 
 
 def covered_packaging(market: str) -> dict[str, object] | None:
@@ -61,6 +72,32 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
         "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields")),
         "obligations": _plain(verdicts.drop("market", "year")),
     }
+
+
+def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, this_year: int) -> Placed:
+    """Return what is counted, and not counted, of one market in a year or a half of it; tonnes to six places.
+
+    Without a year it is the latest that is not ahead. `periods` are all that have a figure. A market that is held by
+    the year has no half: the caller asks for half 0 then.
+    """
+    here = pl.col("market") == market
+    tonnes = pl.read_parquet(figures.tonnes).filter(here)
+    uncounted = pl.read_parquet(figures.uncounted).filter(here)
+    periods = sorted({*tonnes.select("year", "half").rows(), *uncounted.select("year", "half").rows()})
+    if year is None:
+        year = max((each for each, _ in periods if each <= this_year), default=this_year)
+    of_period = (pl.col("year") == year) & (pl.col("half") == half)
+    left_out = uncounted.filter(of_period).sort("units", "sku_code", descending=[True, False], nulls_last=True)
+    verdicts = pl.read_parquet(figures.obligations).filter(here & (pl.col("year") == year))
+    missing = pl.scan_parquet(figures.scope_missing).filter(here & of_period).select(pl.len()).collect().item()
+    return Placed(
+        year,
+        periods,
+        _plain(tonnes.filter(of_period).select(_CATEGORY)),
+        _plain(left_out.select("sku_code", "units", "reason", "fields")),
+        missing,
+        _plain(verdicts.drop("market", "year")),
+    )
 
 
 def _plain(frame: pl.DataFrame) -> list[dict[str, object]]:

@@ -10,6 +10,7 @@ from typing import Final, TypedDict
 from compliance import annex_v
 from compliance.readiness import Finding, findings
 from schemas.normalise import market as normalised
+from schemas.report import Pagination
 from warehouse.analytics.findings import FACTS, applicable_findings, mask, of_mask, prepare
 from warehouse.analytics.market import covered_packaging, figures_in
 from warehouse.analytics.now import Now
@@ -25,6 +26,13 @@ WITH {facts}, judged AS (SELECT sku_code, units, {mask} AS mask FROM facts)
 SELECT mask, count(*) AS skus, sum(units)::BIGINT AS units, min(sku_code, {examples}) AS examples
 FROM judged GROUP BY mask
 """
+_ITEMS: Final = """
+WITH {facts}, judged AS (SELECT sku_code, name, coalesce(units, 0)::BIGINT AS units, {mask} AS mask FROM facts)
+SELECT sku_code, name, units, mask FROM judged WHERE mask IN (SELECT unnest($masks::BIGINT[]))
+ORDER BY units DESC, sku_code LIMIT $limit OFFSET $offset
+"""
+STATES: Final = (*_PLACES.values(), "ready")
+"""The classes of `readiness`."""
 
 
 class _Group(TypedDict):
@@ -34,6 +42,22 @@ class _Group(TypedDict):
     skus: int
     units: int | None
     examples: list[str]
+
+
+class MarketItem(TypedDict):
+    """A SKU of a class of a market, and the codes of the findings that put it there."""
+
+    sku_code: str
+    name: str
+    units: int
+    findings: list[str]
+
+
+class MarketItems(TypedDict):
+    """A page of them."""
+
+    items: list[MarketItem]
+    pagination: Pagination
 
 
 def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, object]:
@@ -73,6 +97,40 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
             for kind in ("blocks", "decide", "missing", "upcoming")
         },
         "indicative": True,
+    }
+
+
+def items_in(snapshot: Snapshot, market: str, now: Now, state: str, *, limit: int, offset: int) -> MarketItems:
+    """Return a page of the SKUs that `readiness` counts in a class of the market, most units first, with why.
+
+    `findings` are codes of the class's kind. Raises `schemas.normalise.Unfit` (`unknown_market`).
+    """
+    code = normalised(market)
+    asked = applicable_findings(findings(), in_union=annex_v.may_be_in_the_union([code]), today=now.today)
+    parts = {"facts": FACTS, "mask": mask(asked)}
+    with reader(snapshot) as answers:
+        prepare(answers)
+        groups = answers.records(_Group, _GROUPS.format(**parts, examples=1), market=code, today=now.today)
+        masks = [group["mask"] for group in groups if _place(of_mask(asked, group["mask"])) == state]
+        rows = answers.rows(
+            _ITEMS.format(**parts), market=code, today=now.today, masks=masks, limit=limit, offset=offset
+        )
+    kind = next((kind for kind, place in _PLACES.items() if place == state), None)
+    return {
+        "items": [
+            {
+                "sku_code": sku_code,
+                "name": name,
+                "units": units,
+                "findings": [found.key for found in of_mask(asked, number) if found.kind == kind],
+            }
+            for sku_code, name, units, number in rows
+        ],
+        "pagination": {
+            "limit": limit,
+            "offset": offset,
+            "total": sum(group["skus"] for group in groups if group["mask"] in masks),
+        },
     }
 
 

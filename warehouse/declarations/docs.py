@@ -14,9 +14,12 @@ from warehouse import pages
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
+_STATUS: Final = (
+    "CASE WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN 'expired' ELSE docs.status END"
+)
 _ITEM: Final = f"""
     id, sku_id, reference, supplier_name,
-    CASE WHEN status = 'valid' AND expires_on < %(today)s::date THEN 'expired' ELSE status END AS status,
+    {_STATUS} AS status,
     issued_on::text AS issued_on, expires_on::text AS expires_on,
     {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
 """DocListItem in the order of the contract; a valid DoC whose last day has passed reads as expired (decisions §11)."""
@@ -55,6 +58,29 @@ def expiring_docs(connection: Connection, *, today: date, days: int, limit: int)
 def page(limit: int, offset: int) -> str:
     """Return DocListResponse as one JSON text, `page`, newest first, for the parameter `today`."""
     return pages.page(_ITEM, "docs", order="docs.created_at DESC, docs.id", limit=limit, offset=offset)
+
+
+def found(limit: int, offset: int) -> str:
+    """Return the query of a page with the code and name of each SKU, as JSON, the first to end first.
+
+    Its parameters narrow it, null to nothing: `status`, `days` to the last day of a valid one, `sku_code`; and `today`.
+    """
+    chosen = f"""SELECT docs.*, sku.sku_code, sku.name AS sku_name FROM docs
+        LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true
+        WHERE (%(status)s::text IS NULL OR {_STATUS} = %(status)s::text)
+        AND (%(sku_code)s::text IS NULL OR sku.sku_code = %(sku_code)s::text)
+        AND (%(days)s::integer IS NULL OR (docs.status = 'valid' AND NOT {skus.is_archived("docs.sku_id")}
+            AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer))"""
+    order = "CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, docs.created_at DESC, docs.id"
+    return pages.page(
+        f"{_ITEM}, sku_code, sku_name",
+        "docs",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * FROM ({chosen}) AS docs ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) FROM ({chosen}) AS docs)",
+    )
 
 
 def add(

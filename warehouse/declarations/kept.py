@@ -43,6 +43,7 @@ VALUES (%(id)s, %(company_id)s, %(market)s, %(year)s, %(half)s, %(format)s, %(fi
 _ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
 _BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
 _NEWEST: Final = f"SELECT {_ROW} FROM kept_declarations ORDER BY {_ORDER} LIMIT %s OFFSET %s"
+_FILES: Final = "SELECT format, content, uncounted FROM kept_declarations WHERE id = %s::uuid"
 _LATEST: Final = """
 SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
 ORDER BY market, year, half, created_at DESC, id DESC"""
@@ -131,6 +132,12 @@ def newest(conn: Connection, *, limit: int, offset: int) -> tuple[list[Row], int
 def latest(conn: Connection) -> dict[tuple[str, int, int], UUID]:
     """Return the newest declaration of each market, year and half."""
     return {(market, year, half): found for market, year, half, found in conn.execute(_LATEST)}
+
+
+def files_of(conn: Connection, declaration_id: UUID | str) -> tuple[str, bytes, bytes | None] | None:
+    """Return a declaration's format, its bytes and the list beside it of what is not counted; None for none."""
+    row = conn.execute(_FILES, [declaration_id]).fetchone()
+    return None if row is None else (row[0], bytes(row[1]), None if row[2] is None else bytes(row[2]))
 
 
 def content(conn: Connection, declaration_id: UUID, part: Part) -> tuple[str, str, bytes, bytes] | None:

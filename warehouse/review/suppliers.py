@@ -4,11 +4,15 @@ A supplier is here the name that a request was made for, whatever its case; the 
 What does not belong here: enquiries, which join many requests under one link (`warehouse.review.enquiries`).
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Final
+from typing import Any, Final
+
+from psycopg.rows import dict_row
 
 from warehouse import pages
 from warehouse.review.enquiries import LAST_ANSWER, STATE
+from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
 STATES: Final = ("open", "answered", "accepted", "rejected", "ended", "closed")
@@ -38,6 +42,31 @@ SELECT min(found.supplier_name) AS supplier_name,
     {pages.instant("max(found.filed_at)")} AS last_answered_at
 FROM ({_FOUND}) AS found GROUP BY lower(found.supplier_name)"""
 _BY_NAME: Final = "lower(supplier_name), last_asked_at"
+
+
+_WAITING: Final = f"""
+SELECT min(found.supplier_name) AS supplier_name, count(*) AS items,
+    {pages.instant("min(found.created_at)")} AS waiting_since, min(found.due_on)::text AS due_on,
+    count(*) FILTER (WHERE found.due_on < %(today)s::date) AS overdue,
+    (array_agg(sku.sku_code ORDER BY sku.sku_code COLLATE "C"))[:%(codes)s] AS sku_codes,
+    count(*) OVER () AS total
+FROM ({_FOUND}) AS found{_BESIDE.replace("requests.", "found.")}
+WHERE shown IN ('open', 'rejected') GROUP BY lower(found.supplier_name)
+ORDER BY min(found.created_at), lower(min(found.supplier_name)) LIMIT %(limit)s OFFSET %(offset)s"""
+
+
+def waiting(
+    conn: Connection, asked: Mapping[str, object], *, codes: int, limit: int, offset: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the suppliers whose answer is awaited, the longest waiting first, and their number.
+
+    `asked` is of `filters`; each has at most so many codes of the SKUs that were asked about. A rejected answer is
+    awaited again.
+    """
+    with conn.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(_WAITING, {**asked, "codes": codes, "limit": limit, "offset": offset}).fetchall()
+    total = found[0]["total"] if found else 0
+    return [{name: value for name, value in row.items() if name != "total"} for row in found], total
 
 
 def requests_page(limit: int, offset: int) -> str:

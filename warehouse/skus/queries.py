@@ -100,13 +100,12 @@ def count_of(connection: Connection, sku_codes: Sequence[str]) -> int:
 
 def provisional(connection: Connection, ids: Sequence[str]) -> frozenset[str]:
     """Those of some SKUs whose grade a fact that nobody gave could change."""
-    (found,) = connection.execute(PROVISIONAL, {"ids": list(ids)}).fetchone() or ([],)
+    (found,) = connection.execute(_PROVISIONAL, {"ids": list(ids)}).fetchone() or ([],)
     return frozenset(found)
 
 
-PROVISIONAL: Final = """
+_PROVISIONAL: Final = """
 SELECT coalesce(array_agg(id::text), '{}') FROM skus WHERE id = ANY(%(ids)s::uuid[]) AND grade_provisional"""
-"""The answer of `provisional` as an array, for the parameter `ids`."""
 
 
 _NEWEST_FIRST: Final = "skus.created_at DESC, skus.id"

@@ -58,7 +58,7 @@ LASTING: Final = {"created_at": "%(after_key)s::timestamptz", "sku_code": "%(aft
 """The sort keys that no write changes, and SQL for the key of the SKU behind which a page begins."""
 _OTHERS: Final = ("sku_codes", "updated_since", "ids_as_of", "after_key", "after_id")
 
-_IN_MARKET: Final = """(%(market)s::text = ANY(skus.markets)
+IN_MARKET: Final = """(%(market)s::text = ANY(skus.markets)
     OR strpos(array_to_string(skus.markets, ' '), %(market)s::text || '-') > 0
     OR strpos(skus.volumes::text, '"' || %(market)s::text || '/') > 0
     OR strpos(skus.volumes::text, '"' || %(market)s::text || '-') > 0)"""
@@ -69,10 +69,12 @@ _OF_MATERIAL: Final = """(skus.material = %(material)s::text
 _CONDITIONS: Final = {
     "grade": "skus.recyclability_grade = %(grade)s::text",
     "doc_status": f"{_DOC_STATUS} = %(doc_status)s::text",
-    "market": _IN_MARKET,
+    "market": IN_MARKET,
     "material": _OF_MATERIAL,
     "brand_id": "skus.brand_id = %(brand_id)s::uuid",
     "supplier_id": "strpos(skus.components::text, %(supplier_id)s::uuid::text) > 0",
+    "refers_to": """EXISTS (SELECT FROM unnest(%(refers_to)s::text[]) AS named(id)
+        WHERE strpos(skus.components::text, named.id) > 0)""",
     "ids": "skus.id::text = ANY(%(ids)s::text[])",
 }
 _FOUND_BY_WORD: Final = """(strpos(skus.words, (SELECT pcds_words({word}))) > 0
@@ -88,8 +90,9 @@ class Search:
     """What a SKU has to meet to be found, and the order of the list; None is no condition.
 
     Each of at most `MOST_WORDS` words is searched on its own, letters and accents folded. `market` is a jurisdiction
-    code, a country with its subdivisions. `ids` is a Postgres array as text, of what was found at `ids_as_of`.
-    With `after_id` a page begins behind that SKU, whose sort key is `after_key`; the order is one of `LASTING`.
+    code, a country with its subdivisions. `refers_to` are ids of library components or suppliers, one of which a
+    component names. `ids` is a Postgres array as text, of what was found at `ids_as_of`. With `after_id` a page begins
+    behind that SKU, whose sort key is `after_key`; the order is one of `LASTING`.
     """
 
     words: tuple[str, ...] = ()
@@ -99,6 +102,7 @@ class Search:
     material: str | None = None
     brand_id: UUID | None = None
     supplier_id: UUID | None = None
+    refers_to: list[str] | None = None
     ids: str | None = None
     ids_as_of: datetime | None = None
     sku_codes: list[str] | None = None

@@ -1,0 +1,75 @@
+"""Defines the arguments by which an item is changed: fields of the item, and fields of single components by line id."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
+
+from connector.tools.answer import refusal
+from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
+from schemas.fields import Field as FieldRow
+from schemas.models import Strict, model_of
+from schemas.sku import Component
+
+SkuChanges: type[Strict] = model_of(
+    "SkuChanges",
+    tuple(replace(field, required=False) for field in SKU_FIELDS),
+    "Fields of a SKU to change: an omitted field stays, null clears.",
+)
+_LINE = FieldRow("id", "uuid", "The line's id.", required=True, nullable=False)
+ComponentChange: type[Strict] = model_of(
+    "ComponentChange",
+    (_LINE, *(replace(field, required=False) for field in COMPONENT_FIELDS if field.name != "component_type")),
+    "Fields of one line to change: an omitted field stays, null clears.",
+)
+_AS_CHANGES: Any = WithJsonSchema({"type": ["object", "null"]})
+_AS_LINES: Any = WithJsonSchema({"type": ["array", "null"], "items": {"type": "object"}})
+MOST_LINES = 500
+
+FreeChanges = Annotated[
+    SkuChanges | None,  # type: ignore[valid-type]
+    _AS_CHANGES,
+    Field(description="Fields of the item, as `changes` of propose_sku_update."),
+]
+ComponentChanges = Annotated[
+    list[ComponentChange] | None,  # type: ignore[valid-type]
+    _AS_LINES,
+    Field(
+        description="Changes of single components: each the `id` of its line, from get_packaging_item, and fields such "
+        "as weight_g; all others stay.",
+        max_length=MOST_LINES,
+    ),
+]
+
+
+def given(changes: Strict | None) -> dict[str, Any]:
+    """Return the fields that a caller sent."""
+    return changes.model_dump(mode="json", exclude_unset=True) if changes is not None else {}
+
+
+def given_lines(changes: list[Strict] | None) -> list[dict[str, Any]]:
+    """Return the changes of lines that a caller sent. Raise the tool's refusal where one line is named twice."""
+    found = [given(change) for change in changes or ()]
+    if len({change["id"] for change in found}) < len(found):
+        raise refusal("invalid_body", "component_changes names a line twice; send its fields in one entry.")
+    if any(len(change) == 1 for change in found):
+        raise refusal("invalid_body", "component_changes has an entry without a field to change.")
+    return found
+
+
+def check_together(changes: dict[str, Any], lines: list[dict[str, Any]]) -> None:
+    """Refuse a call that changes nothing, or that replaces the graph and changes lines of it."""
+    if not changes and not lines:
+        raise refusal("invalid_body", "Nothing is changed: send changes or component_changes with a field to change.")
+    if lines and "components" in changes:
+        raise refusal(
+            "invalid_body", "changes.components replaces the whole graph; send it or component_changes, not both."
+        )
+
+
+def described(line: Component) -> str:
+    """Return a line in words, for a person who is asked about it."""
+    material = line.get("polymer_or_grade") or line.get("material_family")
+    weight = f"{line['weight_g']:g} g" if line.get("weight_g") is not None else None
+    about = ", ".join(part for part in (material, weight) if part)
+    return f"{line['component_type']} ({about})" if about else line["component_type"]

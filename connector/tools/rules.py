@@ -1,0 +1,80 @@
+"""Defines the tool that holds every item against one rule: recycled content, bisphenol A, format bans, Triman."""
+
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from pydantic import Field
+
+from compliance.item_rules import item_rules
+from connector.principal import current_principal
+from connector.service import Service
+from connector.tools.answer import Found, Page, Tool, instant, refusal
+from connector.tools.arguments import Limit, Offset
+from connector.tools.portfolio import newest_snapshot
+from warehouse import analytics
+from warehouse.analytics.by_rule import STATES
+from warehouse.skus import labels
+
+Rule = Annotated[
+    Literal["recycled_content_2030", "bpa_in_food_contact", "format_bans", "triman_mark"],
+    Field(description="The rule to hold items against."),
+]
+State: Any = Literal[tuple(dict.fromkeys(state for states in (*STATES.values(), labels.STATES) for state in states))]
+_SOURCE: Final = "The company's own packaging records in this service"
+_NEXT: Final = "Call propose_sku_update with the facts that are missing, once the user knows them."
+
+
+class RuleTools:
+    """The tool of rules, which judges items in a thread."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """Return the tool with its title."""
+        return [Tool(self.check_items_against_rule, "Hold every item against one rule")]
+
+    def check_items_against_rule(
+        self,
+        rule: Rule,
+        state: Annotated[State | None, Field(description="Only items of this state of the rule.")] = None,
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Found:
+        """Hold every item against one rule, item by item, with its state and the facts that are missing to be sure.
+
+        Recycled plastic content beside the minimum of 2030; bisphenol A (BPA) statements of food packaging; format bans
+        of Annex V, affected or depending on facts; the French Triman mark: who needs it and lacks it in our records.
+        """
+        known = labels.STATES if rule == "triman_mark" else STATES[rule]
+        if state is not None and state not in known:
+            raise refusal("not_in_vocabulary", f"state: the states of {rule} are {', '.join(known)}.")
+        company_id = current_principal().company_id
+        if rule == "triman_mark":
+            with self._service.writes.company(company_id) as conn:
+                counts, items = labels.by_label(conn, state=state, limit=limit, offset=offset)
+            as_of = instant(self._service.clock.now())
+        else:
+            snapshot, now = newest_snapshot(self._service)
+            with self._service.writes.company(company_id) as conn:
+                active = self._service.rulesets.active(conn)
+            counts, items = analytics.by_rule(snapshot, now, active, rule, state=state, limit=limit, offset=offset)
+            as_of = now.head(snapshot)["as_of"]
+        total = sum(counts.values()) if state is None else counts[state]
+        page = Page.of({"limit": limit, "offset": offset, "total": total}, len(items))
+        law = item_rules()[rule]
+        return Found(
+            as_of=as_of,
+            sources=[_SOURCE, f"{law.reference}, {law.source_url}"],
+            next_step=page.way_on(_NEXT),
+            answer=orjson.loads(
+                orjson.dumps(
+                    {
+                        "rule": law.as_dict(),
+                        "counts": counts,
+                        "items": [{name: value for name, value in item.items() if value != []} for item in items],
+                        "page": page.model_dump(),
+                    }
+                )
+            ),
+        )
