@@ -14,9 +14,9 @@ _BYTES: Final = 32
 _FILE: Final = "connector.key"
 
 
-def of(settings: Settings) -> bytes:
-    """Return the key of this data directory; the first process that needs it makes it atomically."""
-    file = settings.data_dir / _FILE
+def of(settings: Settings, name: str = _FILE) -> bytes:
+    """Return this data directory's key of a file's name; the first process that needs it makes it atomically."""
+    file = settings.data_dir / name
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         _made(file)

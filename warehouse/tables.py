@@ -21,7 +21,7 @@ from warehouse.answers.tables import kept_answers
 from warehouse.audit.tables import audit_entries, audit_transactions
 from warehouse.base import metadata
 from warehouse.catalogue.tables import catalogue_loads, jurisdictions
-from warehouse.companies.tables import api_keys, companies, company_counters, plans
+from warehouse.companies.tables import api_keys, companies, company_counters, plans, removed_companies, removed_links
 from warehouse.confirmations.tables import confirmations
 from warehouse.declarations.tables import issued_declarations, issued_translations, kept_declarations
 from warehouse.exports.tables import exports
@@ -124,6 +124,8 @@ __all__ = [
     "plans",
     "recovery_codes",
     "regrades",
+    "removed_companies",
+    "removed_links",
     "request_slots",
     "request_windows",
     "review_entries",

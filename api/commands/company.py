@@ -1,18 +1,25 @@
-"""`pcds company`: add a company, move it to a plan, list them."""
+"""`pcds company`: add a company, move it to a plan, list them, export all of one, and erase one."""
 
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
+import orjson
 import typer
 
-from api.commands.operator import as_operator, find_company, new_id
+from api.commands.operator import as_operator, find_company, login_name, new_id
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from schemas import texts
+from services.company_export import ExportError, export, read
+from services.company_removal import remove
 from warehouse.companies import queries as companies
+from warehouse.companies import removed
 from warehouse.sessions import Connection
+from warehouse.settings import Settings
 
 app = typer.Typer(help="Companies and their plans.", no_args_is_help=True)
 
+CompanyArgument = Annotated[UUID, typer.Argument(metavar="ID")]
 Plan = Annotated[str, typer.Option("--plan", help="starter, growth, professional or enterprise.")]
 
 
@@ -63,6 +70,58 @@ def list_companies(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     with as_operator(data_dir) as operator, operator.owner() as connection:
         rows = companies.every(connection)
     show({"companies": [{"id": str(i), "name": name, "plan": plan} for i, name, plan in rows]}, as_json=as_json)
+
+
+@app.command("export")
+def export_company(
+    *,
+    company: CompanyArgument,
+    folder: Annotated[Path, typer.Option("--to", help="A new folder.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write everything of a company into a folder: its rows, files, snapshots, figures and runs; no credential."""
+    with as_operator(data_dir) as operator:
+        with operator.company(company):
+            pass  # there is one
+        try:
+            about = export(Settings.load(data_dir=data_dir), operator.database, company, folder, operator.clock.now())
+        except ExportError as error:
+            raise Refusal(str(error)) from None
+    rows = sum(about["tables"].values())
+    counted = {"tables": len(about["tables"]), "rows": rows, "files": len(about["files"]), "links": about["links"]}
+    show({"company_id": str(company), "folder": str(folder), **counted}, as_json=as_json)
+
+
+@app.command("remove")
+def remove_company(
+    *,
+    company: CompanyArgument,
+    name: Annotated[str, typer.Option("--name", help="The company's name, so that no other is removed by mistake.")],
+    certificate: Annotated[Path, typer.Option("--certificate", help="A new file for the certificate.")],
+    exported: Annotated[Path | None, typer.Option("--exported", help="An export with everything until now.")] = None,
+    without_export: Annotated[bool, typer.Option("--without-export", help="Remove it without an export.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase a company and write a signed certificate; asked again after a kill, go on where it was cut off.
+
+    What stays is the hash of each link of its audit chain. Backups taken before still have the company.
+    """
+    if (exported is None) is not without_export:
+        raise typer.BadParameter("Name the export with --exported, or say --without-export.")
+    settings = Settings.load(data_dir=data_dir)
+    with as_operator(data_dir) as operator:
+        try:
+            about = None if exported is None else read(exported, company)
+            with operator.owner(company) as owner:
+                if removed.of(owner, company) is None and find_company(owner, company)[0] != name:
+                    raise Refusal(f"The company {company} has another name; `pcds company list` shows it.")
+            done = remove(settings, operator.database, company, operator.clock.now(), by=login_name(), exported=about)
+        except ExportError as error:
+            raise Refusal(str(error)) from None
+    certificate.write_bytes(orjson.dumps(done, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    show({"company_id": str(company), "certificate": str(certificate), **done["statement"]}, as_json=as_json)
 
 
 def _check_plan(connection: Connection, plan: str) -> None:

@@ -36,13 +36,20 @@ _PLAIN: Final = (
     "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL statement_timeout = 0",
     "SET LOCAL idle_in_transaction_session_timeout = 0",
-    "SET LOCAL row_security = off",
 )
-"""Fix the form of values, whatever server and role set; the last makes a policy raise an error instead of filtering."""
+"""Fix the form of values, whatever server and role set."""
+_ALL_ROWS: Final = "SET LOCAL row_security = off"
+"""Makes a policy raise an error instead of filtering."""
 
 
 def use_plain_formats(connection: Connection) -> None:
     """Write and read values in one form for the rest of the transaction, and all rows."""
+    use_plain_values(connection)
+    connection.execute(_ALL_ROWS)
+
+
+def use_plain_values(connection: Connection) -> None:
+    """Write and read values in one form for the rest of the transaction."""
     for setting in _PLAIN:
         connection.execute(setting)
 

@@ -1,6 +1,19 @@
 """Tables of companies, their plans, their API keys, and the counters of their SKUs and audit entries."""
 
-from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, ForeignKey, Integer, LargeBinary, Table, Text, Uuid
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+)
 
 from warehouse.base import company, identity, instant, metadata
 
@@ -39,6 +52,34 @@ company_counters = Table(
     Column("links", BigInteger, nullable=False, server_default="0", comment="of the audit chain"),
     Column("audit_entries", BigInteger, nullable=False, server_default="0"),
     Column("chain_hash", LargeBinary, comment="of the last link; null before the first"),
+)
+
+removed_companies = Table(
+    "removed_companies",
+    metadata,
+    Column("company", Uuid, primary_key=True),
+    Column("slug", Text, comment="names its runs in Dagster; null once the removal has ended"),
+    instant("begun_at"),
+    Column(
+        "ended_at",
+        DateTime(timezone=True),
+        comment="null where the removal was cut off and goes on when it is asked again",
+    ),
+    Column("rows", JSON, nullable=False, comment="how many were removed, by table"),
+    Column("links", BigInteger, nullable=False),
+    Column("entries", BigInteger, nullable=False),
+    Column("chain_hash", LargeBinary, comment="of the last link"),
+    Column("hashes", LargeBinary, nullable=False, comment="SHA-256 over the hashes of all links in their order"),
+    Column("certificate", JSON),
+)
+
+removed_links = Table(
+    "removed_links",
+    metadata,
+    Column("company", Uuid, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("entries", Integer, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
 )
 
 api_keys = Table(

@@ -48,3 +48,30 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
         count(*)::float8
     FROM launches WHERE ended_at IS NULL GROUP BY worker IS NULL
 $$;
+
+-- What stays of a removed company: hashes, counts and a certificate; no name, address or value. The owner alone reads it.
+CREATE TABLE removed_companies (
+    company UUID NOT NULL,
+    slug TEXT,
+    begun_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    rows JSON NOT NULL,
+    links BIGINT NOT NULL,
+    entries BIGINT NOT NULL,
+    chain_hash BYTEA,
+    hashes BYTEA NOT NULL,
+    certificate JSON,
+    CONSTRAINT pk_removed_companies PRIMARY KEY (company)
+);
+COMMENT ON COLUMN removed_companies.slug IS 'names its runs in Dagster; null once the removal has ended';
+COMMENT ON COLUMN removed_companies.ended_at IS 'null where the removal was cut off and goes on when it is asked again';
+COMMENT ON COLUMN removed_companies.rows IS 'how many were removed, by table';
+COMMENT ON COLUMN removed_companies.chain_hash IS 'of the last link';
+COMMENT ON COLUMN removed_companies.hashes IS 'SHA-256 over the hashes of all links in their order';
+CREATE TABLE removed_links (
+    company UUID NOT NULL,
+    number BIGINT NOT NULL,
+    entries INTEGER NOT NULL,
+    hash BYTEA NOT NULL,
+    CONSTRAINT pk_removed_links PRIMARY KEY (company, number)
+);
