@@ -90,15 +90,16 @@ def _predominant(units: Units, tables: Tables) -> Ints:
 
 def _heaviest_group(units: Units, group: Ints, family: Ints, tables: Tables) -> Ints:
     families, groups, count = len(tables.parts.families), len(tables.parts.groups), len(units)
-    of_member = units.member
-    unit, group, family, grams = (each[of_member] for each in (units.unit, group, family, units.grams))
+    grams = units.grams[units.member]
+    unit, group, family = (each[units.member] for each in (units.unit, group, family))
     by_family = _weights(unit, family, grams, (count, families))
     other = tables.parts.families.index("other")
     several = (by_family > -np.inf).sum(axis=1) > 1
     by_family[several, other] = -np.inf
     chosen = by_family.argmax(axis=1)
     inside = family == chosen[unit]
-    return _weights(unit[inside], group[inside], grams[inside], (count, groups)).argmax(axis=1)
+    heaviest: Ints = _weights(unit[inside], group[inside], grams[inside], (count, groups)).argmax(axis=1)
+    return heaviest
 
 
 def _weights(unit: Ints, kind: Ints, grams: Floats, shape: tuple[int, int]) -> Floats:

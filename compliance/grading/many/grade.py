@@ -98,8 +98,8 @@ def _units(part: Ints, lines: pl.DataFrame, form: Ints, kept: Bools, tables: Tab
     first[1:] |= sku[1:] != sku[:-1]
     head = np.flatnonzero(first)
     heads = Heads(sku[head], np.where(apart[head], form_apart[head], form[sku[head]]), apart[head])
-    lines = Lines(np.cumsum(first) - 1, part, grams, weight.is_null().to_numpy()[order])
-    return Units.of(heads, lines, tables.parts)
+    members = Lines(np.cumsum(first) - 1, part, grams, weight.is_null().to_numpy()[order])
+    return Units.of(heads, members, tables.parts)
 
 
 def _graded(found: Assessed, skus: Skus, missing: Ints, could_change: Bools, tables: Tables) -> pl.DataFrame:

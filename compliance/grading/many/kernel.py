@@ -10,6 +10,7 @@ from compliance.grading.many.columns import line_of, record_at
 from compliance.grading.provisional import judge
 from compliance.grading.score import rounded_score
 from compliance.rule_rows import RuleSet
+from schemas.sku import Component
 
 GRADED: Final = pl.Schema(
     {"grade": pl.String, "score": pl.Float64, "provisional": pl.Boolean, "stream": pl.String, "missing": pl.Int64}
@@ -21,7 +22,7 @@ _KINDS: Final = {**MISSING, "material_subtype": MISSING["polymer_or_grade"], "we
 def by_the_kernel(skus: pl.DataFrame, components: pl.DataFrame, places: Iterable[int], rules: RuleSet) -> pl.DataFrame:
     """Return `GRADED` of the SKUs at these places."""
     wanted = list(places)
-    lines = {place: [] for place in wanted}
+    lines: dict[int, list[Component]] = {place: [] for place in wanted}
     for row in components.filter(pl.col("sku").is_in(wanted)).iter_rows(named=True):
         lines[row["sku"]].append(line_of(row))
     rows = []

@@ -133,7 +133,7 @@ def spread(sizes: Ints) -> tuple[Ints, Ints]:
 
 def sums(group: Ints, weights: Floats, groups: int) -> Floats:
     """Return the sum of each group, added in order from 0.0 as the kernel adds: NumPy's own sum adds in pairs."""
-    return np.bincount(group, weights=weights, minlength=groups)
+    return np.bincount(group, weights=weights, minlength=groups).astype(np.float64, copy=False)
 
 
 def any_in(group: Ints, truths: Bools, groups: int) -> Bools:
