@@ -175,14 +175,14 @@ def parts(record: Sku, rules: RuleSet) -> list[Weighed]:
     components = lines(record)
     if components:
         return [
-            Weighed(_part(line, svhc, rules), _grams(line.get("weight_g")), index)
+            Weighed(part_of(line, svhc, rules), _grams(line.get("weight_g")), index)
             for index, line in enumerate(components)
         ]
     family, text = record.get("material"), record.get("material_subtype")
     if not family and not text:
         return []
     body: Component = {"component_type": "body", "material_family": family, "polymer_or_grade": text}
-    return [Weighed(_part(body, svhc, rules), _grams(record.get("weight_grams")), None)]
+    return [Weighed(part_of(body, svhc, rules), _grams(record.get("weight_grams")), None)]
 
 
 def lines(record: Sku) -> Sequence[Component]:
@@ -190,7 +190,8 @@ def lines(record: Sku) -> Sequence[Component]:
     return record.get("components") or ()
 
 
-def _part(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
+def part_of(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
+    """Return the part that a line of a graph describes; the SKU's SVHC status counts where the line has none."""
     component_type, family = line["component_type"], line.get("material_family")
     given: dict[str, Value] = {field: v for field in _ATTRIBUTES if (v := line.get(field)) is not None}
     for field in _NUMBERS:

@@ -195,14 +195,14 @@ def shares_held(unit: Unit, faces: Sequence[Face], total: float, rules: RuleSet)
             key = (rule, (scope, rows.material) if rule.share_basis == "code" else scope)
             in_band = known.get(key)
             if in_band is None:
-                share = 100 * _weight_counted(rule, unit, rows, by_analogy, rules) / total
+                share = 100 * weight_counted(rule, unit, rows, by_analogy, rules) / total
                 in_band = known[key] = rule.low <= share < rule.high
             answer.append(in_band)
         answers.append(tuple(answer))
     return answers
 
 
-def _weight_counted(rule: Rule, unit: Unit, rows: Rows, by_analogy: bool, rules: RuleSet) -> float:
+def weight_counted(rule: Rule, unit: Unit, rows: Rows, by_analogy: bool, rules: RuleSet) -> float:
     """Return the grams that the row counts: its own types and codes, one code of those, or the target groups."""
     targets = rules.targets[rows.stream]
     kin = CLASS_OF[rows.component_type] if by_analogy else frozenset[str]()

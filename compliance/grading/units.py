@@ -3,7 +3,7 @@
 `compliance.grading.firing` applies the rules to the parts of a unit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -148,13 +148,19 @@ def predominant_group(unit: Unit) -> str:
 
 def stream_row(unit: Unit, group: str, rules: RuleSet) -> StreamRow | None:
     """Return the first row of `streams.csv` that fits the unit (step 4e)."""
+    return fitting_row(rules, group, unit.form, lambda what, percent: weighs_more(unit, what, percent))
+
+
+def fitting_row(rules: RuleSet, group: str, form: str | None, holds: Callable[[str, float], bool]) -> StreamRow | None:
+    """Return the first row for a predominant group in a form whose condition holds, or which has none."""
     for row in rules.streams[group]:
-        if row.form in ("any", unit.form) and (row.when is None or _weighs_more(unit, *row.when)):
+        if row.form in ("any", form) and (row.when is None or holds(*row.when)):
             return row
     return None
 
 
-def _weighs_more(unit: Unit, what: str, percent: float) -> bool:
+def weighs_more(unit: Unit, what: str, percent: float) -> bool:
+    """Return whether the layers of other families than paper, or the parts of a group, weigh this share or more."""
     weighed = sum(
         grams
         for member, grams, matched in zip(unit.members, unit.grams, unit.types, strict=False)

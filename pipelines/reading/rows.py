@@ -103,8 +103,7 @@ def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFr
     given = pl.DataFrame([main.given[name].alias(name) for name in names])
     if volumes is not None:
         values, given = values.with_columns(volumes=volumes), given.with_columns(volumes=volumes.is_not_null())
-    place = {"line": main.sheet.table["line"], "sheet": pl.lit(main.sheet.name, pl.String)}
-    return values.with_columns(**place), given
+    return values.with_columns(line=main.sheet.table["line"], sheet=pl.lit(main.sheet.name, pl.String)), given
 
 
 def _is_at(at: pl.Series, height: int) -> pl.Series:

@@ -1,0 +1,135 @@
+"""Generates packs for grading in columns: realistic portfolios, and packs whose attributes are all drawn at random.
+
+A realistic portfolio has few structures, some of them very common, and a weight of its own for every part. Packs drawn
+at random have nearly as many structures as SKUs; no portfolio is like that, and grading must be no slower on it.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from compliance.grading.many import COMPONENT_COLUMNS, SKU_COLUMNS
+from schemas.vocabularies import VOCABULARIES
+
+_SOMETIMES: Final[Mapping[str, Sequence[object]]] = {
+    "colour": VOCABULARIES["colour"],
+    "attachment": VOCABULARIES["attachment"],
+    "adhesive_type": VOCABULARIES["adhesive_type"],
+    "ink_type": VOCABULARIES["ink_type"],
+    "coating_type": VOCABULARIES["coating_type"],
+    "metallised": (True, False),
+    "direct_print": (True, False),
+    "coverage_percent": (20.0, 45.0, 60.0, 80.0, 100.0),
+    "density_g_cm3": (0.9, 0.95, 1.0, 1.2),
+    "thickness_um": (1.0, 5.5, 12.0, 40.0),
+    "additives": ([], *([value] for value in VOCABULARIES["additive"])),
+    "separable": (True, False),
+    "svhc": ("above_limit", "unknown", "absent"),
+}
+_TEXTS: Final = (
+    "PET",
+    "HDPE",
+    "LDPE",
+    "PE",
+    "PP",
+    "PS",
+    "EPS",
+    "paper",
+    "PAP21",
+    "LPB",
+    "ALU",
+    "STEEL",
+    "GL71",
+    "EVOH",
+)
+_OWN: Final[Mapping[str, Sequence[str]]] = {
+    "body": ("colour", "additives", "thickness_um"),
+    "cap": ("colour", "attachment", "density_g_cm3", "separable"),
+    "label": ("coverage_percent", "adhesive_type", "ink_type", "metallised", "density_g_cm3"),
+    "sleeve": ("coverage_percent", "ink_type", "density_g_cm3"),
+    "ink": ("ink_type",),
+    "adhesive": ("adhesive_type",),
+    "coating": ("coating_type", "thickness_um"),
+    "seal": ("attachment",),
+}
+"""The attributes that somebody gives of a part of a type, now and then."""
+_PACKS: Final = (
+    ("bottle", "PET", ("cap HDPE", "label PP", "ink -", "adhesive -", "seal ALU")),
+    ("bottle", "HDPE", ("cap PP", "sleeve PET", "ink -", "label paper", "adhesive -")),
+    ("jar", "GL71", ("cap STEEL", "label paper", "adhesive -", "ink -", "seal PP")),
+    ("can", "ALU", ("label PP", "ink -", "coating -", "cap ALU", "adhesive -")),
+    ("can", "STEEL", ("label paper", "adhesive -", "ink -", "coating -", "cap LDPE")),
+    ("tray", "PP", ("liner PET", "seal LDPE", "label PP", "ink -", "adhesive -")),
+    ("tray", "PS", ("label paper", "ink -", "adhesive -", "seal PE", "liner EVOH")),
+    ("pouch", "LDPE", ("tie_layer EVOH", "ink -", "adhesive -", "spout HDPE", "cap PP")),
+    ("film", "PP", ("ink -", "coating -", "adhesive -", "label paper", "tie_layer PE")),
+    ("box", "PAP21", ("ink -", "adhesive -", "coating -", "window PET", "label PP")),
+    ("beverage carton", "paper", ("liner LDPE", "tie_layer ALU", "cap HDPE", "ink -", "adhesive -")),
+    ("cup", "paper", ("liner PE", "ink -", "sleeve paper", "cap PS", "adhesive -")),
+    ("tub", "PP", ("cap PP", "label PP", "ink -", "seal ALU", "sleeve PET")),
+)
+_FAMILIES: Final = {"paper": "paper", "PAP21": "paper", "GL71": "glass", "ALU": "metal", "STEEL": "metal"}
+
+
+def realistic(count: int, *, seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the two frames of a portfolio of 3 000 structures of six parts, the most common one in every tenth SKU."""
+    rng = random.Random(seed)
+    structures = [_realistic(rng) for _ in range(3_000)]
+    draw = np.random.default_rng(seed)
+    chosen = np.minimum(draw.zipf(1.3, count), 10**9) * 7919 % len(structures)
+    return _frames(structures, chosen, draw)
+
+
+def drawn(count: int, *, structures: int = 100_000, seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the two frames of a portfolio of so many structures with all attributes drawn at random."""
+    rng = random.Random(seed)
+    draw = np.random.default_rng(seed)
+    found = [_random(rng) for _ in range(min(structures, count))]
+    return _frames(found, draw.permutation(count) % len(found), draw)
+
+
+def _realistic(rng: random.Random) -> tuple[dict[str, object], list[dict[str, object]]]:
+    form, material, others = rng.choice(_PACKS)
+    lines = []
+    for each in (f"body {material}", *others):
+        kind, text = each.split()
+        kind = kind if kind in VOCABULARIES["component_type"] else "label"
+        given = {field: rng.choice(_SOMETIMES[field]) for field in _OWN.get(kind, ()) if rng.random() < 0.3}
+        family = "other" if text == "-" else _FAMILIES.get(text, "plastic")
+        lines.append(
+            given | {"component_type": kind, "material_family": family, "heaviest": 60 if kind == "body" else 3}
+        )
+        if text != "-":
+            lines[-1]["polymer_or_grade"] = text
+    return {"packaging_format": form, "packaging_level": rng.choice(("sales", "sales", "grouped", None))}, lines
+
+
+def _random(rng: random.Random) -> tuple[dict[str, object], list[dict[str, object]]]:
+    others = rng.choices(VOCABULARIES["component_type"], k=rng.randint(3, 8))
+    lines = []
+    for kind in ("body", *others):
+        given = {field: rng.choice(values) for field, values in _SOMETIMES.items() if rng.random() < 0.2}
+        given |= {"component_type": kind, "material_family": rng.choice(VOCABULARIES["material_family"])}
+        lines.append(given | {"polymer_or_grade": rng.choice(_TEXTS), "heaviest": 60 if kind == "body" else 3})
+    form = rng.choice([pack for pack, _, _ in _PACKS])
+    return {"packaging_format": form, "packaging_level": rng.choice(("sales", "transport"))}, lines
+
+
+def _frames(
+    structures: list[tuple[dict[str, object], list[dict[str, object]]]], chosen: np.ndarray, draw: np.random.Generator
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the SKUs of the chosen structures, every part with a weight of its own."""
+    heads = pl.DataFrame([head for head, _ in structures], schema={**SKU_COLUMNS}, orient="row")
+    shape = {**COMPONENT_COLUMNS, "heaviest": pl.Float64}
+    lines = pl.DataFrame([line for _, each in structures for line in each], schema=shape, orient="row")
+    size = np.array([len(each) for _, each in structures])
+    start = np.cumsum(size) - size
+    sku = np.repeat(np.arange(chosen.size), size[chosen])
+    within = np.arange(sku.size) - np.repeat(np.cumsum(size[chosen]) - size[chosen], size[chosen])
+    parts = lines[start[chosen][sku] + within]
+    weights = (pl.Series(draw.uniform(0.3, 1.0, sku.size)) * parts["heaviest"]).round(2)
+    components = parts.with_columns(sku=pl.Series(sku, dtype=pl.UInt32), weight_g=weights).select(*COMPONENT_COLUMNS)
+    return heads[chosen], components

@@ -1,0 +1,156 @@
+"""Turns the columns of a block into numbers: parts, and what a SKU's own columns decide.
+
+Each distinct row is asked of the kernel once. Numbers become the bands between the rule-set's bounds first, else every
+thickness were a part of its own.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from compliance.grading.components import part_of
+from compliance.grading.many.codes import BeyondArraysError, FactWords
+from compliance.grading.many.columns import PART_NUMBERS, PART_TRUTHS, PART_WORDS, line_of
+from compliance.grading.many.keys import Ints
+from compliance.grading.many.parts import Parts
+from compliance.grading.units import outside_article_6, packaging_format
+from compliance.rule_rows import RuleSet
+from compliance.words import resolve_material
+from schemas.vocabularies import VOCABULARIES
+
+_ENUMS: Final = {name: pl.Enum(VOCABULARIES[name]) for name in PART_WORDS}
+_STATUS: Final = pl.Enum(VOCABULARIES["substance_status"])
+_ADDITIVES: Final = 4096
+"""More different sets of additives than a process sees; beyond them the kernel grades."""
+_TEXTS: Final = 200_000
+"""Distinct texts that are remembered, of materials and of SKUs' columns."""
+
+
+class Coding:
+    """The numbers of the columns' values by one rule-set."""
+
+    def __init__(self, rules: RuleSet, words: FactWords, parts: Parts) -> None:
+        self._rules, self._words, self._table = rules, words, parts
+        self.levels: list[str | None] = []
+        self._texts: dict[str, int] = {}
+        self._additives: dict[str, int] = {}
+        self._own: dict[tuple[str | None, ...], tuple[int, int, bool]] = {}
+
+    def parts(self, components: pl.DataFrame, sku_svhc: pl.Series) -> Ints:
+        """Return the part of each component; `sku_svhc` is the status that its SKU declares."""
+        keys = self._keys(components, sku_svhc)
+        _, first = np.unique(keys, return_index=True)
+        row_of: dict[int, int] = dict(zip(keys[first].tolist(), first.tolist(), strict=True))
+
+        def ask(key: int) -> int:
+            at = row_of[key]
+            line = line_of(components.row(at, named=True))
+            return self._table.number(part_of(line, sku_svhc[at], self._rules))
+
+        return self._table.of_columns.numbers(keys, ask)
+
+    def _keys(self, components: pl.DataFrame, sku_svhc: pl.Series) -> Ints:
+        """Return one number for all columns of a component but its weight: equal numbers are equal parts."""
+        rules, key, values = self._rules, np.zeros(components.height, np.int64), 1
+        columns = [
+            *((_enumerated(components[name], kind), len(kind.categories) + 1) for name, kind in _ENUMS.items()),
+            *((_truths(components[name]), 3) for name in PART_TRUTHS),
+            *(
+                (_bands(components[name], rules.bands.get(name, ())), 2 * len(rules.bands.get(name, ())) + 2)
+                for name in PART_NUMBERS
+            ),
+            (self._materials(components["polymer_or_grade"]), len(rules.materials) + 3),
+            (self._sets(components["additives"]), _ADDITIVES),
+            (_enumerated(components["svhc"], _STATUS), len(_STATUS.categories) + 1),
+            (_enumerated(sku_svhc, _STATUS), len(_STATUS.categories) + 1),
+        ]
+        for column, size in columns:
+            key, values = key * size + column, values * size
+        if values > 1 << 63:
+            raise BeyondArraysError
+        return key
+
+    def _materials(self, texts: pl.Series) -> Ints:
+        codes = self._table.codes
+
+        def ask(text: str) -> int:
+            """Return 0 where a text names nothing, 1 where it names no one material, else its code's number."""
+            code = resolve_material(text, self._rules) if text else None
+            if code is None:
+                return 2 if text else 0
+            return codes[code] + 3 if self._rules.materials[code].specified else 1
+
+        return _mapped(texts, self._texts, ask)
+
+    def _sets(self, additives: pl.Series) -> Ints:
+        def ask(_: str) -> int:
+            if len(self._additives) + 2 > _ADDITIVES:
+                raise BeyondArraysError
+            return len(self._additives) + 1
+
+        return _mapped(additives.list.sort().list.join(","), self._additives, ask)
+
+    def own_columns(self, skus: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
+        """Return form, packaging level and whether Article 6 asks no grade, of each SKU."""
+        columns = skus.select("packaging_format", "packaging_level", "use_contexts")
+        distinct = columns.with_row_index("at").group_by(columns.columns).agg("at")
+        if len(self._own) > _TEXTS:
+            self._own.clear()
+        rows = [self._asked(row) for row in distinct.select(columns.columns).iter_rows()]
+        order = distinct["at"].explode().to_numpy()
+        found = np.empty((columns.height, 3), np.int64)
+        found[order] = np.repeat(np.array(rows, np.int64).reshape(-1, 3), distinct["at"].list.len().to_numpy(), axis=0)
+        return found[:, 0], found[:, 1], found[:, 2]
+
+    def _asked(self, row: tuple[str | None, ...]) -> tuple[int, int, bool]:
+        if row not in self._own:
+            form, level, contexts = row
+            record = {
+                "packaging_format": form,
+                "packaging_level": level,
+                "use_contexts": contexts.strip("{}").split(",") if contexts else (),
+            }
+            meant = packaging_format(record, self._rules)  # type: ignore[arg-type]
+            levels = self.levels
+            if level not in levels:
+                levels.append(level)
+            self._own[row] = (
+                self._words.forms.index(meant.form if meant else None),
+                levels.index(level),
+                outside_article_6(record, meant) is not None,  # type: ignore[arg-type]
+            )
+        return self._own[row]
+
+
+def _mapped(texts: pl.Series, known: dict[str, int], ask: Callable[[str], int]) -> Ints:
+    """Return the number of each text, 0 for null."""
+    if len(known) > _TEXTS:
+        known.clear()
+    distinct = texts.unique().drop_nulls().to_list()
+    for text in distinct:
+        if text not in known:
+            known[text] = ask(text)
+    numbers = pl.Series([known[text] for text in distinct], dtype=pl.Int64)
+    return texts.replace_strict(distinct, numbers, default=0, return_dtype=pl.Int64).to_numpy()
+
+
+def _enumerated(words: pl.Series, kind: pl.Enum) -> Ints:
+    """Return the place of each word in its vocabulary, counted from 1; 0 for null."""
+    try:
+        places = words.cast(kind).to_physical()
+    except pl.exceptions.InvalidOperationError as unknown:
+        raise BeyondArraysError from unknown
+    return (places.cast(pl.Int64) + 1).fill_null(0).to_numpy()
+
+
+def _truths(values: pl.Series) -> Ints:
+    return (values.cast(pl.Int64) + 1).fill_null(0).to_numpy()
+
+
+def _bands(numbers: pl.Series, bounds: tuple[float, ...]) -> Ints:
+    """Return the band of each number between the bounds, or the bound itself, counted from 1; 0 for null."""
+    given = numbers.to_numpy()
+    sides = np.searchsorted(bounds, given, "left") + np.searchsorted(bounds, given, "right")
+    return np.where(numbers.is_null().to_numpy(), 0, sides + 1)

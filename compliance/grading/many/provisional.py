@@ -1,0 +1,125 @@
+"""Step 8 of grading.md for many SKUs: tries the alternatives that the kernel names, each as one unit more."""
+
+import numpy as np
+
+from compliance.grading.many.assess import Assessed, assess, score
+from compliance.grading.many.codes import UNGRADED
+from compliance.grading.many.keys import Bools, Ints, any_in
+from compliance.grading.many.tables import BODY_FIELDS, Tables
+from compliance.grading.score import ORDER
+
+
+class Skus:
+    """The SKUs of a block with their units' results: the SKU's grade, also if one unit had another (step 7d)."""
+
+    def __init__(self, found: Assessed, count: int, levels: Ints, tables: Tables) -> None:
+        self._found, self._tables, self.count = found, tables, count
+        self.levels = levels
+        sku, grade = found.units.heads.sku, found.scores.grade
+        self.body = np.full(count, -1)
+        self.is_body = np.ones(sku.size, np.bool_)
+        self.is_body[1:] = sku[1:] != sku[:-1]
+        self.body[sku[self.is_body]] = np.flatnonzero(self.is_body)
+        self._with_grade = np.bincount(sku * (UNGRADED + 1) + grade, minlength=count * (UNGRADED + 1)).reshape(
+            count, -1
+        )
+        self.grade, self.score = self._results(sku, grade)
+
+    def _results(self, sku: Ints, grade: Ints) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+        """Return grade and score of each SKU: those of its worst unit, not_assessed where a unit's is missing."""
+        result = np.full(self.count, UNGRADED)
+        points = np.full(self.count, np.nan)
+        graded = self.body[self.body >= 0]
+        result[sku[graded]] = self.beside(graded, grade[graded], self._found.group[graded])
+        own = (grade == result[sku]) & (grade != UNGRADED)
+        least = np.full(self.count, np.inf)
+        np.minimum.at(least, sku[own], self._found.scores.score[own])
+        has = result != UNGRADED
+        points[has] = least[has]
+        return result, points
+
+    def beside(self, units: Ints, grades: Ints, groups: Ints) -> Ints:
+        """Return the grade of each unit's SKU if the unit had this grade, and its body this group if it is the body."""
+        sku = self._found.units.heads.sku[units]
+        others = self._with_grade[sku]
+        others[np.arange(units.size), self._found.scores.grade[units]] -= 1
+        present = others > 0
+        present[np.arange(units.size), grades] = True
+        worst = np.where(present[:, :UNGRADED].any(axis=1), present.argmax(axis=1), UNGRADED)
+        open_unit = present[:, UNGRADED] & (worst != ORDER["not_recyclable"])
+        body = self.is_body[units]
+        group = np.where(body, groups, self._found.group[self.body[sku]])
+        none = open_unit | (body & (grades == UNGRADED)) | self._tables.exempt(group, self.levels[sku])
+        return np.where(none, UNGRADED, worst)
+
+
+def provisional(found: Assessed, skus: Skus, tables: Tables) -> Bools:
+    """Return whether the grade of each SKU rests on a reading, or an open fact could change it."""
+    sku = found.units.heads.sku
+    asked = (found.scores.grade != UNGRADED) & (skus.grade[sku] != UNGRADED)
+    result = np.zeros(skus.count, np.bool_)
+    result[sku[_reads(found, tables) & asked]] = True
+    for tried in (_body_trials, _effect_trials, _part_trials):
+        left = asked & ~result[sku]
+        units, grades, groups = tried(found, left, tables)
+        if units.size:
+            changed = skus.beside(units, grades, groups) != skus.grade[sku[units]]
+            result[sku[units[changed]]] = True
+    return result
+
+
+def _reads(found: Assessed, tables: Tables) -> Bools:
+    """Return whether a unit's grade rests on a reading of a missing fact."""
+    units, parts = found.units, tables.parts
+    count = len(units)
+    reading = np.zeros(units.part.size, np.bool_)
+    placed = found.case >= 0
+    reading[placed] = tables.cases.reading.bools(found.case[placed])
+    hides = parts.hides_layers.bools(units.part)
+    recorded = (found.word & tables.words.layers > 0)[units.unit]
+    hides &= ~(recorded & (parts.family.ints(units.part) == parts.families.index("paper")))
+    return any_in(units.unit, reading | (units.member & (parts.generic.bools(units.part) | hides)), count)
+
+
+def _body_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
+    """Try each value of an attribute that is open for a whole body."""
+    units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
+    is_open = np.zeros(len(units), np.int64)
+    np.bitwise_or.at(is_open, units.unit[placed], tables.cases.open_body.ints(found.case[placed]))
+    tried: list[tuple[Ints, Ints]] = []
+    for bit, field in enumerate(BODY_FIELDS):
+        on = np.flatnonzero(is_open >> bit & 1)
+        owner, given = tables.words_to_try(found.stream[on], bit)
+        tried.append((on[owner], found.word[on][owner] & ~tables.words.masks[field] | given))
+    at, word = (np.concatenate(each) for each in zip(*tried, strict=True))
+    if not at.size:
+        return at, at, at
+    copies, places = units.take(at), units.places(at)
+    faces = tables.faces.numbers(found.seat[places], word[copies.unit])
+    cases = tables.cases.numbers(faces, found.held[places])
+    return at, score(copies, tables.cases.effect.ints(cases), tables).grade, found.group[at]
+
+
+def _effect_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
+    """Try each other effect that an attribute of one part could give it."""
+    units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
+    owner, other = tables.cases.other_effects(found.case[placed])
+    at = units.unit[placed[owner]]
+    if not at.size:
+        return at, at, at
+    copies, places = units.take(at), units.places(at)
+    effect = tables.cases.effect.ints(found.case[places])
+    effect[copies.start + placed[owner] - units.start[at]] = other
+    return at, score(copies, effect, tables).grade, found.group[at]
+
+
+def _part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
+    """Try each other material of one part, and each attribute that would add a part."""
+    units = found.units
+    placed = np.flatnonzero((found.case >= 0) & left[units.unit] & units.member)
+    owner, other = tables.cases.other_parts(found.case[placed], units.part[placed])
+    at = units.unit[placed[owner]]
+    if not at.size:
+        return at, at, at
+    tried = assess(units.with_part(at, placed[owner], other, tables.parts), tables)
+    return at, tried.scores.grade, tried.group

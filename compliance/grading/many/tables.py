@@ -1,0 +1,304 @@
+"""The tables of one rule-set: faces, outcomes, effects, alternatives and streams, each row asked of the kernel once.
+
+They are kept in the process and start anew when they have grown too large.
+"""
+
+from functools import lru_cache
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from compliance.grading.firing import CLASS_OF, Face, Rows, face, weight_counted
+from compliance.grading.listing import Effect, open_fields, outcome
+from compliance.grading.many.codes import MISSING, BeyondArraysError, FactWords
+from compliance.grading.many.coding import Coding
+from compliance.grading.many.keys import Bools, Column, Ints, Keys, Lists
+from compliance.grading.many.parts import MATERIALS, TYPES, Parts
+from compliance.grading.provisional import Alternatives, alternatives, other_parts, trial_values
+from compliance.grading.units import Unit, fitting_row, lightweight_exemption
+from compliance.rule_rows import Rule, RuleSet
+
+BODY_FIELDS: Final = ("additives", "colour")
+"""The attributes of a whole body that step 8 tries, by bit."""
+_PART_BITS: Final = 26
+_HELD_BITS: Final = 8
+_FEATURES: Final = 63
+_LARGEST: Final = 200_000
+"""Parts or faces past which tables start anew."""
+
+
+class Tables:
+    """What the kernel said by one rule-set, by numbers. `lock` is held while a block is graded."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules, self.lock = rules, Lock()
+        self.words = FactWords(rules)
+        self.parts = Parts(rules, self.words)
+        self.coding = Coding(rules, self.words, self.parts)
+        self.streams = sorted(rules.targets)
+        self.seats, self.shares, self.faces = Seats(self), Shares(self), Faces(self)
+        self.effects, self.cases = Effects(self), Cases(self)
+        self.stream_rows, self._stream, self._stream_missing = Keys(), Column(), Column()
+        self.lightweight = Keys()
+        self.trials = Keys()
+        self.trial_words = Lists()
+        if self.words.bits + _PART_BITS > 62 or len(rules.materials) > MATERIALS:
+            raise BeyondArraysError
+
+    def full(self) -> bool:
+        """Return whether the tables are so large that the next block starts anew."""
+        return max(len(self.parts.parts), len(self.faces.known), self.cases.count, self.seats.count) > _LARGEST
+
+    def stream(self, groups: Ints, forms: Ints, held: Ints) -> tuple[Ints, Ints]:
+        """Return stream (-1 for none) and bits of missing facts of units by group, form and conditions that hold."""
+        rows = self.stream_rows.numbers((groups << 32) | (forms << 16) | held, self._ask_stream)
+        return self._stream.ints(rows), self._stream_missing.ints(rows)
+
+    def _ask_stream(self, key: int) -> int:
+        group, form, held = key >> 32, key >> 16 & 0xFFFF, key & 0xFFFF
+        row = fitting_row(
+            self.rules,
+            self.parts.groups[group],
+            self.words.forms[form],
+            lambda what, percent: bool(held >> self.parts.weighed.index((what, percent)) & 1),
+        )
+        missing = MISSING["packaging_format"] if row is None else 0
+        if row is not None and row.stream is None and row.reason == "components":
+            missing = MISSING["components"]
+        self._stream.append(-1 if row is None or row.stream is None else self.streams.index(row.stream))
+        self._stream_missing.append(missing)
+        return self._stream.count - 1
+
+    def exempt(self, groups: Ints, levels: Ints) -> Bools:
+        """Return whether a body of this group needs no grade at this packaging level; -1 is no group."""
+        return self.lightweight.numbers((groups + 1 << 16) | levels, self._ask_exempt) > 0
+
+    def _ask_exempt(self, key: int) -> int:
+        group, level = (key >> 16) - 1, self.coding.levels[key & 0xFFFF]
+        named = None if group < 0 else self.parts.groups[group]
+        return int(lightweight_exemption({"packaging_level": level}, named) is not None)
+
+    def words_to_try(self, streams: Ints, field: int) -> tuple[Ints, Ints]:
+        """Return each value that step 8 tries for an attribute of the body: the unit's place and the bits."""
+        lists = self.trials.numbers(streams * len(BODY_FIELDS) + field, self._ask_trials)
+        owner, _, bits = self.trial_words.expand(lists)
+        return owner, bits
+
+    def _ask_trials(self, key: int) -> int:
+        stream, field = self.streams[key // len(BODY_FIELDS)], BODY_FIELDS[key % len(BODY_FIELDS)]
+        return self.trial_words.append(
+            self.words.of_trial(field, value) for value in trial_values(self.rules, stream, field)
+        )
+
+
+class Seats:
+    """A part in a stream, matched as a type: which facts of its unit its rows ask, and which shares."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._keys = tables, Keys()
+        self.asked, self.shares = Column(), Lists()
+        self._held: list[tuple[str, str, int]] = []
+
+    @property
+    def count(self) -> int:
+        """The number of seats."""
+        return len(self._held)
+
+    def numbers(self, streams: Ints, types: Ints, parts: Ints) -> Ints:
+        """Return the seat of each part."""
+        return self._keys.numbers((streams << 5 | types) << _PART_BITS | parts, self._ask)
+
+    def _ask(self, key: int) -> int:
+        tables = self._tables
+        part, kind = key & (1 << _PART_BITS) - 1, key >> _PART_BITS
+        held = tables.streams[kind >> 5], TYPES[kind & 31], part
+        rows = self._face(held, 0).rows
+        if len(rows.bounded) > _HELD_BITS:
+            raise BeyondArraysError
+        self._held.append(held)
+        self.asked.append(sum(tables.words.masks[field] for field in rows.unit))
+        self.shares.append(tables.shares.number(rule, rows, by_analogy) for rule, by_analogy in rows.bounded)
+        return len(self._held) - 1
+
+    def face(self, seat: int, word: int) -> Face:
+        """Return the face of a seat in a unit with these facts."""
+        return self._face(self._held[seat], word)
+
+    def _face(self, held: tuple[str, str, int], word: int) -> Face:
+        stream, matched, part = held
+        tables = self._tables
+        return face(tables.rules, stream, matched, tables.parts.parts[part], tables.words.facts(word))
+
+
+class Shares:
+    """The shares that bounded rows ask: their bounds, and which types and materials they count."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._known: dict[tuple[object, ...], int] = {}
+        self._held: list[tuple[Rule, Rows, bool]] = []
+        self.low, self.high = Column(np.float64), Column(np.float64)
+        self._counted = Keys()
+
+    def number(self, rule: Rule, rows: Rows, by_analogy: bool) -> int:
+        """Return the number of a row's share; rows that count the same have one."""
+        scope = CLASS_OF[rows.component_type] if by_analogy else None
+        key = (rule, scope, rows.stream, rows.material if rule.share_basis == "code" else None)
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = len(self._held)
+            self._held.append((rule, rows, by_analogy))
+            self.low.append(rule.low)
+            self.high.append(rule.high)
+        return known
+
+    def counted(self, shares: Ints, kinds: Ints) -> Bools:
+        """Return whether a share counts parts of a type and material (`type * MATERIALS + material`)."""
+        return self._counted.numbers(shares << 32 | kinds, self._ask) > 0
+
+    def _ask(self, key: int) -> int:
+        (rule, rows, by_analogy), kind = self._held[key >> 32], key & 0xFFFF_FFFF
+        tables = self._tables
+        return int(weight_counted(rule, tables.faces.alone(kind), rows, by_analogy, tables.rules) > 0)
+
+
+class Faces:
+    """The faces of parts, each numbered once however many parts have it."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._keys = tables, Keys()
+        self.known: dict[Face, int] = {}
+        self.faces: list[Face] = []
+        self._alone: dict[int, Unit] = {}
+
+    def numbers(self, seats: Ints, words: Ints) -> Ints:
+        """Return the face of each seat in a unit with these facts, of which the seat's rows ask some."""
+        asked = words & self._tables.seats.asked.ints(seats)
+        return self._keys.numbers(seats << self._tables.words.bits | asked, self._ask)
+
+    def _ask(self, key: int) -> int:
+        bits = self._tables.words.bits
+        seen = self._tables.seats.face(key >> bits, key & (1 << bits) - 1)
+        number = self.known.setdefault(seen, len(self.faces))
+        if number == len(self.faces):
+            self.faces.append(seen)
+        return number
+
+    def alone(self, kind: int) -> Unit:
+        """Return a unit of one gram of this type and material."""
+        if kind not in self._alone:
+            parts = self._tables.parts
+            code = next(code for code, place in parts.codes.items() if place == kind % MATERIALS)
+            part = parts.parts[0]._replace(material=self._tables.rules.materials[code], carried=())
+            self._alone[kind] = Unit("body", (), [part], [TYPES[kind // MATERIALS]], [1.0], [0], None)
+        return self._alone[kind]
+
+
+class Effects:
+    """The effects that parts have in a stream; limited features are bits, numbered by stream."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._known: dict[tuple[str, Effect], int] = {}
+        self._features: dict[str, dict[tuple[str, str | None], int]] = {}
+        self.disqualified, self.not_assessed, self.unlisted = Column(), Column(), Column()
+        self.removed, self.features = Column(np.float64), Column()
+
+    def number(self, stream: str, effect: Effect) -> int:
+        """Return the number of an effect."""
+        key = (stream, effect)
+        if (known := self._known.get(key)) is None:
+            features = sum(1 << self.feature(stream, feature) for feature in effect.limited)
+            known = self._known[key] = self.removed.count
+            self.disqualified.append(effect.disqualified)
+            self.not_assessed.append(effect.not_assessed)
+            self.unlisted.append(effect.unlisted)
+            self.removed.append(effect.removed)
+            self.features.append(features)
+        return known
+
+    def feature(self, stream: str, feature: tuple[str, str | None]) -> int:
+        """Return the bit of a limited feature; bit 0 is that of parts that no row lists."""
+        known = self._features.setdefault(stream, {("ANY-011c", None): 0})
+        bit = known.setdefault(feature, len(known))
+        if bit >= _FEATURES:
+            raise BeyondArraysError
+        return bit
+
+
+class Cases:
+    """A face with the answers about its shares: its outcome, and what its open facts could change."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._keys = tables, Keys()
+        self._held: list[tuple[Face, tuple[bool, ...]]] = []
+        self.effect, self.reading, self.open_body = Column(), Column(), Column()
+        self._alternatives, self._effects = Keys(), Lists()
+        self._other, self._others = Keys(), Lists()
+
+    @property
+    def count(self) -> int:
+        """The number of cases."""
+        return len(self._held)
+
+    def numbers(self, faces: Ints, held: Ints) -> Ints:
+        """Return the case of each face; `held` are the bits of the bounded rows that hold."""
+        return self._keys.numbers(faces << _HELD_BITS | held, self._ask)
+
+    def _ask(self, key: int) -> int:
+        tables = self._tables
+        seen = tables.faces.faces[key >> _HELD_BITS]
+        held = tuple(bool(key >> bit & 1) for bit in range(len(seen.rows.bounded)))
+        found = outcome(tables.rules, seen, held)
+        body = open_fields(tables.rules, found, seen.rows.component_type)[1]
+        if not body <= set(BODY_FIELDS):
+            raise BeyondArraysError
+        effect = tables.effects.number(seen.rows.stream, found.effect)
+        self._held.append((seen, held))
+        self.effect.append(effect)
+        self.reading.append(found.by_analogy or found.effect.unlisted)
+        self.open_body.append(sum((field in body) << bit for bit, field in enumerate(BODY_FIELDS)))
+        return len(self._held) - 1
+
+    def alternatives(self, case: int) -> Alternatives:
+        """Return what the open facts of a case could change."""
+        return alternatives(self._tables.rules, *self._held[case])
+
+    def other_effects(self, cases: Ints) -> tuple[Ints, Ints]:
+        """Return the other effects that each case could have: its place, and the effect."""
+
+        def ask(case: int) -> int:
+            stream = self._held[case][0].rows.stream
+            found = self.alternatives(case).effects
+            return self._effects.append(self._tables.effects.number(stream, effect) for effect in found)
+
+        owner, _, effects = self._effects.expand(self._alternatives.numbers(cases, ask))
+        return owner, effects
+
+    def other_parts(self, cases: Ints, parts: Ints) -> tuple[Ints, Ints]:
+        """Return the other parts that each part could be: its place, and the part."""
+
+        def ask(key: int) -> int:
+            table, found = self._tables.parts, self.alternatives(key >> _PART_BITS)
+            part = table.parts[key & (1 << _PART_BITS) - 1]
+            return self._others.append(table.number(other) for _, other in other_parts(part, found, self._tables.rules))
+
+        owner, _, others = self._others.expand(self._other.numbers(cases << _PART_BITS | parts, ask))
+        return owner, others
+
+
+@lru_cache(maxsize=16)
+def _holder(rules: RuleSet) -> list[Tables]:
+    return [Tables(rules)]
+
+
+def tables_of(rules: RuleSet) -> Tables:
+    """Return the tables of a rule-set, empty ones where those that were kept have grown too large."""
+    if _holder(rules)[0].full():
+        forget(rules)
+    return _holder(rules)[0]
+
+
+def forget(rules: RuleSet) -> None:
+    """Start the tables of a rule-set anew."""
+    _holder(rules)[0] = Tables(rules)

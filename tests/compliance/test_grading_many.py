@@ -1,0 +1,129 @@
+"""Grading in arrays against the kernel: the same answers to the last bit, under every published rule-set."""
+
+import os
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from bench import packs
+from compliance.grading import grade_rows
+from compliance.grading.many import GRADED, MISSING, columns_of, grade, grade_columns, grade_many, kernel, tables
+from compliance.grading.provisional import judge
+from compliance.grading.rows import deciding, record_of
+from compliance.grading.score import rounded_score
+from compliance.ruleset import load, versions
+from tests.compliance.packs import pack
+from tests.compliance.records import RECORDS
+from tests.compliance.test_regrading import row
+from tests.compliance.worked import EXAMPLES
+from tests.compliance.worked import record_of as worked_record
+from tests.drawing import examples
+
+BLOCKS = 4
+PACKS = int(os.environ.get("PCDS_PACKS", "1600"))
+"""Numbered packs, and packs of a realistic portfolio, for each rule-set; `make oracle` compares 100 000 of each."""
+KINDS = {**MISSING, "material_subtype": MISSING["polymer_or_grade"], "weight_grams": MISSING["weight_g"]}
+
+
+def by_kernel(rows, rules):
+    """All that the arrays say of rows, as the kernel says it of each."""
+    answers = []
+    for each in rows:
+        assessed, provisional = judge(record_of(deciding(each)), rules)
+        stream = assessed.units[0].stream if assessed.units else None
+        missing = {KINDS[path.rpartition(".")[2]] for path in assessed.missing}
+        answers.append((assessed.result.grade, rounded_score(assessed.result.score), provisional, stream, sum(missing)))
+    return pl.DataFrame(answers, schema=GRADED, orient="row")
+
+
+def agree(rows, rules):
+    assert_frame_equal(grade_columns(*columns_of(rows), rules), by_kernel(rows, rules), check_exact=True)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("version", versions())
+def test_arrays_agree_with_the_kernel_on_every_numbered_pack(version, block):
+    agree([row(pack(number)) for number in range(block, PACKS, BLOCKS)], load(version))
+
+
+@pytest.mark.parametrize("version", versions())
+def test_arrays_agree_with_the_kernel_on_a_realistic_portfolio_as_on_each_numbered_pack(version):
+    skus, components = packs.realistic(PACKS, seed=7)
+    expected = kernel.by_the_kernel(skus, components, range(PACKS), load(version))
+    assert_frame_equal(grade_columns(skus, components, load(version)), expected, check_exact=True)
+    assert expected["grade"].n_unique() >= 4
+    assert expected["provisional"].n_unique() == 2
+
+
+@pytest.mark.parametrize("version", versions())
+def test_arrays_agree_with_the_kernel_on_the_worked_examples(version):
+    records = [worked_record(each.values[1]) for each in EXAMPLES if each.values[0] == version]
+    assert len(records) > 30
+    agree([row(record) for record in records], load(version))
+
+
+@examples(40, suppress_health_check=list(HealthCheck))
+@given(records=st.lists(RECORDS, min_size=1, max_size=12), version=st.sampled_from(versions()))
+def test_arrays_agree_with_the_kernel_on_any_packs(records, version):
+    agree([row(record) for record in records], load(version))
+
+
+def test_packs_of_very_many_parts_are_graded_as_the_kernel_grades_them():
+    wide = pack(5) | {"components": [line for number in range(5, 25) for line in pack(number).get("components", ())]}
+    assert len(wide["components"]) > 40
+    agree([row(pack(1)), row(wide), row(pack(2)), row(wide | {"packaging_format": "tray"})], load())
+
+
+def test_words_outside_the_vocabularies_are_left_to_the_kernel():
+    body = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 20.0}
+    odd = row({"packaging_format": "tub", "components": [body | {"colour": "mauve"}]})
+    agree([row(pack(1)), odd], load())
+
+
+def test_a_sku_without_a_graph_needs_a_material_and_a_weight():
+    bare = [
+        ("glass", "GL70", None, None, weight, None, None, graph)
+        for weight in (None, 0.0, 12.5)
+        for graph in (None, "[]")
+    ]
+    agree([*bare, (None,) * 8, ("paper", None, "box", "sales", 3.0, "{pharmaceutical}", None, None)], load())
+
+
+def test_blocks_are_put_together_in_order(monkeypatch):
+    rows = [row(pack(number)) for number in range(100)]
+    whole = grade_columns(*columns_of(rows), load())
+    monkeypatch.setattr(grade, "BLOCK", 7)
+    assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
+    assert grade_columns(*columns_of([]), load()).schema == GRADED
+
+
+def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):
+    rows = [row(pack(number)) for number in range(200)]
+    whole = grade_columns(*columns_of(rows), load())
+    before = tables.tables_of(load())
+    monkeypatch.setattr(tables, "_LARGEST", 10)
+    monkeypatch.setattr(grade, "BLOCK", 50)
+    assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
+    assert tables.tables_of(load()) is not before
+
+
+def test_the_kernel_is_asked_once_for_what_is_new(monkeypatch):
+    rows = [row(pack(number)) for number in range(300)]
+    tables.forget(load())
+    asked = []
+    real = tables.outcome
+    monkeypatch.setattr(tables, "outcome", lambda *args: asked.append(args[1:]) or real(*args))
+    grade_columns(*columns_of(rows), load())
+    once = len(asked)
+    assert once == len(set(asked)) > 100
+    grade_columns(*columns_of(rows), load())
+    assert len(asked) == once
+
+
+def test_few_rows_and_many_have_the_answers_of_the_kernel():
+    for count in (0, 1, 24, 25, 60):
+        rows = [row(pack(number)) for number in range(count)]
+        assert grade_many(rows, load()) == grade_rows(rows, load())
