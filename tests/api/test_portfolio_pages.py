@@ -12,9 +12,8 @@ from api.pages import texts
 from schemas.labels import LANGUAGES
 from schemas.numbers import number
 from schemas.vocabularies import VOCABULARIES
-from tests.api.people import PASSWORD, Browser, added, hidden
+from tests.api.people import PASSWORD, Browser, added, hash_of_password, hidden
 from tests.api.portfolios import BODY, counted, run, sent, weighed
-from warehouse.accounts.passwords import hash_password
 from warehouse.analytics.found import GAPS
 from warehouse.declarations import docs
 from warehouse.library import queries as library
@@ -268,9 +267,7 @@ def test_only_staff_find_the_runs_of_an_import(stopped, pool, database):
     runs = f"/dagster/runs?q[0]=tag:pcds/import_id={import_id}"
     assert runs not in links(browser.get(f"/imports/{import_id}"))
     with psycopg.connect(database.owner_url) as owner:
-        staff.add(
-            owner, uuid4(), email=email, role="analyst", password_hash=hash_password(PASSWORD), at=datetime.now(UTC)
-        )
+        staff.add(owner, uuid4(), email=email, role="analyst", password_hash=hash_of_password(), at=datetime.now(UTC))
     assert browser.get("/staff/runs").headers["location"] == "/staff/sign-in?next=%2Fstaff"
     form = hidden(browser.get("/staff/sign-in").text)
     assert browser.post("/staff/sign-in", form | {"email": email, "password": PASSWORD}).status_code == 303

@@ -18,8 +18,8 @@ from api.staff import graphql_requests, live
 from api.staff.access import CLOSED_ENDPOINTS
 from api.staff.addressed import is_from_our_page, is_to_us
 from api.staff.graphql_requests import Unreadable, Untaggable
-from tests.api.people import BASE, PASSWORD, Browser, hidden
-from warehouse.accounts import passwords, users
+from tests.api.people import BASE, PASSWORD, Browser, hash_of_password, hidden
+from warehouse.accounts import users
 from warehouse.database import Database
 from warehouse.settings import Settings
 from warehouse.staff import queries as staff
@@ -36,7 +36,7 @@ def email(database: Database) -> str:
             uuid4(),
             email=email,
             role="analyst",
-            password_hash=passwords.hash_password(PASSWORD),
+            password_hash=hash_of_password(),
             at=datetime.now(UTC),
         )
     return email
