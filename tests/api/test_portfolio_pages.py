@@ -378,13 +378,16 @@ def test_the_latest_versions_are_shown_and_no_more(caller, browser):
 def test_every_code_that_a_page_may_show_has_its_word():
     known = {row["key"] for row in texts.rows()}
     shown = {
-        "gap": GAPS, "grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"],
-        "doc.status": VOCABULARIES["doc_record_status"], "imports.state": VOCABULARIES["import_status"],
+        "gap": GAPS,
+        "grade": VOCABULARIES["recyclability_grade"],
+        "doc_status": VOCABULARIES["doc_status"],
+        "doc.status": VOCABULARIES["doc_record_status"],
+        "imports.state": VOCABULARIES["import_status"],
         "review.filer": VOCABULARIES["audit_actor_type"],
         "verdict": ("compatible", "limited", "incompatible", "not_assessed", "overruled"),
         "effect": ("none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"),
         "imports.layout": ("rows", "long", "wide", "materials"),
-    }  # fmt: skip
+    }
     assert {f"{group}.{code}" for group, codes in shown.items() for code in codes} - known == set()
 
 

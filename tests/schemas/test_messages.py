@@ -197,7 +197,7 @@ GRADED = (
     {"use_contexts": ["dangerous_goods"], "packaging_level": "transport", "material": "paper"},
     {"material": "wood", "packaging_level": "sales"},
     {"material": "other", "material_subtype": "moon dust"},
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("record", GRADED)
