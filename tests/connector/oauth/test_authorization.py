@@ -52,13 +52,9 @@ def test_discovery_answers_head_as_get(application, path):
 
 @pytest.mark.parametrize(
     ("path", "allow"),
-    [
-        ("/oauth/authorize", "GET, POST"),
-        ("/oauth/token", "OPTIONS, POST"),
-        ("/sign-in", "GET, POST"),
-        ("/.well-known/oauth-authorization-server", "GET, HEAD, OPTIONS"),
-    ],
-)
+    [("/oauth/authorize", "GET, POST"), ("/oauth/token", "OPTIONS, POST"), ("/sign-in", "GET, POST"),
+     ("/.well-known/oauth-authorization-server", "GET, HEAD, OPTIONS")],
+)  # fmt: skip
 def test_another_method_is_told_all_there_are(application, path, allow):
     answer = application.browser.http.request("PUT", path)
     assert (answer.status_code, answer.headers["allow"]) == (405, allow)
@@ -312,13 +308,8 @@ def test_whatever_is_wrong_with_a_grant_is_told_alike(application, place, person
     application.refresh(used["refresh_token"])
     thief = at_home(place.http, place.address, person)
     foreign = thief.connected()["refresh_token"]
-    answers = [
-        application.refresh("unknown"),
-        application.refresh(used["refresh_token"]),
-        application.refresh(foreign),
-        application.redeem("unknown"),
-        application.redeem(used["access_token"]),
-    ]
+    answers = [application.refresh("unknown"), application.refresh(used["refresh_token"]), application.refresh(foreign),
+               application.redeem("unknown"), application.redeem(used["access_token"])]  # fmt: skip
     assert {refused(answer) for answer in answers} == {INVALID_GRANT}
     assert len({answer.json()["error_description"] for answer in answers}) == 1
     assert thief.refresh(foreign).status_code == 200, "another client's attempt has not spent it"
@@ -345,12 +336,8 @@ def test_faults_of_a_token_request(application):
         assert answer.json()["error"] == error
     assert cases["invalid_client"].status_code == 401
     twice = ["authorization_code"] * 2
-    for answer in (
-        application.token(code=code),
-        application.redeem(code, code_verifier=None),
-        application.redeem(None),
-        application.redeem(code, grant_type=twice),
-    ):
+    for answer in (application.token(code=code), application.redeem(code, code_verifier=None),
+                   application.redeem(None), application.redeem(code, grant_type=twice)):  # fmt: skip
         assert refused(answer) == (400, "invalid_request")
     json = {"grant_type": "authorization_code", "code": code, "client_id": application.id}
     assert refused(application.browser.http.post("/oauth/token", json=json)) == (400, "invalid_request")
@@ -366,11 +353,8 @@ def test_a_client_with_a_secret_shows_it_in_one_of_two_ways(application):
         assert application.redeem(application.code(), client_secret=secret).status_code == 200
         code = application.code()
         wrong = {"Authorization": "Basic " + b64encode(f"{application.id}:wrong".encode()).decode()}
-        for answer in (
-            application.redeem(code),
-            application.redeem(code, client_secret="wrong"),
-            application.redeem(code, client_id=None, headers=wrong),
-        ):
+        for answer in (application.redeem(code), application.redeem(code, client_secret="wrong"),
+                       application.redeem(code, client_id=None, headers=wrong)):  # fmt: skip
             assert refused(answer) == (401, "invalid_client")
             assert answer.headers["www-authenticate"].startswith("Basic")
         both = application.redeem(code, client_id=None, client_secret=secret, headers=basic)
@@ -388,12 +372,8 @@ def test_an_application_ends_its_own_tokens_and_nobody_elses(application, place,
 
 
 def test_browsers_of_other_origins_may_ask_what_takes_no_cookie(application):
-    for path in (
-        "/.well-known/oauth-protected-resource/api/mcp",
-        "/.well-known/oauth-authorization-server",
-        "/oauth/token",
-        "/oauth/register",
-    ):
+    for path in ("/.well-known/oauth-protected-resource/api/mcp", "/.well-known/oauth-authorization-server",
+                 "/oauth/token", "/oauth/register"):  # fmt: skip
         answer = application.browser.http.options(path, headers={"Origin": "https://page.example"})
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (204, "*")
     assert "access-control-allow-origin" not in application.authorize().headers
