@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import randrange
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,7 +17,7 @@ from tests.api.published import Published
 from tools.ports import free_port
 from warehouse.access import keys
 from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
+from warehouse.clock import Clock, StoppedClock
 from warehouse.database import Database
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
@@ -99,16 +99,40 @@ def join(http: TestClient, pool: Pool, new_company: Callable[[str], UUID]) -> Ca
     return joined
 
 
+class CurrentClock(Clock):
+    """The clock of an app that outlives a test: at each moment that of the test which runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_test = Clock()
+
+    def now(self) -> datetime:
+        return self.of_test.now()
+
+    def moved(self) -> timedelta:
+        return self.of_test.moved()
+
+
+@pytest.fixture(scope="session")
+def stopped_app(
+    database: Database, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[TestClient, CurrentClock]]:
+    """An app of this worker, since starting one costs as much as twenty requests."""
+    folder, clock = tmp_path_factory.mktemp("stopped"), CurrentClock()
+    settings = Settings.load(data_dir=folder, trusted_proxies=PROXY, dagster_port=free_port())
+    with TestClient(create(settings, database, clock), client=(PROXY, 50_000)) as http:
+        yield http, clock
+
+
 @pytest.fixture
 def stopped(
-    database: Database, clock: StoppedClock, join: Callable[..., Caller], tmp_path_factory: pytest.TempPathFactory
+    stopped_app: tuple[TestClient, CurrentClock], clock: StoppedClock, join: Callable[..., Caller]
 ) -> Iterator[Caller]:
-    """A caller of an app of its own, whose clock stands until the test moves it."""
-    settings = Settings.load(
-        data_dir=tmp_path_factory.mktemp("stopped"), trusted_proxies=PROXY, dagster_port=free_port()
-    )
-    with TestClient(create(settings, database, clock), client=(PROXY, 50_000)) as http:
-        yield replace(join(), http=http)
+    """A caller of an app whose clock stands until the test moves it."""
+    http, of_app = stopped_app
+    of_app.of_test = clock
+    yield replace(join(), http=http)
+    http.cookies.clear()
 
 
 @pytest.fixture

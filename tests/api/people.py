@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from html import unescape
 from typing import Any
 from uuid import UUID, uuid4
@@ -27,6 +28,12 @@ class Person:
     password: str = PASSWORD
 
 
+@cache
+def hash_of_password() -> str:
+    """The hash of everybody's password: one hash costs as much as a request, and hundreds are added."""
+    return passwords.hash_password(PASSWORD)
+
+
 def added(pool: Pool, company: UUID, role: Role | None = None, called: str = "") -> Person:
     """A new person of a company, whose address begins as said."""
     person = Person(uuid4(), company, f"{called}{uuid4()}@brand.example")
@@ -36,7 +43,7 @@ def added(pool: Pool, company: UUID, role: Role | None = None, called: str = "")
             company,
             person.id,
             email=person.email,
-            password_hash=passwords.hash_password(PASSWORD),
+            password_hash=hash_of_password(),
             at=datetime.now(UTC),
             role=role,
         )

@@ -23,6 +23,7 @@ class Published:
         closed = {name: _closed(name, schema) for name, schema in copy.deepcopy(self._schemas()).items()}
         self._closed = {"$schema": DIALECT, "components": {"schemas": closed}}
         self._of_schema = cache(self._validator)
+        self._patterns = {path: re.compile(re.sub(r"\{\w+\}", "[^/]+", path)) for path in document["paths"]}
 
     def _schemas(self) -> dict[str, Any]:
         return self.document["components"]["schemas"]
@@ -34,10 +35,7 @@ class Published:
         """The path of the document that a request's path is of."""
         if path in self.document["paths"]:
             return path
-        for template in self.document["paths"]:
-            if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
-                return template
-        return None
+        return next((template for template, pattern in self._patterns.items() if pattern.fullmatch(path)), None)
 
     def faults(self, method: str, path: str, status: int, headers: Any, body: Any) -> Iterator[str]:
         """What of an answer the document does not say; `body` is its parsed JSON, or None."""

@@ -71,9 +71,11 @@ def test_an_import_is_undone_after_its_page_has_shown_what_would_happen(caller, 
     made(caller, sku_code="U-1", weight_grams=10)
     made(caller, sku_code="U-2", weight_grams=10)
     sent = caller.request(
-        "POST", "/imports", content=b"sku_code,name,weight_grams\nU-1,Jar,20\nU-2,Jar,20\nU-3,Lid,1\n",
+        "POST",
+        "/imports",
+        content=b"sku_code,name,weight_grams\nU-1,Jar,20\nU-2,Jar,20\nU-3,Lid,1\n",
         params={"filename": "wrong.csv"},
-    )  # fmt: skip
+    )
     import_id = sent.json()["id"]
     run(caller, import_id)
     made(caller, sku_code="U-2", weight_grams=30)
@@ -100,9 +102,14 @@ def test_what_waits_in_the_review_is_rejected_or_waits_for_the_items_return(call
     assistant = Origin("connection", str(uuid4()), "Assistant", "c-3")
     with pool.company(caller.company) as conn:
         review.file(
-            conn, caller.company, "sku_update", {"changes": {"name": "Other"}}, origin=assistant,
-            now=datetime.now(UTC), sku_id=UUID(asked.sku_id),
-        )  # fmt: skip
+            conn,
+            caller.company,
+            "sku_update",
+            {"changes": {"name": "Other"}},
+            origin=assistant,
+            now=datetime.now(UTC),
+            sku_id=UUID(asked.sku_id),
+        )
     made_draft = caller.post(f"/skus/{asked.sku_id}/doc-drafts", {})
     assert made_draft.status_code == 201
     caller.post(f"/skus/{asked.sku_id}/archive", {})

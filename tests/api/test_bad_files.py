@@ -33,7 +33,7 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "a web page named XLSX": ("a.xlsx", lambda: b"<!DOCTYPE html><html><table><tr><td>sku_code", "unreadable_file"),
     "50 001 lines": ("a.csv", lambda: HEAD + b"".join(b"B-%d;N\n" % n for n in range(50_001)), "too_many_rows"),
     "50 001 rows": ("a.xlsx", lambda: workbook({"S": [["sku_code", "name"], *[["B", "N"]] * 50_001]}), "too_many_rows"),
-}  # fmt: skip
+}
 
 
 def _posted(caller, data: bytes, filename: str = "a.csv"):

@@ -38,7 +38,7 @@ BODIES = {
     "a market of nowhere": b"{" + GOOD + b', "markets": ["XX"]}',
     "a wrong check digit": b"{" + GOOD + b', "gtin": "4006381333932"}',
     "a brand of nobody": b"{" + GOOD + b', "brand_id": "0198b8a0-0000-7000-8000-000000000000"}',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BODIES)

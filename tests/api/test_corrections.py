@@ -82,14 +82,22 @@ def test_the_file_of_rejected_rows_names_line_column_and_reason(caller):
 
 
 def test_a_sheet_of_components_is_corrected_where_it_is(caller):
-    parts = [["sku_code", "component_type", "material_family", "weight_g"], ["B-1", "body", "plasic", 12],
-             ["B-1", "closure", "plastic", 2], ["B-2", "body", "glass", 5]]  # fmt: skip
+    parts = [
+        ["sku_code", "component_type", "material_family", "weight_g"],
+        ["B-1", "body", "plasic", 12],
+        ["B-1", "closure", "plastic", 2],
+        ["B-2", "body", "glass", 5],
+    ]
     data = workbook({"Sheet": [["sku_code", "name"], ["B-1", "Bottle"], ["B-2", "Tray"]], "components": parts})
     first = imported(caller, data, "b.xlsx")
     rows = rejected(caller, first)["data"]
     assert [(row["sheet"], row["line"]) for row in rows] == [("Sheet", 2), ("components", 2), ("components", 3)]
-    body = {"cells": [{"sheet": "components", "line": 2, "column": "C", "value": "plastic"},
-                      {"sheet": "components", "line": 2, "column": "D", "value": "12.5"}]}  # fmt: skip
+    body = {
+        "cells": [
+            {"sheet": "components", "line": 2, "column": "C", "value": "plastic"},
+            {"sheet": "components", "line": 2, "column": "D", "value": "12.5"},
+        ]
+    }
     answer = caller.post(f"/imports/{first}/corrections", body)
     run(caller, answer.json()["id"])
     report = caller.get(f"/imports/{answer.json()['id']}").json()
@@ -100,9 +108,13 @@ def test_a_sheet_of_components_is_corrected_where_it_is(caller):
 
 @pytest.mark.parametrize(
     ("cell", "field"),
-    [((2, "C", "1"), "cells[0].line"), ((3, "Z", "1"), "cells[0].column"), ((0, "C", "1"), "cells[0].line"),
-     ((3, "c1", "1"), "cells[0].column")],
-)  # fmt: skip
+    [
+        ((2, "C", "1"), "cells[0].line"),
+        ((3, "Z", "1"), "cells[0].column"),
+        ((0, "C", "1"), "cells[0].line"),
+        ((3, "c1", "1"), "cells[0].column"),
+    ],
+)
 def test_a_cell_of_no_rejected_row_is_refused_at_its_place(caller, cell, field):
     answer = corrected(caller, imported(caller), cell)
     assert answer.status_code == 400, answer.text

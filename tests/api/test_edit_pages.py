@@ -60,8 +60,9 @@ def test_what_would_follow_is_shown_and_then_saved(caller, browser):
     assert (after["components"][0]["weight_g"], after["components"][0]["id"]) == (14.25, item["components"][0]["id"])
     entry = caller.get("/audit-log").json()["data"][0]
     assert (entry["actor"]["type"], sorted(entry["after"])) == (
-        "user", ["components", "name", "reusable", "weight_grams"],
-    )  # fmt: skip
+        "user",
+        ["components", "name", "reusable", "weight_grams"],
+    )
 
 
 def test_parts_and_volumes_are_added_and_removed_without_javascript(caller, browser):

@@ -89,10 +89,13 @@ def test_a_file_that_says_nothing_is_refused_with_its_reason(caller):
         (b"--x\r\ngarbage", "multipart/form-data; boundary=x", "invalid_format"),
         (b"", "multipart/form-data; boundary=x", "invalid_format"),
         (b"--x--\r\n", "multipart/form-data; boundary=x", "required"),
-        (b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nno filename\r\n--x--\r\n',
-         "multipart/form-data; boundary=x", "required"),
+        (
+            b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nno filename\r\n--x--\r\n',
+            "multipart/form-data; boundary=x",
+            "required",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_multipart_body_is_refused(caller, body, kind, code):
     answer = caller.request("POST", "/imports", content=body, headers={"content-type": kind})
     assert _refused(answer) == [code]

@@ -42,8 +42,9 @@ def shelf(caller):
     supplier = "1f0c4c2e-0000-4000-8000-00000000000"
     caller.made(sku_code="WTR-50", name="Bouteille d’Évian 50 cl", material="plastic", material_subtype="PET",
                 gtin="4006381333931", markets=["FR", "DE"], weight_grams=12)  # fmt: skip
-    caller.made(sku_code="WTR-99", name="Große Flasche", components=[{**BODY, "polymer_or_grade": "rPET"}],
-                markets=["US-CA"])  # fmt: skip
+    caller.made(
+        sku_code="WTR-99", name="Große Flasche", components=[{**BODY, "polymer_or_grade": "rPET"}], markets=["US-CA"]
+    )
     caller.made(sku_code="BOX-1", name="Œufs, boîte", material="paper", material_subtype="PAP 21", weight_grams=30)
     caller.made(sku_code="BOX-2", name="100 % _box_", material="paper", packaging_format="box")
     return supplier
@@ -103,8 +104,9 @@ def test_filters_narrow_together(caller, shelf):
     caller.put(f"/skus/{sku['id']}/volumes", [{"market": "IT", "year": 2025, "units_placed": 5}])
     assert codes(caller, market="IT") == ["BOX-2"]
     for grade in VOCABULARIES["recyclability_grade"]:
-        of_grade = [item["sku_code"] for item in caller.get("/skus").json()["data"]
-                    if item["recyclability_grade"] == grade]  # fmt: skip
+        of_grade = [
+            item["sku_code"] for item in caller.get("/skus").json()["data"] if item["recyclability_grade"] == grade
+        ]
         assert codes(caller, grade=grade) == of_grade
 
 

@@ -57,8 +57,10 @@ def test_a_mapping_counts_before_them_and_is_not_replaced_twice(caller):
     accepted, report = imported(caller, mapping='{"values": {"material": {"Kunststoff X": "plastic"}}}')
     assert report["counts"]["rejected"] == 0, report["errors"]
     assert accepted["source"]["words"] == {}
-    assert {sku["sku_code"]: caller.get(f"/skus/{sku['id']}").json()["data"]["material"]
-            for sku in caller.get("/skus").json()["data"]} == {"A-1": "plastic", "A-2": "plastic"}  # fmt: skip
+    assert {
+        sku["sku_code"]: caller.get(f"/skus/{sku['id']}").json()["data"]["material"]
+        for sku in caller.get("/skus").json()["data"]
+    } == {"A-1": "plastic", "A-2": "plastic"}
 
 
 def test_a_dry_run_and_another_company_see_nothing(caller, join):

@@ -12,9 +12,8 @@ from api.pages import texts
 from schemas.labels import LANGUAGES
 from schemas.numbers import number
 from schemas.vocabularies import VOCABULARIES
-from tests.api.people import PASSWORD, Browser, added, hidden
+from tests.api.people import PASSWORD, Browser, added, hash_of_password, hidden
 from tests.api.portfolios import BODY, counted, run, sent, weighed
-from warehouse.accounts.passwords import hash_password
 from warehouse.analytics.found import GAPS
 from warehouse.declarations import docs
 from warehouse.library import queries as library
@@ -269,9 +268,7 @@ def test_only_staff_find_the_runs_of_an_import(stopped, pool, database):
     runs = f"/dagster/runs?q[0]=tag:pcds/import_id={import_id}"
     assert runs not in links(browser.get(f"/imports/{import_id}"))
     with psycopg.connect(database.owner_url) as owner:
-        staff.add(
-            owner, uuid4(), email=email, role="analyst", password_hash=hash_password(PASSWORD), at=datetime.now(UTC)
-        )
+        staff.add(owner, uuid4(), email=email, role="analyst", password_hash=hash_of_password(), at=datetime.now(UTC))
     assert browser.get("/staff/runs").headers["location"] == "/staff/sign-in?next=%2Fstaff"
     form = hidden(browser.get("/staff/sign-in").text)
     assert browser.post("/staff/sign-in", form | {"email": email, "password": PASSWORD}).status_code == 303
@@ -382,13 +379,16 @@ def test_the_latest_versions_are_shown_and_no_more(caller, browser):
 def test_every_code_that_a_page_may_show_has_its_word():
     known = {row["key"] for row in texts.rows()}
     shown = {
-        "gap": GAPS, "grade": VOCABULARIES["recyclability_grade"], "doc_status": VOCABULARIES["doc_status"],
-        "doc.status": VOCABULARIES["doc_record_status"], "imports.state": VOCABULARIES["import_status"],
+        "gap": GAPS,
+        "grade": VOCABULARIES["recyclability_grade"],
+        "doc_status": VOCABULARIES["doc_status"],
+        "doc.status": VOCABULARIES["doc_record_status"],
+        "imports.state": VOCABULARIES["import_status"],
         "review.filer": VOCABULARIES["audit_actor_type"],
         "verdict": ("compatible", "limited", "incompatible", "not_assessed", "overruled"),
         "effect": ("none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"),
         "imports.layout": ("rows", "long", "wide", "materials"),
-    }  # fmt: skip
+    }
     assert {f"{group}.{code}" for group, codes in shown.items() for code in codes} - known == set()
 
 

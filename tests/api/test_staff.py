@@ -18,8 +18,8 @@ from api.staff import graphql_requests, live
 from api.staff.access import CLOSED_ENDPOINTS
 from api.staff.addressed import is_from_our_page, is_to_us
 from api.staff.graphql_requests import Unreadable, Untaggable
-from tests.api.people import BASE, PASSWORD, Browser, hidden
-from warehouse.accounts import passwords, users
+from tests.api.people import BASE, PASSWORD, Browser, hash_of_password, hidden
+from warehouse.accounts import users
 from warehouse.database import Database
 from warehouse.settings import Settings
 from warehouse.staff import queries as staff
@@ -36,7 +36,7 @@ def email(database: Database) -> str:
             uuid4(),
             email=email,
             role="analyst",
-            password_hash=passwords.hash_password(PASSWORD),
+            password_hash=hash_of_password(),
             at=datetime.now(UTC),
         )
     return email
@@ -158,7 +158,7 @@ class Asked:
         ("https://pcds.example", ("10.0.0.2", 8000), "pcds.example.evil.example", None, False, True),
         ("https://pcds.example", None, "", "null", False, False),
     ],
-)  # fmt: skip
+)
 def test_host_and_origin(monkeypatch, base, server, host, origin, to_us, by_us):  # noqa: PLR0917  (a table's columns)
     asked = Asked(base, server, host=host, **({} if origin is None else {"origin": origin}))
     settings = Settings.load(public_url=base)
@@ -174,13 +174,16 @@ def test_host_and_origin(monkeypatch, base, server, host, origin, to_us, by_us):
     [
         ("{ version }", {"query"}, ()),
         ("mutation { setNuxSeen }", {"mutation"}, ("setNuxSeen",)),
-        ("query A { version } mutation B { b: wipeAssets c: deleteRun }", {"query", "mutation"},
-         ("wipeAssets", "deleteRun")),
+        (
+            "query A { version } mutation B { b: wipeAssets c: deleteRun }",
+            {"query", "mutation"},
+            ("wipeAssets", "deleteRun"),
+        ),
         ("fragment mutation on Query { version } { ...mutation }", {"query"}, ()),
         ("subscription { mutation }", {"subscription"}, ()),
         ("\ufeff,,# query\n mutation{a}", {"mutation"}, ("a",)),
     ],
-)  # fmt: skip
+)
 def test_what_is_asked_is_read_as_dagster_reads_it(query, kinds, acts):
     question = graphql_requests.parse_request({"query": query, "operationName": None, "more": 1})
     assert (question.kinds, question.mutations) == (kinds, acts)

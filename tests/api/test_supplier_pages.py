@@ -84,12 +84,17 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
     assert "waiting to be read" in browser.get(path).text
     assert entry(pool, asked).payload == {
         "components": [
-            {"component_id": asked.components[0], "polymer_or_grade": "rPET", "weight_g": 18.5, "separable": False,
-             "substances": {"pfas": {"status": "below_limit", "value": 3.0, "unit": "ppb"}}},
+            {
+                "component_id": asked.components[0],
+                "polymer_or_grade": "rPET",
+                "weight_g": 18.5,
+                "separable": False,
+                "substances": {"pfas": {"status": "below_limit", "value": 3.0, "unit": "ppb"}},
+            },
             {"component_id": asked.components[1], "additives": []},
         ],
         "contact": "q@preformes.example",
-    }  # fmt: skip
+    }
     assert caller.get(f"/skus/{asked.sku_id}/files").json()["data"] == [], "a document waits with its answer"
     decide(pool, asked, review.accept)
     [file] = caller.get(f"/skus/{asked.sku_id}/files").json()["data"]

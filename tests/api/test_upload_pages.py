@@ -55,8 +55,12 @@ def test_a_file_is_shown_before_anything_is_stored_and_then_imported(caller, bro
     address, page = shown(caller, browser, send(browser))
     assert caller.get("/skus").json()["pagination"]["total"] == 0
     assert choices(page) == {
-        "sku.A": "sku_code", "sku.B": "name", "sku.C": "weight_grams", "sku.D": "material", "sku.E": ""
-    }  # fmt: skip
+        "sku.A": "sku_code",
+        "sku.B": "name",
+        "sku.C": "weight_grams",
+        "sku.D": "material",
+        "sku.E": "",
+    }
     for text in ("Flasche · Deckel", "12,5 · 2,5", "x · y"):
         assert text in page
     answer = confirm(browser, address, page, "import")
@@ -73,9 +77,7 @@ def test_another_column_is_chosen_and_the_file_read_again(caller, browser):
     address, page = shown(caller, browser, send(browser))
     again = confirm(browser, address, page, "read", sku_B="", sku_E="name", sku_D="")
     address, page = shown(caller, browser, again)
-    assert choices(page) == {
-        "sku.A": "sku_code", "sku.B": "", "sku.C": "weight_grams", "sku.D": "", "sku.E": "name"
-    }  # fmt: skip
+    assert choices(page) == {"sku.A": "sku_code", "sku.B": "", "sku.C": "weight_grams", "sku.D": "", "sku.E": "name"}
     assert caller.get("/skus").json()["pagination"]["total"] == 0
     answer = confirm(browser, address, page, "import")
     run(caller, answer.headers["Location"].rpartition("/")[2])

@@ -22,11 +22,14 @@ KINDS = {
     "labels that stay": {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PP"},
     "sleeves of paper": {"component_type": "sleeve", "material_family": "paper", "polymer_or_grade": "PAP 21"},
     "caps that come off": {
-        "component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "separable": True,
+        "component_type": "cap",
+        "material_family": "plastic",
+        "polymer_or_grade": "HDPE",
+        "separable": True,
     },
     "caps of no known material": {"component_type": "cap", "material_family": "plastic", "separable": True},
     "adhesives": {"component_type": "adhesive", "material_family": "other"},
-}  # fmt: skip
+}
 
 
 def row_of(kind, count, packaging_format):

@@ -125,14 +125,17 @@ def test_figures_are_read_as_the_language_writes_them(text: str, lang: str, valu
 
 @pytest.mark.parametrize(
     ("statement", "found"),
-    [("A package with a score of 94.9 % is grade B.", "supported"),
-     ("A package with a score of 95 % is grade B.", "contradicted"),
-     ("Below 70 % packaging is not grade C.", "supported"),
-     ("Below 80 % packaging is not grade C.", "contradicted"),
-     ("Heavy metals may be at most 0.01 %.", "supported"), ("Heavy metals may be at most 0.1 %.", "contradicted"),
-     ("The technical documentation is described in Annex VIII.", "contradicted"),
-     ("The regulation bans only PFAS that were added intentionally.", "contradicted")],
-)  # fmt: skip
+    [
+        ("A package with a score of 94.9 % is grade B.", "supported"),
+        ("A package with a score of 95 % is grade B.", "contradicted"),
+        ("Below 70 % packaging is not grade C.", "supported"),
+        ("Below 80 % packaging is not grade C.", "contradicted"),
+        ("Heavy metals may be at most 0.01 %.", "supported"),
+        ("Heavy metals may be at most 0.1 %.", "contradicted"),
+        ("The technical documentation is described in Annex VIII.", "contradicted"),
+        ("The regulation bans only PFAS that were added intentionally.", "contradicted"),
+    ],
+)
 def test_what_is_compared(statement: str, found: str):
     """Bands, negated bounds, shares of a mass in percent and mg/kg, annexes whose names begin alike, `only`."""
     assert verdict(statement, "en", "regulation") == found
@@ -170,16 +173,19 @@ def test_statements_agree_with_the_flags_on_the_day_of_every_ban():
 
 @pytest.mark.parametrize(
     ("statement", "found"),
-    [("Packaging with 150 ppm of heavy metals is prohibited.", "supported"),
-     ("Packaging with 100 ppm of heavy metals is prohibited.", "contradicted"),
-     ("Heavy metals above 100 ppm were already prohibited in 2000.", "contradicted"),
-     ("Heavy metals above 100 ppm were already prohibited in 2002.", "supported"),
-     ("The heavy metal limit is 250 ppm.", "contradicted"), ("The heavy metal limit is 600 ppm.", "contradicted"),
-     ("EPS cups are banned only from 12 February 2029.", "contradicted"),
-     ("Only EPS cups are banned since 3 July 2021.", "not_covered"),
-     ("Products with a geographical indication are exempt.", "not_covered"),
-     ("Shops of up to 100 square metres are exempt from the PPWR.", "not_covered")],
-)  # fmt: skip
+    [
+        ("Packaging with 150 ppm of heavy metals is prohibited.", "supported"),
+        ("Packaging with 100 ppm of heavy metals is prohibited.", "contradicted"),
+        ("Heavy metals above 100 ppm were already prohibited in 2000.", "contradicted"),
+        ("Heavy metals above 100 ppm were already prohibited in 2002.", "supported"),
+        ("The heavy metal limit is 250 ppm.", "contradicted"),
+        ("The heavy metal limit is 600 ppm.", "contradicted"),
+        ("EPS cups are banned only from 12 February 2029.", "contradicted"),
+        ("Only EPS cups are banned since 3 July 2021.", "not_covered"),
+        ("Products with a geographical indication are exempt.", "not_covered"),
+        ("Shops of up to 100 square metres are exempt from the PPWR.", "not_covered"),
+    ],
+)
 def test_one_pack_another_day_and_what_has_ended(statement: str, found: str):
     """What one pack has is no limit; what held on a day; what has ended needs a day; `only` supports nothing."""
     assert verdict(statement, "en", "regulation") == found

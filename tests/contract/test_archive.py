@@ -59,8 +59,13 @@ def test_a_write_of_its_code_brings_an_archived_sku_back(caller):
     assert listed(caller) == ["BACK"]
     actions = [entry["action"] for entry in caller.data("/audit-log") if entry["resource_id"] == made["id"]]
     assert actions == [
-        "sku.returned", "sku.archived", "sku.updated", "sku.returned", "sku.archived", "sku.created",
-    ]  # fmt: skip
+        "sku.returned",
+        "sku.archived",
+        "sku.updated",
+        "sku.returned",
+        "sku.archived",
+        "sku.created",
+    ]
 
 
 @pytest.mark.promise("SKU-61")

@@ -53,9 +53,14 @@ class Asked:
     def decide(self, pool, submission, how, **more):
         with pool.company(UUID(self.caller.company)) as conn:
             how(
-                conn, UUID(self.caller.company), UUID(submission), origin=PERSON, now=datetime.now(UTC),
-                rulesets=Rulesets(), **more,
-            )  # fmt: skip
+                conn,
+                UUID(self.caller.company),
+                UUID(submission),
+                origin=PERSON,
+                now=datetime.now(UTC),
+                rulesets=Rulesets(),
+                **more,
+            )
 
 
 @pytest.mark.promise("SUP-60")

@@ -13,14 +13,18 @@ CODES = [f"ART-{number:04}" for number in range(1000)]
 
 def article(code: str, **fields: object) -> dict[str, object]:
     return {
-        "sku_code": code, "name": f"Article {code}", "markets": ["FR", "DE"], "packaging_format": "bottle",
-        "packaging_level": "primary", "weight_grams": 22.5,
+        "sku_code": code,
+        "name": f"Article {code}",
+        "markets": ["FR", "DE"],
+        "packaging_format": "bottle",
+        "packaging_level": "primary",
+        "weight_grams": 22.5,
         "components": [
             {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.5},
             {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2},
         ],
         **fields,
-    }  # fmt: skip
+    }
 
 
 def pages(client: httpx2.Client, path: str) -> Iterator[dict]:

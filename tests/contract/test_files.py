@@ -83,13 +83,17 @@ def test_a_missing_part_an_unknown_type_and_a_broken_body_are_refused(shop, sku,
 @pytest.mark.parametrize(
     ("data", "filename", "media_type"),
     [
-        (b"MZ" + b"\x00" * 200, "a.exe", "application/x-msdownload"), (b"<html></html>", "a.html", "text/html"),
-        (PNG, "a.pdf", "application/pdf"), (PDF, "a.png", "image/png"), (DOCX, "a.xlsx", FILES[5][2]),
-        (b"PK\x03\x04" + b"\x00" * 200, "a.zip", "application/zip"), (b"plain words", "a.pdf", "application/pdf"),
+        (b"MZ" + b"\x00" * 200, "a.exe", "application/x-msdownload"),
+        (b"<html></html>", "a.html", "text/html"),
+        (PNG, "a.pdf", "application/pdf"),
+        (PDF, "a.png", "image/png"),
+        (DOCX, "a.xlsx", FILES[5][2]),
+        (b"PK\x03\x04" + b"\x00" * 200, "a.zip", "application/zip"),
+        (b"plain words", "a.pdf", "application/pdf"),
         (OLE, "a.pdf", "application/pdf"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_another_media_type_or_a_contradiction_is_415(shop, sku, send, data, filename, media_type):  # noqa: PLR0917
     answer = send(data, filename, media_type)
     issues = refused(answer, 415, "invalid_body")

@@ -65,13 +65,16 @@ def test_a_read_only_token_cannot_write(caller):
 @pytest.mark.parametrize(
     ("change", "status", "error"),
     [
-        ({"grant_type": None}, 400, "invalid_request"), ({"client_id": None}, (400, 401), None),
-        ({"client_secret": None}, (400, 401), None), ({"grant_type": "password"}, 400, "unsupported_grant_type"),
-        ({"grant_type": "refresh_token"}, 400, "unsupported_grant_type"), ({"scope": "root"}, 400, "invalid_scope"),
+        ({"grant_type": None}, 400, "invalid_request"),
+        ({"client_id": None}, (400, 401), None),
+        ({"client_secret": None}, (400, 401), None),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type"),
+        ({"grant_type": "refresh_token"}, 400, "unsupported_grant_type"),
+        ({"scope": "root"}, 400, "invalid_scope"),
         ({"client_secret": f"svc_{'y' * 43}"}, 401, "invalid_client"),
         ({"client_id": "not a uuid"}, 401, "invalid_client"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_request_for_a_token_has_the_code_of_the_standard(caller, change, status, error):
     answer = caller.token(**change)
     body = answer.json()

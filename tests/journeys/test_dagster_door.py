@@ -211,7 +211,7 @@ def test_without_its_pages_dagster_still_launches():
         ("DELETE", "/dagster/graphql", {}, b"", 405),
         ("PUT", "/dagster/runs", {}, b"", 405),
     ],
-)  # fmt: skip
+)
 def test_what_no_page_of_ours_asks_is_refused_to_an_operator_too(  # noqa: PLR0917  (a table's columns)
     operator: httpx2.Client, method: str, path: str, headers: dict[str, str], body: bytes, status: int
 ):

@@ -38,13 +38,16 @@ def instance(database: Database) -> Iterator[dg.DagsterInstance]:
         owner.execute("DELETE FROM launches")
     overrides = {
         "run_launcher": {
-            "module": "pipelines.engine.launcher", "class": "WarmRunLauncher", "config": {"url": database.app_url},
+            "module": "pipelines.engine.launcher",
+            "class": "WarmRunLauncher",
+            "config": {"url": database.app_url},
         },
         "run_coordinator": {
-            "module": "pipelines.engine.coordinator", "class": "EagerRunCoordinator",
+            "module": "pipelines.engine.coordinator",
+            "class": "EagerRunCoordinator",
             "config": {"max_concurrent_runs": 2, "tag_concurrency_limits": LIMITS},
         },
-    }  # fmt: skip
+    }
     with dg.instance_for_test(overrides=overrides) as instance:
         yield instance
 

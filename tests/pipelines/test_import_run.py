@@ -15,17 +15,19 @@ from tests.pipelines.conftest import ORIGIN, Desk, Workbook
 from tests.pipelines.shown import lines
 
 HEADER = "sku_code;name;material;weight_grams;food_contact;markets;gtin"
-FILE = "\n".join([
-    HEADER,
-    "A1;Bottle 1;plastic;24,5;yes;FR,DE;4006381333931",
-    "A2;Bottle 2;plastic;heavy;yes;FR;",
-    "A3;Carton;paper;12,0;no;GB;",
-    "A4;Tin;metal;31,0;no;XX;4006381333930",
-    "A5;Jar;glass;210,0;yes;FR;",
-    "A1;Bottle 1 again;plastic;24,5;yes;FR;",
-    "A6;Tray;plastic;9,5;yes;DE;",
-    "A7;Film;plastic;1,5;yes;DE;",
-])  # fmt: skip
+FILE = "\n".join(
+    [
+        HEADER,
+        "A1;Bottle 1;plastic;24,5;yes;FR,DE;4006381333931",
+        "A2;Bottle 2;plastic;heavy;yes;FR;",
+        "A3;Carton;paper;12,0;no;GB;",
+        "A4;Tin;metal;31,0;no;XX;4006381333930",
+        "A5;Jar;glass;210,0;yes;FR;",
+        "A1;Bottle 1 again;plastic;24,5;yes;FR;",
+        "A6;Tray;plastic;9,5;yes;DE;",
+        "A7;Film;plastic;1,5;yes;DE;",
+    ]
+)
 
 
 def test_a_file_ends_as_graded_skus_and_a_report_of_the_rest(desk: Desk) -> None:

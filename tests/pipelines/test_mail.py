@@ -59,9 +59,14 @@ class Asker:
             for code in codes:
                 record = {"sku_code": code, "name": f"Bottle {code}", "components": PARTS}
                 write_records(
-                    conn, self.desk.company, {0: record}, origin=ORIGIN, now=self.desk.clock.now(),
-                    rulesets=Rulesets(), dry_run=False,
-                )  # fmt: skip
+                    conn,
+                    self.desk.company,
+                    {0: record},
+                    origin=ORIGIN,
+                    now=self.desk.clock.now(),
+                    rulesets=Rulesets(),
+                    dry_run=False,
+                )
             made = supplier_enquiries.create(
                 conn,
                 self.desk.company,

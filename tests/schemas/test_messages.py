@@ -5,6 +5,7 @@ import copy
 import pickle
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -46,6 +47,7 @@ def gaps(text: str) -> set[str]:
     return {gap for _, gap, *_ in Formatter().parse(text) if gap is not None}
 
 
+@cache
 def entries(lang: str) -> list[Entry]:
     return [entry for entry in catalogue(lang) if entry.id]
 
@@ -56,6 +58,7 @@ def calls(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
+@cache  # parses every module
 def in_code() -> dict[str, set[str] | None]:
     """Every template in the code with its parameters; None where they are given as one mapping."""
     found: dict[str, set[str] | None] = {}
@@ -194,7 +197,7 @@ GRADED = (
     {"use_contexts": ["dangerous_goods"], "packaging_level": "transport", "material": "paper"},
     {"material": "wood", "packaging_level": "sales"},
     {"material": "other", "material_subtype": "moon dust"},
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("record", GRADED)

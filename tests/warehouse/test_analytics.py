@@ -152,13 +152,16 @@ def test_answers_say_how_many_writes_came_since(write: Write, published: Publish
 def shelf(write: Write, covered: Callable[[str], None], change: Callable[[str], None]) -> None:
     """Eight SKUs of which each stands in another way to the market FR."""
     write(
-        {**WHOLE, "sku_code": "ready"}, {**WHOLE, "sku_code": "no DoC"},
+        {**WHOLE, "sku_code": "ready"},
+        {**WHOLE, "sku_code": "no DoC"},
         {**WHOLE, "substances": METALS, "sku_code": "metals"},
         {**WHOLE, "sku_code": "part", "components": [{**PET, "substances": METALS}]},
-        {**WHOLE, "sku_code": "elsewhere", "markets": ["DE"]}, {**WHOLE, "sku_code": "placed", "markets": ["DE"]},
-        {**CUP, "sku_code": "cup"}, {**WHOLE, "sku_code": "bag", "packaging_format": "bag", "use_contexts": ["food"]},
+        {**WHOLE, "sku_code": "elsewhere", "markets": ["DE"]},
+        {**WHOLE, "sku_code": "placed", "markets": ["DE"]},
+        {**CUP, "sku_code": "cup"},
+        {**WHOLE, "sku_code": "bag", "packaging_format": "bag", "use_contexts": ["food"]},
         {**WHOLE, "sku_code": "bpa", "substances": {**DECLARED, "bpa": {"status": "above_limit"}}},
-    )  # fmt: skip
+    )
     for code in ("ready", "bag", "cup"):
         covered(code)
     change("grade_provisional = false")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from uuid import uuid4
 
@@ -28,21 +29,28 @@ COMPANY = uuid4()
 Change = Callable[[Path, dict[str, Any]], None]
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Settings:
-    (tmp_path / "data" / "objects" / str(COMPANY)).mkdir(parents=True)
-    (tmp_path / "data" / "objects" / str(COMPANY) / "file").write_bytes(b"PDF")
-    return Settings.load(data_dir=tmp_path / "data")
-
-
-@pytest.fixture
-def folder(server: Database, here: Settings, tmp_path: Path) -> Path:
-    """A good backup of a company with a file."""
+@pytest.fixture(scope="module")
+def good(server: Database, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A company's data with a file, and a good backup of it: made once, and altered in copies."""
+    place = tmp_path_factory.mktemp("good")
+    file = place / "data" / "objects" / str(COMPANY) / "file"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"PDF")
     with migrated(server) as source:
         with psycopg.connect(source.owner_url) as owner:
             owner.execute("INSERT INTO companies VALUES (%s, 'A', 'growth', %s)", (COMPANY, AT))
-        back_up(here, source, tmp_path / "backup")
-    return tmp_path / "backup"
+        back_up(Settings.load(data_dir=place / "data"), source, place / "backup")
+    return place
+
+
+@pytest.fixture
+def here(good: Path, tmp_path: Path) -> Settings:
+    return Settings.load(data_dir=copytree(good / "data", tmp_path / "data"))
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path) -> Path:
+    return copytree(good / "backup", tmp_path / "backup")
 
 
 @pytest.fixture

@@ -91,15 +91,17 @@ def test_flags_are_those_that_the_sku_shows(
               [{**plastic, "component_type": "coating", "additives": ["oxo_degradable"]}]]  # fmt: skip
     bodies = [
         {
-            "sku_code": str(number), "components": chance.choice(layers),
+            "sku_code": str(number),
+            "components": chance.choice(layers),
             "packaging_format": chance.choice(["cup", "bag", "tray", "sachet", "film", "portion pack", None]),
             "packaging_level": chance.choice(["sales", "grouped", "transport", None]),
             "use_contexts": chance.choice([["food"], ["takeaway", "food"], ["beverage"], [], None]),
             "markets": chance.choice([["FR"], ["US-CA"], ["GB", "DE"], None]),
-            "material": chance.choice(["plastic", "paper", None]), "reusable": chance.choice([True, False, None]),
+            "material": chance.choice(["plastic", "paper", None]),
+            "reusable": chance.choice([True, False, None]),
         }
         for number in range(300)
-    ]  # fmt: skip
+    ]
     write(*bodies)
     found = {
         row["sku_code"]: [(flag["code"], flag["certainty"], flag["text"]) for flag in row["flags"]]

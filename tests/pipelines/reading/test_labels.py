@@ -74,12 +74,15 @@ def test_a_title_above_changes_no_header_that_is_one_by_itself() -> None:
     [
         ("Verp.-gewicht Glas\n\nZugehörige Einheit in NTG-P-049", "glass_weight_g"),
         ("Verpackungsgewicht\n(leer gewogen, ohne Etikett)", None),
-        ("Poids emballage (voir la notice de pesée)", "weight_grams"), ("Poids emballage\n(brut)", None),
-        ("Gewicht\nProdukt", None), ("Packaging weight\nof the secondary packaging", None),
-        ("Packaging weight\nRecycled content", None), ("Matériau\nvoir la liste", "material"),
+        ("Poids emballage (voir la notice de pesée)", "weight_grams"),
+        ("Poids emballage\n(brut)", None),
+        ("Gewicht\nProdukt", None),
+        ("Packaging weight\nof the secondary packaging", None),
+        ("Packaging weight\nRecycled content", None),
+        ("Matériau\nvoir la liste", "material"),
         ("Article code\nof the supplier", None),
     ],
-)  # fmt: skip
+)
 def test_a_note_below_a_header_leaves_its_term(header: str, field: str | None) -> None:
     table = [["SKU", "Name", header, "Papier (g)"], ["A", "a", "1", "2"]]
     upload, _ = read(delimited(table))

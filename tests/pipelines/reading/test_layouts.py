@@ -87,12 +87,13 @@ def test_numbers_behind_headers_that_make_no_component_are_listed() -> None:
 @pytest.mark.parametrize(
     ("head", "factor"),
     [
-        (["Glas", "Weißblech", "Deckel Kunststoff"], 1), (["Glass (kg)", "Tinplate (kg)", "cap plastic (kg)"], 1000),
+        (["Glas", "Weißblech", "Deckel Kunststoff"], 1),
+        (["Glass (kg)", "Tinplate (kg)", "cap plastic (kg)"], 1000),
         (["Poids verre (g)", "Poids fer blanc (g)", "bouchon plastique (g)"], 1),
         (["Verp.-Gewicht Glas", "Verp.-Gewicht Weißblech", "Verp.-Gewicht Kunststoff Deckel"], 1),
         (["glass_weight_g", "metal_tinplate_weight_g", "cap_plastic_weight_g"], 1),
     ],
-)  # fmt: skip
+)
 def test_weight_columns_of_materials_are_components(head: list[str], factor: int) -> None:
     table = [["sku_code", "name", *head], ["A", "jar", "200,5", 3, 2], ["B", "jar", "1,5", 0, ""]]
     of_a = [("body", "glass", None, 200.5), ("body", "metal", "tinplate", 3.0), ("cap", "plastic", None, 2.0)]
@@ -205,12 +206,17 @@ def test_rows_as_told_leaves_groups_alone() -> None:
     [
         ("Plastiques / PEBD - Polyethylène basse densité", "plastic", "PEBD"),
         ("Métaux / Aluminium", "metal", "Aluminium"),
-        ("Cellulosique / Carton plat", "paper", "Carton plat"), ("Kunststoff - PET", "plastic", "PET"),
-        ("PET recyclé", "plastic", "PET recyclé"), ("LDPE", "plastic", "LDPE"), ("Papier/Pappe", "paper", None),
-        ("Plastiques / jamais vu", "plastic", "jamais vu"), ("Papier / Kunststoff", None, None),
-        ("unobtainium", None, None), ("Plastic", "plastic", None),
+        ("Cellulosique / Carton plat", "paper", "Carton plat"),
+        ("Kunststoff - PET", "plastic", "PET"),
+        ("PET recyclé", "plastic", "PET recyclé"),
+        ("LDPE", "plastic", "LDPE"),
+        ("Papier/Pappe", "paper", None),
+        ("Plastiques / jamais vu", "plastic", "jamais vu"),
+        ("Papier / Kunststoff", None, None),
+        ("unobtainium", None, None),
+        ("Plastic", "plastic", None),
     ],
-)  # fmt: skip
+)
 def test_a_material_cell_may_say_more_than_the_family(cell: str, family: str | None, detail: str | None) -> None:
     _, rows = read(delimited([["sku_code", "name", "Material"], ["A", "a", cell], ["B", "b", "PET"]]))
     if family is None:

@@ -314,7 +314,7 @@ WRONG: list[tuple[Mapping, str]] = [
     ({"values": []}, "values must be an object"),
     ({"column": {}}, "columns, constants, values"),
     ({"components": {"constants": {"colour": "x"}, "sheet": "S"}}, "dark"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("mapping", "right"), WRONG)

@@ -115,10 +115,12 @@ def test_every_figure_of_a_total_is_a_sum() -> None:
     [
         [["Place, date:", "Signature:", "", ""]],
         [["Ort, Datum", "Unterschrift", "", ""], ["Berlin, 1.2.", "Eva", "", ""]],
-        [["Fait à", "Paris", "", ""]], [["Lieu et date", "", "", ""], ["Lyon", "M. Dupont", "", ""]],
-        [["Place, date: Paris, 1 February", "Jane Doe", "", ""]], [["Luogo / data", "Firma", "", ""]],
+        [["Fait à", "Paris", "", ""]],
+        [["Lieu et date", "", "", ""], ["Lyon", "M. Dupont", "", ""]],
+        [["Place, date: Paris, 1 February", "Jane Doe", "", ""]],
+        [["Luogo / data", "Firma", "", ""]],
     ],
-)  # fmt: skip
+)
 def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
     assert left_out(DATA, *block) == [(at, skipped.NOTE) for at in range(3, 3 + len(block))]
     # with a row below it only the titles are known for what they are

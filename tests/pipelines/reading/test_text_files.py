@@ -22,11 +22,16 @@ RECORDS = [
 @pytest.mark.parametrize(
     ("encoding", "mark", "name"),
     [
-        ("utf-8", b"", "utf-8"), ("utf-8", codecs.BOM_UTF8, "utf-8-sig"), ("cp1252", b"", "cp1252"),
-        ("mac_roman", b"", "mac_roman"), ("utf-16-le", codecs.BOM_UTF16_LE, "utf-16"),
-        ("utf-16-be", codecs.BOM_UTF16_BE, "utf-16"), ("utf-16-le", b"", "utf-16-le"), ("utf-16-be", b"", "utf-16-be"),
+        ("utf-8", b"", "utf-8"),
+        ("utf-8", codecs.BOM_UTF8, "utf-8-sig"),
+        ("cp1252", b"", "cp1252"),
+        ("mac_roman", b"", "mac_roman"),
+        ("utf-16-le", codecs.BOM_UTF16_LE, "utf-16"),
+        ("utf-16-be", codecs.BOM_UTF16_BE, "utf-16"),
+        ("utf-16-le", b"", "utf-16-le"),
+        ("utf-16-be", b"", "utf-16-be"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_encodings_and_delimiters(encoding: str, mark: bytes, name: str, delimiter: str) -> None:
     data = mark + write(TABLE, delimiter, encoding)

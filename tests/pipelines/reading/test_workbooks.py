@@ -205,10 +205,12 @@ def test_components_replace_graphs_of_the_skus_they_name() -> None:
     parts = [
         ["SKU", "Composant", "Matériau", "Nuance", "Poids (g)", "additives", "pfas_status", "pfas_value"],
         ["A", "Corps", "Plastique", "PET", 21.5, "uv_stabiliser; filler_talc", "below_limit", 3],
-        ["A", "bouchon", "plastique", 'HDPE "x"', "2,1", "", "", ""], ["H", "label", "paper", "", "null", "", "", ""],
-        ["B", "wing", "plastic", "", "", "", "", ""], ["", "cap", "plastic", "", "", "", "", ""],
+        ["A", "bouchon", "plastique", 'HDPE "x"', "2,1", "", "", ""],
+        ["H", "label", "paper", "", "null", "", "", ""],
+        ["B", "wing", "plastic", "", "", "", "", ""],
+        ["", "cap", "plastic", "", "", "", "", ""],
         ["K", "cap", "", "", "", "", "", ""],
-    ]  # fmt: skip
+    ]
     upload, rows = read(workbook({"SKUs": [*TABLE, ["B", "b"], ["C", "c"]], "Composants ": parts}))
     assert upload.source["components"]["sheet"] == "Composants "
     assert rows.values.select("sku_code", "line", "sheet").rows() == [

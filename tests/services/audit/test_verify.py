@@ -72,15 +72,18 @@ TAMPERED = {
     "former version": ("UPDATE sku_versions SET name = 'o' WHERE sku_code = 'B' AND company_id = %s", "2"),
     "former graph": ("UPDATE sku_versions SET components = '[]' WHERE sku_code = 'B' AND company_id = %s", "2"),
     "former version removed": (
-        "DELETE FROM sku_versions WHERE version = 2 AND sku_code = 'A' AND company_id = %s", "3"),
-    "counters set back": (
-        "UPDATE company_counters SET audit_entries = 7, links = 4 WHERE company_id = %s", "8"),
+        "DELETE FROM sku_versions WHERE version = 2 AND sku_code = 'A' AND company_id = %s",
+        "3",
+    ),
+    "counters set back": ("UPDATE company_counters SET audit_entries = 7, links = 4 WHERE company_id = %s", "8"),
     "head": ("UPDATE company_counters SET chain_hash = sha256('') WHERE company_id = %s", "8"),
     "forged": (
         """INSERT INTO audit_entries (company_id, id, transaction_id, action, resource_id, digest)
         SELECT company_id, 9, transaction_id, 'brand.created', 'b-2', digest FROM audit_entries
-        WHERE id = 8 AND company_id = %s""", "8"),
-}  # fmt: skip
+        WHERE id = 8 AND company_id = %s""",
+        "8",
+    ),
+}
 
 
 @pytest.mark.parametrize(("statement", "first_bad"), TAMPERED.values(), ids=TAMPERED)

@@ -84,7 +84,7 @@ def german_packaging_master() -> Sent:
             "900100": {"name": "Faltkarton 300x200", "material": "paper", "weight_grams": 212, "reusable": False},
             "900200": {"name": "KLT-Behälter 4314", "material": "plastic", "weight_grams": 1650, "reusable": True},
         },
-    )  # fmt: skip
+    )
 
 
 def english_levels_in_headers() -> Sent:

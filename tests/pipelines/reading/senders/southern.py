@@ -89,7 +89,7 @@ def labelling_codes() -> Sent:
         [UP, UP, "Etichetta", "PAP 22", 1, "Carta"],
         ["LA-100", "Latte UHT 1 L", "Contenitore", "C/PAP 84", 28.2, "Carta"],
         [UP, UP, "Tappo", "PE-HD 2", 2.4, "Plastica"],
-    ]  # fmt: skip
+    ]
     return Sent(
         "italian labelling codes",
         book({"Imballaggi": rows}),
