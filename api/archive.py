@@ -1,7 +1,7 @@
 """Archive endpoints: a SKU leaves lists, figures and the plan's count, and comes back; nothing of it is removed."""
 
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from api.answers import json_of, json_text
 from api.auth import Presented
-from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound, WrongMethod
 from api.parameters import DryRun, Limit, Offset, RecordId
+from api.preconditions import ETAG, IfMatch, Precondition, fingerprint_for, with_etag
 from api.reading import read
 from api.reasons import with_reason
 from api.writing import JsonWrite, Write
@@ -43,16 +43,21 @@ async def list_archived(request: Request, presented: Presented, limit: Limit = 5
 @router.post(
     "/{id}/archive",
     **operation(
-        "Archive a SKU", body=body_of(ReasonInput), answers={200: SkuWriteResult}, errors=_ERRORS, preview=True
+        "Archive a SKU",
+        body=body_of(ReasonInput),
+        answers={200: SkuWriteResult},
+        errors=(*_ERRORS, "version_conflict"),
+        headers=ETAG,
+        preview=True,
     ),
 )
-def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
     """Takes a SKU out of lists, figures and the plan's count. Its history, files and declarations stay.
 
     `GET /skus/{id}` still answers it, with `archived_at`. A write with its `sku_code` brings it back.
     """
     write, body = received.admitted()
-    return answer_archive(write, body, sku_id, dry_run=dry_run)
+    return answer_archive(write, body, sku_id, if_match, dry_run=dry_run)
 
 
 @router.post(
@@ -61,41 +66,66 @@ def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Resp
         "Bring an archived SKU back",
         body=body_of(ReasonInput),
         answers={200: SkuWriteResult},
-        errors=(*WRITE_ERRORS, "not_found"),
+        errors=(*WRITE_ERRORS, "not_found", "version_conflict"),
+        headers=ETAG,
         preview=True,
     ),
 )
-def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
     """Puts an archived SKU back as it was, graded by the rules of the day; it takes a place of the plan again."""
     write, body = received.admitted()
-    return answer_return(write, body, sku_id, dry_run=dry_run)
+    return answer_return(write, body, sku_id, if_match, dry_run=dry_run)
 
 
-def answer_archive(write: Write, body: Any, sku_id: UUID, *, dry_run: bool = False) -> Response:
-    """Archive a SKU, for the reason of the body; return SkuWriteResult. Raise `NotFound` and `InvalidBody`."""
+def answer_archive(
+    write: Write, body: Any, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
+) -> Response:
+    """Archive a SKU, for the reason of the body; return SkuWriteResult.
+
+    Raise `NotFound`, `InvalidBody`, and `VersionConflict` where its version is not one of `if_match`.
+    """
     write = with_reason(write, body)
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> _Archived:
         try:
-            outcome, found = archiving.archive_sku(
+            done = archiving.archive_sku(
                 conn, write.company_id, sku_id, origin=write.origin, now=write.now, dry_run=dry_run
             )
         except NoSuchSku:
             raise NotFound from None
-        data = archiving.archived_detail(conn, found, write.service.rulesets, write.now, write.lang)
-        return {"outcome": outcome, "dry_run": dry_run, "data": data, "warnings": []}
+        if if_match is not None:
+            if_match.check(done.version_before)
+        data = archiving.archived_detail(conn, done.found, write.service.rulesets, write.now, write.lang)
+        shown = {"outcome": done.outcome, "dry_run": dry_run, "data": data, "warnings": []}
+        return _Archived(shown, None if dry_run else done.found.row["version"])
 
-    return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), work, _rested, dry_run=dry_run)
 
 
-def answer_return(write: Write, body: Any, sku_id: UUID, *, dry_run: bool = False) -> Response:
+class _Archived(NamedTuple):
+    """The answer about an archived SKU, and the version that it rests as; None in a dry run."""
+
+    shown: dict[str, Any]
+    version: int | None
+
+
+def _rested(archived: _Archived) -> Response:
+    return with_etag(json_of(archived.shown), archived.version)
+
+
+def answer_return(
+    write: Write, body: Any, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
+) -> Response:
     """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
     write = with_reason(write, body)
-    work, show = partial(_returned, write, sku_id, dry_run=dry_run), partial(_shown, write, dry_run=dry_run)
-    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+    work = partial(_returned, write, sku_id, if_match, dry_run=dry_run)
+    show = partial(_shown, write, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
 
 
-def _returned(write: Write, sku_id: UUID, conn: Connection, *, dry_run: bool) -> WriteOutcome:
+def _returned(
+    write: Write, sku_id: UUID, if_match: Precondition | None, conn: Connection, *, dry_run: bool
+) -> WriteOutcome:
     try:
         row = archiving.return_sku(
             conn,
@@ -108,6 +138,8 @@ def _returned(write: Write, sku_id: UUID, conn: Connection, *, dry_run: bool) ->
         )
     except NoSuchSku:
         raise NotFound from None
+    if if_match is not None:
+        if_match.check(row.version_before)
     if row.outcome == "rejected":
         raise InvalidBody(row.errors)
     return row
@@ -116,9 +148,8 @@ def _returned(write: Write, sku_id: UUID, conn: Connection, *, dry_run: bool) ->
 def _shown(write: Write, row: WriteOutcome, *, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     warnings = [warning.as_dict() for warning in row.warnings]
-    return json_of(
-        {"outcome": row.outcome, "dry_run": dry_run, "data": row.detail(lang=write.lang), "warnings": warnings}
-    )
+    shown = {"outcome": row.outcome, "dry_run": dry_run, "data": row.detail(lang=write.lang), "warnings": warnings}
+    return with_etag(json_of(shown), None if dry_run else row.version)
 
 
 @router.post("/archived", include_in_schema=False)

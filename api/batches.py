@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from api.answers import json_of
-from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
 from api.parameters import DryRunValues, agreed, truth
+from api.preconditions import IfMatch, fingerprint_for
 from api.writing import JsonWrite
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas.bounds import first_hundred
@@ -42,15 +42,15 @@ Rows = dict[int, WriteOutcome]
     **operation(
         "Create or update many SKUs",
         answers={200: SkuBatchResponse},
-        errors=WRITE_ERRORS,
+        errors=(*WRITE_ERRORS, "version_conflict"),
         body=body_of(SkuBatchInput),
     ),
 )
-def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
+def post_batch(received: JsonWrite, sent: DryRunValues = None, if_match: IfMatch = None) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
-    the query.
+    the query. With `If-Match` the whole batch is refused where a row that it would write has none of these versions.
     """
     write, body = received.admitted()
     dry_run = agreed("dry_run", truth, [*(sent or ()), *_said_in(body)]) or False
@@ -66,10 +66,14 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
             rulesets=write.service.rulesets,
             dry_run=dry_run,
         )
+        if if_match is not None:
+            for row in rows.values():
+                if row.outcome != "rejected":
+                    if_match.check(row.version_before)
         return rows
 
     show = partial(_shown, dry_run=dry_run)
-    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
 
 
 def _said_in(body: Any) -> list[str]:

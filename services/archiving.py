@@ -6,7 +6,7 @@ code brings it back, too (`pipelines.writing.returning`).
 
 from dataclasses import replace
 from datetime import datetime
-from typing import cast
+from typing import NamedTuple, cast
 from uuid import UUID
 
 from pipelines.writing import present
@@ -25,9 +25,17 @@ class NoSuchSku(LookupError):  # noqa: N818  (an answer, not a fault of the prog
     """The company has no SKU of the id."""
 
 
+class Archiving(NamedTuple):
+    """What archiving a SKU changed, how it rests, and the version that it was archived from or rests as."""
+
+    outcome: Outcome
+    found: Archived
+    version_before: int
+
+
 def archive_sku(
     conn: Connection, company_id: UUID, sku_id: UUID, *, origin: Origin, now: datetime, dry_run: bool
-) -> tuple[Outcome, Archived]:
+) -> Archiving:
     """Archive a SKU, and return what that changed and how it rests. Raise `NoSuchSku`."""
     with savepoint(conn) as part:
         part.keep = not dry_run
@@ -36,7 +44,8 @@ def archive_sku(
         rested = archive.of(conn, sku_id, now.date())
     if rested is None:
         raise NoSuchSku
-    return "updated" if found else "unchanged", rested
+    version = rested.row["version"]
+    return Archiving("updated", rested, version - 1) if found else Archiving("unchanged", rested, version)
 
 
 def return_sku(

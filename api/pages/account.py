@@ -76,11 +76,13 @@ def _page(request: Request, session: Session, fault: tuple[str, str] | None = No
     service = service_of(request)
     with service.writes.company(session.company_id) as conn:
         found = people.sessions(conn, session.user_id, service.clock.now())
+        own = people.session_id(conn, sessions.token_of(request) or "")
     return page(
         request,
         "account.html",
         session=session,
         status=400 if fault else 200,
         sessions=found,
+        own=own,
         faults=[(fault[0], text(fault[1], language_of(request)))] if fault else [],
     )

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.bodies import fingerprint
 from api.errors import InvalidBody, Refused, VersionConflict
-from api.pages import changes, item_form, item_words
+from api.pages import changes, item_form, item_questions, item_words
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
@@ -106,6 +106,27 @@ async def post_edit(request: Request, session: Editor) -> Response:
     return await run_in_threadpool(_sent, request, session, form, path_id(request))
 
 
+@router.post("/{id}/answer")
+async def post_answer(request: Request, session: Editor) -> Response:
+    """Save the answer to a question of the item's page, or show what would follow."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_answered, request, session, form, path_id(request))
+
+
+def _answered(request: Request, session: Session, form: Form, sku_id: UUID) -> Response:
+    """Edit the item by one answer: as its form would, for the version that the person has seen."""
+    lang, seen = language_of(request), _number(form.get("version"))
+    with service_of(request).writes.company(session.company_id) as conn:
+        opened = _opened(conn, sku_id, seen)
+    changed = item_questions.answered(opened.form(lang), form)
+    missing = item_questions.unanswered(form)
+    if missing is not None:
+        faults = [(missing, text("edit.unanswered", lang))]
+        return _page(request, session, opened, changed, seen=seen, faults=faults)
+    asked = Form([*changed.multi_items(), ("seen", str(seen)), ("once", form.get("once", ""))])
+    return _written(request, session, asked, opened, dry_run=form.get("step") != "save", back_to="#grade")
+
+
 def _open(request: Request, session: Session, sku_id: UUID | None, *, copy: bool) -> Response:
     lang = language_of(request)
     if sku_id is None:
@@ -151,8 +172,13 @@ def _number(sent: str | None) -> int | None:
     return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 10 else None
 
 
-def _written(request: Request, session: Session, form: Form, opened: _Opened, *, dry_run: bool) -> Response:
-    """Write the form, or with `dry_run` show what would follow; show it again where it is refused."""
+def _written(
+    request: Request, session: Session, form: Form, opened: _Opened, *, dry_run: bool, back_to: str = ""
+) -> Response:
+    """Write the form, or with `dry_run` show what would follow; show it again where it is refused.
+
+    `back_to` is the place on the item's page that is shown once it is saved.
+    """
     lang, seen = language_of(request), _number(form.get("seen"))
     write = write_of(request, session, form.get("once"))
     outcome: WriteOutcome | None = None
@@ -172,7 +198,7 @@ def _written(request: Request, session: Session, form: Form, opened: _Opened, *,
     except Refused as refused:
         return _page(request, session, opened, form, seen=seen, faults=_faults(refused, form, lang))
     if not dry_run:
-        return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}", saved="yes"))
+        return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}", saved="yes") + back_to)
     assert outcome is not None, "a dry run is never answered by an earlier one"
     assert outcome.detail is not None, "a refused write has raised"
     return _page(request, session, opened, form, seen=seen, after=outcome.detail(lang=lang), warnings=outcome.warnings)
@@ -196,9 +222,9 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
             raise InvalidBody([Issue("duplicate_sku_code", sentence, "sku_code")])
     else:
         seen = _number(form.get("seen"))
-        if seen is not None and named["name"] == base.get("name"):  # untouched: as the version seen has it
-            named["name"] = _name_at(conn, opened.sku_id, seen) or named["name"]
         precondition = Precondition.of_version(seen)
+        if "name" not in body and seen is not None and seen != opened.version:
+            named["name"] = _name_at(conn, opened.sku_id, seen) or named["name"]
         written = write_one(conn, write, body | named, precondition, addressed=opened.sku_id, dry_run=dry_run)
     rows = item_form.changed_volumes(form, base)
     if rows:
@@ -207,8 +233,9 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
 
 
 def _name_at(conn: Connection, sku_id: UUID, version: int) -> str | None:
+    """Return the name in a version: each write must send one, and an untouched one is that of the version seen."""
     row = earlier.of_version(conn, sku_id, version)
-    return None if row is None else str(row["name"])
+    return None if row is None else cast(SkuDetail, present.fields(row))["name"]
 
 
 def _write_volumes(

@@ -14,7 +14,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages import item_words
+from api.pages import item_form, item_questions, item_words
 from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -59,6 +59,7 @@ class _ItemData:
     """
 
     item: SkuDetail
+    version: int
     names: dict[str, str]
     files: list[dict[str, object]]
     docs: list[dict[str, object]]
@@ -96,6 +97,9 @@ def _page(request: Request, session: Session) -> Response:
         facts=item_words.fact_rows(item, data.names, lang),
         parts=item_words.part_rows(item, data.names, lang),
         grade=item_words.grade_words(item, lang),
+        questions=item_questions.questions(item, lang),
+        given=item_form.form_of(item, lang),
+        version=data.version,
         substances=item_words.substance_rows(item["substances"], lang),
         files=data.files,
         types=CONTENTS[lang],
@@ -135,6 +139,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
     return _ItemData(
         item,
+        row["version"],
         _names(conn, item),
         orjson.loads(listed)["data"],
         docs.of_sku(conn, sku_id, today=now.today),

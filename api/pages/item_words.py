@@ -11,7 +11,7 @@ from api.pages import changes
 from api.pages.item_form import anchor_of
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
-from schemas.grading import GradeComponent, OpenFact
+from schemas.grading import GradeComponent
 from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.sku import SkuDetail, SubstanceEntry, Substances
@@ -125,7 +125,6 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
     """Return the grade's trace: formatted figures, and the fired rules grouped by their verdict."""
     trace = item["compliance"]["grade_trace"]
     types = [line["component_type"] for line in item["components"]]
-    places = {line["id"]: place for place, line in enumerate(item["components"])}
     share, cap = trace["weight_share_percent"], trace["cap"]
     fired = [
         {**rule, "part": word("component_type", part["component_type"], lang), "unit": unit["unit"]}
@@ -140,10 +139,6 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
         "kept": None if share is None else number(share, lang, digits=1),
         "cap": None if cap is None else number(cap, lang, digits=1),
         "deciding": sorted((rule for rule in fired if rule["verdict"] in LOWERING_VERDICTS), key=_severity),
-        "missing": [
-            {**issue, "name": changes.path_in_words(issue["field"], lang, types)} for issue in trace["missing"]
-        ],
-        "open": [_open(fact, places, types, lang) for fact in trace["open"]],
         "assumptions": [
             changes.with_names(sentence, sentence.split(" ")[:1], lang, types) for sentence in trace["assumptions"]
         ],
@@ -154,16 +149,6 @@ def grade_words(item: SkuDetail, lang: str) -> Shown:
 def path_in_words(path: str, item: SkuDetail, lang: str) -> str:
     """Return a path of the item in words."""
     return changes.path_in_words(path, lang, [line["component_type"] for line in item["components"]])
-
-
-def _open(fact: OpenFact, places: Mapping[str, int], types: Sequence[str], lang: str) -> Shown:
-    """Return an open fact with its name and its part's name, and the grades that it could give in words."""
-    part = fact["component_id"]
-    path = fact["field"] if part is None else f"components[{places[part]}].{fact['field']}"
-    grades = ", ".join(text(f"grade.{grade}", lang) for grade in fact["could_become"])
-    anchor = anchor_of(fact["field"], None if part is None else places[part])
-    name = changes.path_in_words(path, lang, types)
-    return {"name": name, "ask": fact["ask"], "could_become": grades, "anchor": anchor}
 
 
 def gap_anchor(fields: Sequence[str], item: SkuDetail) -> str | None:

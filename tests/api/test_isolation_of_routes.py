@@ -30,6 +30,7 @@ OF_A_RECORD = {
     "GET /items/{id}/copy",
     "GET /items/{id}/edit",
     "POST /items/{id}/edit",
+    "POST /items/{id}/answer",
     "POST /items/{id}/archive",
     "POST /items/{id}/return",
     "GET /imports/{id}/undo",

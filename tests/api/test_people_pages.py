@@ -116,6 +116,9 @@ def test_sessions_are_seen_and_ended(caller, pool):
     ids = re.findall(r'name="session" value="([^"]+)"', page)
     assert len(ids) == 3
     assert caller.address.rpartition(".")[0] in page
+    for lang, words in (("en", "This session"), ("fr", "Cette session"), ("de", "Diese Sitzung")):
+        marked = [own_session(each.get(f"/account?lang={lang}").text, words) for each in (first, second)]
+        assert sorted(marked) == sorted(set(marked) & set(ids)), "each browser marks its own, and no other"
     csrf = hidden(page)["csrf"]
     other = signed_in(caller, added(pool, caller.company, "viewer"))
     theirs = re.findall(r'name="session" value="([^"]+)"', other.get("/account").text)
@@ -123,6 +126,12 @@ def test_sessions_are_seen_and_ended(caller, pool):
     assert first.post("/account/sessions", {"csrf": csrf, "session": "x"}).status_code == 404
     assert first.post("/account/sessions", {"csrf": csrf, "session": "all"}).status_code == 303
     assert [each.get("/account").status_code for each in (first, second, other)] == [303, 303, 200]
+
+
+def own_session(page, words):
+    """Return the id of the one session that the page marks as the reader's."""
+    [row] = [row for row in re.findall(r"<tr>.*?</tr>", page) if words in row]
+    return re.search(r'name="session" value="([^"]+)"', row)[1]
 
 
 def test_keys_are_seen_with_their_last_use_and_revoked(caller, browser, pool, new_company):

@@ -52,6 +52,7 @@ ABOVE_VIEWER = {
     "GET /items/{id}/copy": "editor",
     "GET /items/{id}/edit": "editor",
     "POST /items/{id}/edit": "editor",
+    "POST /items/{id}/answer": "editor",
     "POST /items/{id}/archive": "editor",
     "POST /items/{id}/return": "editor",
     "GET /imports/{id}/undo": "editor",

@@ -67,3 +67,39 @@ def test_a_key_is_for_one_version(caller):
     first = changed(caller, 2, If_Match='"1"', **key)
     assert good(changed(caller, 2, If_Match='"1"', **key)) == good(first), "a repeat gets the first answer"
     refused(changed(caller, 2, If_Match='"2"', **key), 409, "idempotency_key_reuse")
+
+
+@pytest.mark.promise("SKU-62")
+def test_archiving_and_returning_are_for_a_version_too(caller):
+    path = f"/skus/{good(changed(caller, 1))['data']['id']}"
+    good(changed(caller, 2))
+    for dry_run in ("true", "false"):
+        refused(
+            caller.post(f"{path}/archive", {}, headers={"If-Match": '"1"'}, params={"dry_run": dry_run}),
+            412,
+            "version_conflict",
+        )
+    assert "archived_at" not in good(caller.get(path))["data"]
+    archived = caller.post(f"{path}/archive", {}, headers={"If-Match": '"2"'})
+    assert (good(archived)["outcome"], archived.headers["ETag"]) == ("updated", '"3"')
+    refused(caller.post(f"{path}/archive", {}, headers={"If-Match": '"2"'}), 412, "version_conflict")
+    assert good(caller.post(f"{path}/archive", {}, headers={"If-Match": '"3"'}))["outcome"] == "unchanged"
+    refused(caller.post(f"{path}/return", {}, headers={"If-Match": '"2"'}), 412, "version_conflict")
+    assert good(caller.get(path))["data"]["archived_at"]
+    returned = caller.post(f"{path}/return", {}, headers={"If-Match": '"3"'})
+    assert (good(returned)["outcome"], returned.headers["ETag"]) == ("updated", '"4"')
+
+
+@pytest.mark.promise("SKU-62")
+def test_a_batch_for_versions_is_written_whole_or_not_at_all(caller):
+    good(changed(caller, 1))
+    good(changed(caller, 2))
+    good(caller.post("/skus", {"sku_code": "V-2", "name": "Lid"}))
+    rows = [{"sku_code": "V-1", "name": "Changed"}, {"sku_code": "V-2", "name": "Changed"}, {"sku_code": ""}]
+    for stale in ('"1"', '"2"', '"7"'):
+        refused(caller.post("/skus/batch", {"skus": rows}, headers={"If-Match": stale}), 412, "version_conflict")
+    assert {row["name"] for row in good(caller.get("/skus"))["data"]} == {"Jar", "Lid"}
+    new = [{"sku_code": "V-3", "name": "New"}]
+    refused(caller.post("/skus/batch", {"skus": new}, headers={"If-Match": "*"}), 412, "version_conflict")
+    written = good(caller.post("/skus/batch", {"skus": rows}, headers={"If-Match": '"1", "2"'}))
+    assert [row["outcome"] for row in written["results"]] == ["updated", "updated", "rejected"]

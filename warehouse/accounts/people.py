@@ -11,6 +11,7 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from schemas.roles import Role
+from warehouse.access.keys import digest
 from warehouse.accounts.users import IDLE
 from warehouse.sessions import Connection
 
@@ -23,6 +24,7 @@ FROM users ORDER BY users.disabled_at IS NOT NULL, users.email, users.created_at
 _SESSIONS: Final = """
 SELECT id, began_at, seen_at, network, agent FROM user_sessions
 WHERE user_id = %s AND expires_at > %s AND seen_at > %s ORDER BY seen_at DESC, id"""
+_ID_OF: Final = "SELECT pcds_session_id(%s)"
 _END: Final = "DELETE FROM user_sessions WHERE user_id = %s AND id = %s"
 _END_OTHERS: Final = "DELETE FROM user_sessions WHERE user_id = %s"
 _ENABLE: Final = "UPDATE users SET disabled_at = NULL WHERE id = %s AND disabled_at IS NOT NULL"
@@ -66,6 +68,16 @@ def sessions(connection: Connection, user_id: UUID, at: datetime) -> list[LiveSe
     """Return a person's live sessions, the last used first."""
     with connection.cursor(row_factory=class_row(LiveSession)) as cursor:
         return cursor.execute(_SESSIONS, [user_id, at, at - IDLE]).fetchall()
+
+
+def session_id(connection: Connection, token: str) -> UUID | None:
+    """Return the id of the session of a cookie's token; None where it has ended.
+
+    The application may not read digests: a function of migration 0036 compares them.
+    """
+    row = connection.execute(_ID_OF, [digest(token)]).fetchone()
+    found: UUID | None = row[0] if row else None
+    return found
 
 
 def end_session(connection: Connection, user_id: UUID, session_id: UUID) -> bool:
