@@ -1,18 +1,36 @@
 """Every page in a real browser: read by axe, at a phone's and a desk's width, light and dark, by keyboard alone."""
 
+import re
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from api.pages.routes import router
 from tests.browser.visitor import LetIn, Shop
-from tools.browser.pages import FOR_ALL, FOR_PERSONS
+from tools.browser.pages import FOR_ALL, FOR_PERSONS, WITHOUT_PICTURE
 
 pytestmark = pytest.mark.browser
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 WIDTHS = (360, 1440)
+NO_PAGES = {
+    "/",  # leads to the portfolio
+    "/pages/style.css",
+    "/password/{token}",  # as /password, without the old one
+    "/items/export",
+    "/items/{id}/files/{file_id}",
+    "/imports/template.xlsx",
+    "/imports/{id}/rejected.xlsx",
+    "/declarations/{id}.pdf",
+    "/declarations/kept/{id}/content",
+    "/review/{id}/draft.pdf",
+    "/review/{id}/files/{file_id}",
+}
+"""Addresses of the pages' router that answer with files, or lead elsewhere."""
 SEEN_RULES = ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]
 """Those that depend on width or colours; the others read the document and are asked once."""
 READ_RULES = {
@@ -35,10 +53,18 @@ STOPS = """() => {
     return window.stops.length;
 }"""
 MOST_STOPS = 120
+REFUSED_OR_CHECKED: list[tuple[str, dict[str, str], str]] = [
+    ("/items/new", {"sku_code": "N", "name": "N", "weight_grams": "heavy"}, "Save"),
+    ("/items/new", {"sku_code": "N", "name": "N"}, "Show what would follow"),
+    ("/imports", {"rows": "Foo\tBar"}, "Read the file"),
+    ("/declarations", {}, "Check it"),
+    ("/declarations", {"market": "DE", "year": "2026", "format": "csv"}, "Check it"),
+]
+"""Page, what is typed there, and the button that is pressed."""
 
 
 def opened(name: str, shop: Shop, let_in: LetIn, **options: Any) -> Page:
-    window = let_in(storage_state=shop.signed_in if name in FOR_PERSONS else None, reduced_motion="reduce", **options)
+    window = let_in(storage_state=None if name in FOR_ALL else shop.signed_in, reduced_motion="reduce", **options)
     window.goto(shop.service + shop.paths[name])
     return window
 
@@ -50,7 +76,28 @@ def violations(window: Page, options: dict[str, Any]) -> list[str]:
     return [f"{each['impact']} {each['id']}: {node['html']}" for each in found for node in each["nodes"]]
 
 
-@pytest.mark.parametrize("name", [*FOR_ALL, *FOR_PERSONS])
+def addresses(routes: Any) -> Iterator[str]:
+    """The addresses of a router and of those that it includes that are got."""
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            yield from addresses(inner.routes)
+        elif "GET" in route.methods:
+            yield route.path
+
+
+def matches(address: str, path: str) -> bool:
+    return re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", address), path) is not None
+
+
+def test_no_page_of_the_router_is_forgotten(shop: Shop):
+    """A new page stands in `tools.browser.pages`, so that axe, the tab key and the windows below are tried at it."""
+    paths = [urlsplit(path).path for path in shop.paths.values()]
+    unseen = {address for address in addresses(router.routes) if not any(matches(address, path) for path in paths)}
+    assert unseen == NO_PAGES
+
+
+@pytest.mark.parametrize("name", [*FOR_ALL, *FOR_PERSONS, *WITHOUT_PICTURE])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(name: str, shop: Shop, let_in: LetIn):
     window = opened(name, shop, let_in)
     window.evaluate(AXE)
@@ -79,6 +126,20 @@ def test_the_tab_key_reaches_every_control_in_order_and_shows_where_it_is(name: 
         assert stop["isSeen"], stop
         assert stop["place"] == len(reached), stop
         reached.append(stop["place"])
+
+
+def test_axe_finds_nothing_where_a_form_was_refused_or_is_checked(shop: Shop, let_in: LetIn):
+    window = let_in(storage_state=shop.signed_in, viewport={"width": 360, "height": 800})
+    for path, fields, button in REFUSED_OR_CHECKED:
+        window.goto(shop.service + path)
+        for name, value in fields.items():
+            entry = window.locator(f'[id="{name}"]')
+            entry.select_option(value) if name in ("market", "format") else entry.fill(value)
+        with window.expect_navigation():
+            window.get_by_role("button", name=button, exact=True).last.click()
+        window.evaluate(AXE)
+        assert violations(window, READ_RULES) == [], path
+        assert violations(window, {"runOnly": SEEN_RULES}) == [], path
 
 
 @pytest.mark.parametrize("names", [FOR_ALL, FOR_PERSONS])

@@ -57,9 +57,16 @@ class Company:
         """Write an item with these fields, and archive it."""
         self._sent("POST", f"/api/v1/skus/{self.item(fields)}/archive", json={})
 
-    def enquire(self, supplier: str, *sku_codes: str) -> None:
-        """Ask a supplier about several items under one link."""
-        self._sent("POST", "/api/v1/supplier-enquiries", json={"supplier_name": supplier, "sku_codes": sku_codes})
+    def enquire(self, supplier: str, *sku_codes: str) -> tuple[str, str]:
+        """Ask a supplier about several items under one link; return the enquiry's id and the path of its link."""
+        asked = {"supplier_name": supplier, "sku_codes": sku_codes}
+        made = self._sent("POST", "/api/v1/supplier-enquiries", json=asked)
+        return str(made["data"]["id"]), urlsplit(made["url"]).path
+
+    def declare(self, market: str, year: int) -> str:
+        """Keep a declaration of the company's tonnes; return its id."""
+        asked = {"market": market, "year": year, "format": "csv"}
+        return str(self._sent("POST", "/api/v1/declarations", json=asked)["data"]["id"])
 
     def means(self, field: str, text: str, value: str) -> None:
         """Add a word of the company's own."""

@@ -56,6 +56,18 @@ FOR_PERSONS: Final = (
     "audit",
 )
 """Names of the pages for signed-in persons; the others are for everybody."""
+WITHOUT_PICTURE: Final = (
+    "new",
+    "copy",
+    "values",
+    "figure",
+    "market",
+    "kept-declaration",
+    "enquiry",
+    "supplier-enquiry",
+    "password",
+)
+"""Pages that look like one of those above, and have no picture in docs/pages."""
 
 
 def sign_in(page: Page, service: str, email: str, password: str, back: str = "/connections") -> None:
@@ -111,25 +123,32 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "--expires-on",
         last_day.isoformat(),
     )
-    company.enquire("Préformes du Rhône", "WTR-50")
+    enquiry, enquiry_link = company.enquire("Préformes du Rhône", "WTR-50")
     company.archive({"sku_code": "WTR-00", "name": "Still water 0.33 l", "material": "glass"})
     company.means("material", "Weißblech", "metal")
     count()
+    kept = company.declare("DE", 2026)
     return {
         "portfolio": "/portfolio",
         "items": "/items",
         "items-found": "/items?q=water",
         "item": f"/items/{item}",
         "edit": f"/items/{item}/edit",
+        "new": "/items/new",
+        "copy": f"/items/{item}/copy",
         "archived": "/items/archived",
         "imports": "/imports",
         "import": f"/imports/{sent}",
         "rejected": f"/imports/{sent}/rejected",
         "undo": f"/imports/{sent}/undo",
+        "values": f"/imports/{sent}/values",
         "words": "/words",
         "figures": "/figures",
+        "figure": "/figures/items?market=DE&year=2026&half=0&category=plastics",
+        "market": "/markets/DE",
         "obligations": "/obligations",
         "declarations": "/declarations",
+        "kept-declaration": f"/declarations/kept/{kept}",
         "sign-in": "/sign-in",
         "refused": "/supplier-data/unknown",
         "supplier-form": link,
@@ -152,7 +171,10 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "supplier": "/suppliers?name=Pr%C3%A9formes%20du%20Rh%C3%B4ne",
         "supplier-requests": "/supplier-requests?sku=WTR-50",
         "enquiries": "/enquiries",
+        "enquiry": f"/enquiries/{enquiry}",
+        "supplier-enquiry": enquiry_link,
         "account": "/account",
+        "password": "/password",
         "second-factor": "/account/second-factor",
         "people": "/people",
         "keys": "/keys",
