@@ -39,6 +39,7 @@ from api import (
     tokens,
     undo,
     volumes,
+    webhooks,
     what_if,
     words,
 )
@@ -150,6 +151,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         documents,
         enquiries,
         changes,
+        webhooks,
         suppliers,
         audit,
         jurisdictions,

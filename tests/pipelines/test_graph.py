@@ -156,6 +156,7 @@ def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
     assert sensors.keys() - asked.keys() == {
         "queued_imports",
         "mails_due",
+        "webhooks_due",
         "missed_keep_house",
         "missed_refresh_catalogue",
     }
