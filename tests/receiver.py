@@ -1,6 +1,7 @@
 """A receiver of webhooks on loopback that a test tells what to answer, and that checks each signature."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ class Receiver:
 
 
 @contextmanager
-def opened() -> Iterator[Receiver]:
+def opened(context: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,9 +85,13 @@ def opened() -> Iterator[Receiver]:
             return super().get_request()
 
     with Server(("127.0.0.1", 0), Handler) as server:
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         receiver.url = f"http://127.0.0.1:{server.server_port}/hook"
+        if context is not None:
+            receiver.url = f"https://localhost:{server.server_port}/hook"
         try:
             yield receiver
         finally:

@@ -81,15 +81,17 @@ def _take(conn: Connection, company_id: UUID, sender: Sender, now: datetime) -> 
 
     A receiver that took nothing last is sent one message, until it takes one.
     """
-    found: list[Attempt] = []
+    found, unsigned = list[Attempt](), list[Hook]()
     for hook in hooks.due(conn, now):
         _enqueue(conn, company_id, hook, now)
         opened = secrets.of(sender.seal, hook, now)
         if not opened:  # the data directory's key is another one: nothing can be signed
-            _disable(conn, company_id, hook, "restored", now)
+            unsigned.append(hook)
             continue
         first = deliveries.first(conn, hook.id, now, limit=1 if hook.failures else AT_ONCE)
         found += [Attempt(hook, each, Notice(hook.url, each.change_id, each.body, opened)) for each in first]
+    for hook in unsigned:
+        _disable(conn, company_id, hook, "restored", now)
     return found
 
 
@@ -136,8 +138,9 @@ def _record(
     for attempt, result in zip(round_of, results, strict=True):
         outcomes[_record_one(conn, attempt.delivery, result, now)] += 1
         of_hooks.setdefault(attempt.hook.id, (attempt.hook, []))[1].append(result)
-    for hook, found in of_hooks.values():
-        _record_hook(conn, company_id, hook, found, now)
+    given_up = [(hook, reason) for hook, found in of_hooks.values() if (reason := _record_hook(conn, hook, found, now))]
+    for hook, reason in given_up:  # last, as the ledger's lock comes after every webhook's
+        _disable(conn, company_id, hook, reason, now)
     return outcomes
 
 
@@ -155,19 +158,20 @@ def _record_one(conn: Connection, delivery: Delivery, result: Outcome, now: date
     return "tried"
 
 
-def _record_hook(conn: Connection, company_id: UUID, hook: Hook, found: Sequence[Outcome], now: datetime) -> None:
+def _record_hook(conn: Connection, hook: Hook, found: Sequence[Outcome], now: datetime) -> str | None:
+    """Record whether a webhook's receiver took anything; return the reason for which it is to be disabled."""
     fault = next((result.fault for result in found if result.fault is not None), None)
     if any(result.status == GONE for result in found):
-        _disable(conn, company_id, hook, "gone", now)
-    elif any(result.fault is None for result in found):
+        return "gone"
+    if any(result.fault is None for result in found):
         hooks.taken(conn, hook.id, fault=fault, at=now)
-    else:
-        assert fault is not None, "nothing was taken"
-        log.warning("webhook.not_taken", webhook_id=str(hook.id), fault=fault)
-        pause = min(TRIES_AFTER[min(hook.failures, len(TRIES_AFTER) - 1)], _LONGEST_PAUSE)
-        hooks.failed(conn, hook.id, fault=fault, next_at=now + pause, at=now)
-        if hook.failing_since is not None and now - hook.failing_since >= GIVE_UP_AFTER:
-            _disable(conn, company_id, hook, "not_delivered", now)
+        return None
+    assert fault is not None, "nothing was taken"
+    log.warning("webhook.not_taken", webhook_id=str(hook.id), fault=fault)
+    pause = min(TRIES_AFTER[min(hook.failures, len(TRIES_AFTER) - 1)], _LONGEST_PAUSE)
+    hooks.failed(conn, hook.id, fault=fault, next_at=now + pause, at=now)
+    is_over = hook.failing_since is not None and now - hook.failing_since >= GIVE_UP_AFTER
+    return "not_delivered" if is_over else None
 
 
 def _disable(conn: Connection, company_id: UUID, hook: Hook, reason: str, now: datetime) -> None:

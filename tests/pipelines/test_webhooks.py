@@ -2,11 +2,13 @@
 
 import os
 import random
+import ssl
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
@@ -21,6 +23,7 @@ from schemas.webhooks import WebhookInput, WebhookPatch
 from services import webhooks
 from services.webhooks import Act
 from tests import receiver as receivers
+from tests.connector.oauth.test_documents import _certify as certify
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow
 from tests.receiver import Receiver
@@ -269,6 +272,40 @@ def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, rec
         act = partial(Act, company_id=desk.company, origin=ORIGIN, now=desk.clock.now(), sender=strict, dry_run=True)
         with desk.pool.company(desk.company) as conn, pytest.raises(webhooks.WebhookRefused):
             webhooks.add(act(conn), WebhookInput(url=url))
+
+
+def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
+    desk: Desk, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: what counts is the address at the time of sending, and each of them."""
+    port = urlsplit(receiver.url).port
+    office = Office(desk, tmp_path, f"https://erp.example:{port}/hook")
+    strict = sending.Sender.of(Settings.load(data_dir=tmp_path))
+
+    async def rebound(*_: object) -> list[Any]:
+        return [(None, None, None, "", (address, port)) for address in ("93.184.215.14", "127.0.0.1")]
+
+    monkeypatch.setattr("pipelines.outside.anyio.getaddrinfo", rebound)
+    office.write("D")
+    sending.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
+    assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
+
+
+def test_a_certificate_must_be_the_hosts(desk: Desk, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    certify(key, certificate)
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(certificate, key)
+    with receivers.opened(own) as receiver:
+        office = Office(desk, tmp_path, receiver.url)
+        office.write("C")
+        sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        assert (receiver.got, office.stored()["fault"]) == ([], "no_connection")
+        trust = ssl.create_default_context(cafile=str(certificate))
+        trusting = sending.Sender(office.sender.seal, to_loopback=True, trust=trust)
+        desk.clock.advance(TRIES_AFTER[0])
+        sending.deliver_due(desk.pool, desk.company, trusting, desk.clock, lambda: None)
+        assert [got.data["sku_code"] for got in receiver.got] == ["C"]
 
 
 def test_another_companys_webhook_is_none(office: Office, desk: Desk) -> None:
