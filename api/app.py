@@ -40,6 +40,7 @@ from api import (
     tokens,
     undo,
     volumes,
+    webhooks,
     what_if,
     words,
 )
@@ -156,6 +157,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         documents,
         enquiries,
         changes,
+        webhooks,
         suppliers,
         audit,
         jurisdictions,

@@ -45,7 +45,7 @@ def _checked(value: str) -> str:
 After = Annotated[
     str | None,
     AfterValidator(validator(_checked)),
-    WithJsonSchema({"type": "string"}),
+    WithJsonSchema({"type": "string", "pattern": "^(now|[A-Za-z0-9_-]{22})$"}),
     Query(
         description="Only changes behind this cursor. Without it: from the first change on. `now`: none, with a cursor "
         "for the changes from now on."

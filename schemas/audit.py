@@ -64,6 +64,12 @@ ACTIONS: Final[dict[str, str]] = {
     "user.second_factor_off": "A person signs in with the password alone again.",
     "user.recovery_code_used": "A person signed in with a recovery code, which is used up.",
     "user.disabled": "A person's account was ended, with its sessions and connections.",
+    "webhook.created": "A webhook was added: an address to which changes are sent.",
+    "webhook.disabled": "A webhook was disabled, because nothing could be delivered or a backup was restored.",
+    "webhook.removed": "A webhook was removed.",
+    "webhook.replayed": "A webhook sends its changes again from an earlier place.",
+    "webhook.secret_rolled": "A webhook was given another secret.",
+    "webhook.updated": "A webhook was changed, paused or taken up again.",
     "window.closed": "A higher rate limit of a key was ended before its time.",
     "window.opened": "A key was given a higher rate limit for a time.",
 }

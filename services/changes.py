@@ -12,7 +12,7 @@ from schemas.sku import SkuDetail
 from warehouse.changes import feed
 from warehouse.changes.cursors import Place
 from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Connection
+from warehouse.sessions import Connection, make_seen_durable
 from warehouse.skus import archive
 from warehouse.skus.detail import StoredSku
 
@@ -22,13 +22,16 @@ def page_with_records(
 ) -> dict[str, Any]:
     """Return ChangeListResponse with `record`s: the SKU that a change is about as its detail shows it.
 
-    The records are read after the changes, so that none is older than a change that names it. Raise `UnknownCursor`.
+    The records are read after the changes, so that none is older than a change that names it. The commit of the
+    caller's transaction makes them durable: a newer one is told by a change that a crash does not take back. Raise
+    `UnknownCursor`.
     """
     page = feed.read(conn, place, limit)
     ids = {change["sku_id"] for change in page["data"] if change["sku_id"] is not None}
     shown = _skus(conn, sorted(ids), rulesets, today, lang)
     for change in page["data"]:
         change["record"] = shown.get(change["sku_id"])
+    make_seen_durable(conn)
     return page
 
 

@@ -14,14 +14,12 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA1, SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor import InvalidToken
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from warehouse.accounts import second_factor
+from warehouse.sealing import Seal
 from warehouse.sessions import Connection
 
 STEP_SECONDS: Final = 30
@@ -31,7 +29,6 @@ TICKET_LIFETIME: Final = timedelta(minutes=5)
 _SECRET_BYTES: Final = 20
 """As long as the hash of the codes (RFC 4226, section 4, R6)."""
 _CODE_BYTES: Final = 10
-_NONCE_BYTES: Final = 12
 _TICKET: Final = b"sign-in"
 """What the seal of a ticket is bound to."""
 _DRIFT: Final = (0, -1, 1)
@@ -46,24 +43,9 @@ class Ticket(NamedTuple):
     email: str
 
 
-class Seal:
-    """Seals texts with a key that is derived from the data directory's key, each bound to what it is for."""
-
-    def __init__(self, key: bytes) -> None:
-        """`key` is the data directory's."""
-        self._cipher = AESGCM(HKDF(SHA256(), 32, None, b"pcds second factor").derive(key))
-
-    def seal(self, data: bytes, bound_to: bytes) -> bytes:
-        """Return the sealed data."""
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, data, bound_to)
-
-    def unseal(self, sealed: bytes, bound_to: bytes) -> bytes | None:
-        """Return the data; None for what was not sealed with this key for this."""
-        try:
-            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bound_to)
-        except (InvalidTag, ValueError):
-            return None
+def seal_of(key: bytes) -> Seal:
+    """Return the seal of second factors, from the data directory's key."""
+    return Seal(key, b"pcds second factor")
 
 
 def new_secret() -> bytes:

@@ -85,6 +85,7 @@ def main() -> None:
         _declarations(recorder, sku)
         _supplier(recorder, service)
         _enquiry(recorder)
+        _webhooks(recorder)
         _figures(recorder, service)
         _lists(recorder)
         _exports(recorder)
@@ -252,6 +253,24 @@ def _enquiry(recorder: _Recorder) -> None:
     recorder.call("post_withdraw_enquiry", "POST", f"{path}/{made}/withdraw", json=reason)
 
 
+def _webhooks(recorder: _Recorder) -> None:
+    path, secret = "/api/v1/webhooks", "whsec_" + "x" * 44
+    body = {"url": "https://erp.example/hooks/packaging", "description": "The ERP's copy"}
+    made = recorder.call("post_webhook", "POST", path, json=body)["data"]["id"]
+    recorder.hide("post_webhook", "secret", secret)
+    recorder.call("post_webhook", "POST", f"{path}?dry_run=true", json=body)
+    recorder.call("list_webhooks", "GET", path)
+    recorder.call("get_webhook", "GET", f"{path}/{made}")
+    recorder.call("post_roll_secret", "POST", f"{path}/{made}/roll-secret", json={"overlap_hours": 24})
+    recorder.hide("post_roll_secret", "secret", secret)
+    cursor = recorder.call("list_changes", "GET", "/api/v1/changes?limit=2")["next_cursor"]
+    recorder.call("post_replay", "POST", f"{path}/{made}/replay", json={"after": cursor})
+    recorder.call("post_test", "POST", f"{path}/{made}/test")
+    recorder.call("list_deliveries", "GET", f"{path}/{made}/deliveries")
+    recorder.call("patch_webhook", "PATCH", f"{path}/{made}", json={"state": "paused"})
+    recorder.call("delete_webhook", "DELETE", f"{path}/{made}")
+
+
 def _supplier(recorder: _Recorder, service: Service) -> None:
     asked = service.made("supplier-request", "create", "--company", service.company_id, "--sku", "WTR-50")
     recorder.call(
@@ -298,7 +317,6 @@ def _lists(recorder: _Recorder) -> None:
     recorder.call("list_sites", "GET", "/api/v1/sites")
     recorder.call("list_brands", "GET", "/api/v1/brands")
     recorder.call("list_docs", "GET", "/api/v1/docs")
-    recorder.call("list_changes", "GET", "/api/v1/changes?limit=2")
     recorder.call("list_audit_entries", "GET", "/api/v1/audit-log?limit=2")
     recorder.call("list_jurisdictions", "GET", "/api/v1/jurisdictions?limit=2&offset=13")
 

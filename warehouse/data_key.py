@@ -1,7 +1,7 @@
 """Stores the key of a data directory, which seals what its own processes alone may read: 32 random bytes in a file.
 
 It is in a backup beside the data (`warehouse.backup`). What belongs here: the file. What does not: what is sealed with
-it (`connector.seal`, `services.second_factor`).
+it (`connector.seal`, `warehouse.sealing`).
 """
 
 import os

@@ -329,6 +329,14 @@ class AsyncPool:
                 return connection
 
 
+def make_seen_durable(connection: Connection) -> None:
+    """Have the commit of this transaction, which waits for the disk, make durable whatever it has seen (decision 0016).
+
+    For what is told once: a write that others can see may still be lost with the machine.
+    """
+    connection.execute("SELECT pg_logical_emit_message(true, 'pcds', '')")
+
+
 @contextmanager
 def owner_transaction(owner_url: str, company_id: UUID | None = None) -> Iterator[Connection]:
     """Open a transaction of the owner on its own connection, with a company set where one is given.

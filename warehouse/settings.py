@@ -131,6 +131,9 @@ class Settings(BaseSettings):
     mail_from: Annotated[str, AfterValidator(_sender)] = "Packaging data <no-reply@localhost>"
     """Whom mails are from, such as `Packaging data <packaging@brand.example>`."""
 
+    webhooks_to_loopback: bool = False
+    """Whether webhooks may go to loopback addresses, also by `http://`: for trials on one machine."""
+
     free_bytes: Annotated[int, Field(ge=0)] = 67_108_864
     """With less free space than this in the data directory, the service reports that it is not ready."""
     pool_size: Annotated[int, Field(ge=1, le=100)] = 8

@@ -34,6 +34,7 @@ from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
 from warehouse.snapshots.tables import snapshots
 from warehouse.staff.tables import staff, staff_sessions
 from warehouse.technical_files.tables import technical_files
+from warehouse.webhooks.tables import webhook_deliveries, webhooks
 
 COMPANY_TABLES: Final = (
     companies,
@@ -74,6 +75,8 @@ COMPANY_TABLES: Final = (
     authorization_codes,
     connection_tokens,
     confirmations,
+    webhooks,
+    webhook_deliveries,
     audit_transactions,
     audit_entries,
 )
@@ -145,4 +148,6 @@ __all__ = [
     "technical_files",
     "user_sessions",
     "users",
+    "webhook_deliveries",
+    "webhooks",
 ]

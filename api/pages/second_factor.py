@@ -23,11 +23,12 @@ from api.service import service_of
 from services import people as managing
 from services import second_factor as codes
 from services.people import Act
-from services.second_factor import Seal, Ticket
+from services.second_factor import Ticket, seal_of
 from warehouse import data_key
 from warehouse.accounts import second_factor, users
 from warehouse.accounts.users import Attempt
 from warehouse.audit import ledger
+from warehouse.sealing import Seal
 
 router = APIRouter(prefix="/account/second-factor")
 
@@ -115,7 +116,7 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
 
 
 def _seal(request: Request) -> Seal:
-    return Seal(data_key.of(service_of(request).settings))
+    return seal_of(data_key.of(service_of(request).settings))
 
 
 def _switch(request: Request, session: Session, form: Form) -> Response:

@@ -56,7 +56,8 @@ class Operation:
     @property
     def curl(self) -> str:
         """A request that can be sent unchanged, once BASE, KEY and the names in capitals are set."""
-        parts = ["curl" if self.method in ("GET", "POST") else f"curl -X {self.method}", *self._credential()]
+        is_implied = self.method == ("POST" if self.bodies else "GET")
+        parts = ["curl" if is_implied else f"curl -X {self.method}", *self._credential()]
         for types, content in self.bodies[:1]:
             parts += _sent(types[0], content)
         return " \\\n  ".join([*parts, f'"$BASE{_IN_PATH.sub(_variable, self.path)}"'])

@@ -12,9 +12,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import orjson
 
-from connector.oauth.outside import Unreachable, fetch
+from connector.oauth.outside import fetch
 from connector.oauth.refusals import OAuthRefused
 from connector.oauth.registration import metadata
+from pipelines.outside import Unreachable
 from warehouse.accounts.oauth_clients import Client
 
 KEPT: Final = timedelta(hours=1)

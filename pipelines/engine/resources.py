@@ -22,6 +22,7 @@ from pydantic import Field, PrivateAttr
 from pipelines.imports.process import CHUNK_ROWS
 from pipelines.mail import Post
 from pipelines.sandbox.pool import Readers
+from pipelines.webhooks import Sender
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.objects import Objects
@@ -142,6 +143,17 @@ class Mailing(ProcessResource):
         return Post.of(self._value)
 
 
+class WebhookSending(ProcessResource):
+    """What sends changes to webhooks; its value is the process's settings, and is not shown."""
+
+    _value: Settings = PrivateAttr()
+
+    @property
+    def sender(self) -> Sender:
+        """The sender, with the key that opens the secrets of webhooks."""
+        return Sender.of(self._value)
+
+
 class Importing(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other object stands for it
     """The settings of writes by imports and regrades."""
 
@@ -176,6 +188,7 @@ class Resources(NamedTuple):
     file_readers: FileReaders
     portfolios: Portfolios
     mailing: Mailing
+    webhook_sending: WebhookSending
     shutdown: Shutdown
     importing: Importing
     retention: Retention
@@ -195,6 +208,7 @@ def declared_resources(settings: Settings) -> Resources:
         FileReaders(),
         Portfolios(),
         Mailing(),
+        WebhookSending(),
         Shutdown(),
         Importing(chunk_rows=settings.chunk_rows or CHUNK_ROWS),
         Retention(runs_kept_days=settings.runs_kept_days),
@@ -215,6 +229,7 @@ def open_resources(settings: Settings) -> Iterator[Resources]:
             file_readers=FileReaders.of(readers),
             portfolios=Portfolios.of(settings.data_dir),
             mailing=Mailing.of(settings),
+            webhook_sending=WebhookSending.of(settings),
             shutdown=Shutdown.of(threading.Event()),
         )
 

@@ -45,6 +45,13 @@ from schemas.responses.service import Health, JsonSchemaDocument, OpenApiDocumen
 from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWhatIf, SkuWriteResult
 from schemas.responses.suppliers import SupplierSubmissionAccepted
 from schemas.responses.volumes import VolumesWriteResult
+from schemas.responses.webhooks import (
+    WebhookDeliveryListResponse,
+    WebhookListResponse,
+    WebhookResponse,
+    WebhookTestResult,
+    WebhookWriteResult,
+)
 from schemas.responses.words import OwnWordListResponse, OwnWordsWriteResult
 
 __all__ = [
@@ -96,4 +103,9 @@ __all__ = [
     "UncountedListResponse",
     "UndecidedListResponse",
     "VolumesWriteResult",
+    "WebhookDeliveryListResponse",
+    "WebhookListResponse",
+    "WebhookResponse",
+    "WebhookTestResult",
+    "WebhookWriteResult",
 ]

@@ -9,7 +9,7 @@ from warehouse.sessions import Connection, Pool
 
 
 def enter_revocations(pool: Pool, ended: Ended, origin: Origin) -> None:
-    """Enter each key, connection and supplier's link that the restore revoked, at the instant of the restore."""
+    """Enter each key, connection, supplier's link and webhook that the restore ended, at the instant of the restore."""
     for company_id in sorted({company_id for company_id, *_ in _revocations(ended)}):
         with pool.company(company_id) as connection:
             _enter_of_company(connection, company_id, ended, origin)
@@ -36,6 +36,8 @@ def _revocations(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | No
     withdrawn: dict[str, str | None] = {"withdrawn_at": None}
     opened: dict[str, str | None] = {"link": "open"}
     closed: dict[str, str | None] = {"link": "closed"}
+    enabled: dict[str, str | None] = {"state": "active"}
+    restored: dict[str, str | None] = {"state": "disabled"}
     return [
         *((company, key, "api_key.revoked", revoked, revoked) for company, key in ended.api_keys),
         *((company, record_id, "connection.revoked", revoked, revoked) for company, record_id in ended.connections),
@@ -47,4 +49,5 @@ def _revocations(ended: Ended) -> list[tuple[UUID, UUID, str, dict[str, str | No
             (company, record_id, "supplier_enquiry.withdrawn", withdrawn, withdrawn)
             for company, record_id in ended.supplier_enquiries
         ),
+        *((company, record_id, "webhook.disabled", enabled, restored) for company, record_id in ended.webhooks),
     ]

@@ -7,9 +7,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from services import changes
 from tests.api.test_changes import covered
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
+from warehouse.changes.cursors import BEGINNING
+from warehouse.rulesets.registry import Rulesets
 
 PERSON = Origin("operator", "me", "Ada Marsh", "correlation")
 
@@ -71,11 +74,11 @@ def test_records_are_the_skus_as_they_are_now(caller, pool):
     caller.post("/skus", {"sku_code": "JAR", "weight_grams": 7, "name": "Jar"})
     covered(pool, caller, jar, datetime.now(UTC))
     caller.post(f"/skus/{can['id']}/archive", {})
-    changes, _ = told(caller, include="records")
+    listed, _ = told(caller, include="records")
     now = {sku: caller.get(f"/skus/{sku}").json()["data"] for sku in (jar["id"], can["id"])}
-    assert len(changes) == 5
-    assert [each["record"] for each in changes] == [now[each["sku_id"]] for each in changes]
-    assert [each["type"] for each in changes if each["resource_type"] == "doc"] == ["doc.created"]
+    assert len(listed) == 5
+    assert [each["record"] for each in listed] == [now[each["sku_id"]] for each in listed]
+    assert [each["type"] for each in listed if each["resource_type"] == "doc"] == ["doc.created"]
     assert now[jar["id"]]["doc_status"] == "valid"
     assert "archived_at" in now[can["id"]]
     assert "record" not in told(caller)[0][0]
@@ -108,6 +111,16 @@ def test_a_commit_that_may_be_lost_in_a_crash_is_not_told_nor_what_follows(calle
     ]
     assert after[0]["actor_type"] == "operator"
     assert "Ada" not in str(after), "who it was stands in the audit log"
+
+
+def test_the_commit_of_a_page_with_records_waits_for_the_disk(caller, pool):
+    caller.made(sku_code="A")
+    asked = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL, current_setting('synchronous_commit')"
+    with pool.company(caller.company) as conn:
+        today = datetime.now(UTC).date()
+        found = changes.page_with_records(conn, BEGINNING, 10, rulesets=Rulesets(), today=today)
+        assert [each["record"]["sku_code"] for each in found["data"]] == ["A"]
+        assert conn.execute(asked).fetchone() == (True, "on"), "a transaction with an id writes its commit and waits"
 
 
 def test_a_cursor_of_another_ledger_is_refused(caller, join, database):

@@ -86,6 +86,12 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     enquiry = sent("post_supplier_enquiry")["data"]["id"]
     for name in ("get_supplier_enquiry", "post_remind_supplier", "post_withdraw_enquiry"):
         sent(name, ID=enquiry)
+    webhook = sent("post_webhook")["data"]["id"]
+    cursor = sent("list_changes")["next_cursor"]
+    requests["post_replay"] = re.sub(r'"after": ?"[\w-]+"', f'"after": "{cursor}"', requests["post_replay"])
+    of_webhook = ("get_webhook", "list_deliveries", "post_roll_secret", "post_replay", "post_test", "patch_webhook")
+    for name in (*of_webhook, "delete_webhook"):
+        sent(name, ID=webhook)
     for name in list(requests):
         sent(name, ID=sku)
     assert not requests

@@ -58,7 +58,12 @@ def apart(apart_database: Database) -> Place:
 
 def _place(database: Database) -> Place:
     folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="contract-"))
-    settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url, trusted_proxies="127.0.0.1")
+    settings = Settings.load(
+        data_dir=folder / "data",
+        database_url=database.owner_url,
+        trusted_proxies="127.0.0.1",
+        webhooks_to_loopback=True,
+    )
     with Pool(database.app_url) as pool, pool.system() as connection:
         load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
     return Place(os.environ | settings.environment() | dagster_environment(settings, database), folder)

@@ -29,6 +29,10 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
+    "GET /webhooks": {}, "GET /webhooks/{id}": {}, "GET /webhooks/{id}/deliveries": {},
+    "POST /webhooks": {"json": {"url": "https://erp.example/own"}}, "POST /webhooks/{id}/test": {},
+    "PATCH /webhooks/{id}": {"json": {"description": "Own"}}, "DELETE /webhooks/{id}": {"params": {"dry_run": "true"}},
+    "POST /webhooks/{id}/roll-secret": {"json": {}}, "POST /webhooks/{id}/replay": {"json": {"after": ""}},
     "GET /changes": {}, "GET /suppliers": {}, "GET /supplier-requests": {},
     "GET /supplier-enquiries": {}, "GET /supplier-enquiries/{id}": {},
     "POST /supplier-enquiries": {"json": {"supplier_name": "Own", "sku_codes": [ROW["sku_code"]]}},
@@ -120,6 +124,8 @@ def records(owner) -> dict[str, str]:
     ]
     made["exports"] = good(owner.post("/exports", VALID["POST /exports"]["json"]))["data"]
     until(lambda: good(owner.get(f"/exports/{made['exports']['id']}"))["data"]["status"] == "completed")
+    made["webhooks"] = good(owner.post("/webhooks", VALID["POST /webhooks"]["json"]))["data"]
+    VALID["POST /webhooks/{id}/replay"]["json"]["after"] = good(owner.get("/changes"))["data"][0]["cursor"]
     sku = made["skus"]["id"]
     _, first, second = (good(owner.post(f"/skus/{sku}/doc-drafts", {}))["data"] for _ in range(3))
     issue = {
@@ -186,11 +192,12 @@ def test_every_id_in_a_path_is_unknown_to_the_other_company(operations, owner, s
     stranger.made(**ROW)
     addressed = [name for name in operations if "{id}" in name]
     assert len(addressed) >= 6
+    bearing = stranger.bearing()
     for name in addressed:
         for headers in ({}, {"Idempotency-Key": name}):
             refused(call(stranger, name, records, headers=headers), 404, "not_found")
         assert call(owner, name, records).is_success, name
-        assert call(stranger.bearing(), name, records).status_code == 404
+        assert call(bearing, name, records).status_code == 404
     assert stranger.data("/skus")[0]["name"] == ROW["name"]
     assert len(owner.data(f"/skus/{records['skus']}/files")) == 1
 

@@ -16,6 +16,7 @@ from pipelines.engine.resources import (
     RuleSets,
     ServiceClock,
     Shutdown,
+    WebhookSending,
 )
 from pipelines.imports.process import CHUNK_ROWS
 from pipelines.sandbox.pool import Readers
@@ -39,6 +40,7 @@ def stock(
         FileReaders.of(readers or Readers()),
         Portfolios.of(folder),
         Mailing.of(settings),
+        WebhookSending.of(settings),
         Shutdown.of(threading.Event()),
         Importing(chunk_rows=chunk_rows),
         Retention(),

@@ -157,6 +157,7 @@ def test_what_follows_writes_and_rules_and_the_day_starts_by_itself() -> None:
         "queued_exports",
         "queued_imports",
         "mails_due",
+        "webhooks_due",
         "missed_keep_house",
         "missed_refresh_catalogue",
     }

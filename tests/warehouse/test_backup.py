@@ -38,9 +38,11 @@ ENDED = (
     "recovery_codes",
     "supplier_enquiries WHERE withdrawn_at IS NULL",
     "supplier_requests WHERE token_hash IN ('l', 'm')",
+    "webhooks WHERE state = 'active'",
 )
 """Every credential that a restored database could take."""
 ENQUIRY = "supplier_enquiries (id, company_id, supplier_name, token_hash, expires_at, created_at)"
+WEBHOOK = "webhooks (id, company_id, url, state, secret, position, failures, created_at, updated_at)"
 CODES = (
     "authorization_codes (code_hash, company_id, connection_id, redirect_uri, code_challenge, resource, scopes, "
     "expires_at)"
@@ -86,6 +88,7 @@ def put_credentials(database: Database) -> UUID:
             ("password_links (token_hash, company_id, user_id, expires_at)", (b"p", company, user, later)),
             ("recovery_codes (code_hash, company_id, user_id)", (b"r", company, user)),
             (ENQUIRY, (uuid4(), company, "P", b"e", later, AT)),
+            (WEBHOOK, (uuid4(), company, "https://erp.example", "active", b"s", 0, 0, AT, AT)),
             ("oauth_clients (id, name, redirect_uris, auth_method, held_since)", ("c", "C", ["u"], "none", AT)),
             ("connections (id, company_id, user_id, client_id, scopes, authorised_at)",
              (connection, company, user, "c", ["read"], AT)),
@@ -143,14 +146,14 @@ def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
     back_up(here, source, tmp_path / "one")
     done = bring(here, other, tmp_path / "one")
     assert alive(other) == [0] * len(ENDED)
-    assert [len(each) for each in done.ended[1:]] == [1, 1, 2, 1]
+    assert [len(each) for each in done.ended[1:]] == [1, 1, 2, 1, 1]
     with Pool(other.app_url) as app:
         enter_revocations(app, done.ended, Origin("operator", "me", "operator", "c-1"))
         with app.company(company) as connection:
             assert connection.execute("SELECT name FROM companies").fetchall() == [('A \\ "b"\n\té',)]
             actions = connection.execute("SELECT action FROM audit_entries ORDER BY action").fetchall()
     of_suppliers = [("supplier_enquiry.withdrawn",), *[("supplier_request.closed",)] * 2]
-    assert actions == [("api_key.revoked",), ("connection.revoked",), *of_suppliers]
+    assert actions == [("api_key.revoked",), ("connection.revoked",), *of_suppliers, ("webhook.disabled",)]
     with psycopg.connect(other.owner_url) as owner:
         forced = "SELECT count(*) FROM pg_class WHERE relrowsecurity AND NOT relforcerowsecurity"
         assert owner.execute(forced).fetchone() == (0,)
@@ -165,7 +168,7 @@ def test_a_backup_goes_to_another_release_and_back_without_a_superuser(
     back_up(here, other, tmp_path / "two")
     bring(here, empty, tmp_path / "two")
     with psycopg.connect(empty.owner_url) as owner:
-        assert owner.execute("SELECT count(*) FROM audit_entries").fetchone() == (5,)
+        assert owner.execute("SELECT count(*) FROM audit_entries").fetchone() == (6,)
 
 
 def test_keys_stay_where_that_is_asked_for_and_sessions_end_all_the_same(
@@ -174,8 +177,8 @@ def test_keys_stay_where_that_is_asked_for_and_sessions_end_all_the_same(
     put_credentials(source)
     back_up(here, source, tmp_path / "one")
     done = bring(here, empty, tmp_path / "one", keep_keys=True)
-    assert alive(empty) == [1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2]
-    assert done.ended[1:] == ((), (), (), ())
+    assert alive(empty) == [1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1]
+    assert done.ended[1:] == ((), (), (), (), ())
 
 
 def test_every_table_that_holds_a_secret_ends_with_a_restore(source: Database) -> None:
@@ -185,7 +188,7 @@ def test_every_table_that_holds_a_secret_ends_with_a_restore(source: Database) -
         found = {
             name for like in ("%token_hash", "%key_hash", "%code_hash") for (name,) in owner.execute(hashes, [like])
         }
-    assert found == {table.partition(" ")[0] for table in ENDED} - {"connections"} | {"confirmations"}
+    assert found == {table.partition(" ")[0] for table in ENDED} - {"connections", "webhooks"} | {"confirmations"}
 
 
 def test_a_dump_of_an_older_release_comes_back_where_it_is_trusted(

@@ -36,6 +36,9 @@ _REVOKED: Final = {
     "supplier_enquiries": "UPDATE supplier_enquiries SET token_hash = "
     "sha256(convert_to(gen_random_uuid()::text, 'UTF8')), withdrawn_at = %s WHERE withdrawn_at IS NULL "
     "RETURNING company_id, id",
+    # Its receiver was told what the backup does not have, and must not be sent changes by a copy of the service.
+    "webhooks": "UPDATE webhooks SET state = 'disabled', disabled_reason = 'restored', updated_at = %s "
+    "WHERE state IN ('active', 'paused') RETURNING company_id, id",
 }
 
 
@@ -47,10 +50,11 @@ class Ended(NamedTuple):
     connections: Sequence[tuple[UUID, UUID]] = ()
     supplier_requests: Sequence[tuple[UUID, UUID]] = ()
     supplier_enquiries: Sequence[tuple[UUID, UUID]] = ()
+    webhooks: Sequence[tuple[UUID, UUID]] = ()
 
 
 def end_all(owner: Connection, at: datetime, *, keep_keys: bool) -> Ended:
-    """End every session, token, code and password link; keys, connections and suppliers' links unless `keep_keys`.
+    """End every session, token, code and password link; keys, connections, links and webhooks unless `keep_keys`.
 
     Skips a table that the backup's release did not have. Call it where every row is visible, as inside
     `load.open_tables`.

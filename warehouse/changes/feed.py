@@ -100,3 +100,22 @@ def read(connection: Connection, place: Place, limit: int) -> dict[str, Any]:
         raise UnknownCursor
     found: dict[str, Any] = orjson.loads(text)
     return found
+
+
+def behind(connection: Connection, number: int, limit: int) -> dict[str, Any]:
+    """Return the page behind an entry of the session's company that the service itself has stored the number of."""
+    row = connection.execute(page(limit), parameters(Place(number, b""))).fetchone()
+    assert row is not None, "a page is one row"
+    found: dict[str, Any] = orjson.loads(row[1])
+    return found
+
+
+def is_known(connection: Connection, place: Place) -> bool:
+    """Return whether a place is one of the ledger of the session's company."""
+    return connection.execute(f"SELECT {_KNOWN}", parameters(place)).fetchone() == (True,)
+
+
+def end(connection: Connection) -> int:
+    """Return the number of the last entry of the session's company."""
+    row = connection.execute("SELECT audit_entries FROM company_counters").fetchone()
+    return int(row[0]) if row else 0

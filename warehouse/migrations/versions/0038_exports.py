@@ -8,7 +8,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0038"
-down_revision = "0036"
+down_revision = "0037"
 
 _OPEN = "pcds_open_exports(timestamptz, timestamptz)"
 _COUNTED = "pcds_admit_counted(bytea, boolean, integer, timestamptz)"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0036"
-down_revision = "0035"
+revision = "0039"
+down_revision = "0038"
 
 _STALE = "pcds_stale_snapshots(date)"
 

@@ -1,0 +1,264 @@
+"""Webhooks: where the company's changes are sent; how sending goes; again from a cursor."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of, json_text
+from api.auth import Presented, Writer
+from api.bodies import fingerprint
+from api.changes import unknown_cursor
+from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.errors import InvalidBody, NotFound
+from api.languages import in_language
+from api.parameters import DryRun, Limit, Offset, RecordId
+from api.reading import read
+from api.service import service_of
+from api.writing import JsonWrite, Write
+from pipelines.webhooks import Sender
+from schemas.models import issues_of
+from schemas.responses import (
+    WebhookDeliveryListResponse,
+    WebhookListResponse,
+    WebhookResponse,
+    WebhookTestResult,
+    WebhookWriteResult,
+)
+from schemas.webhooks import WebhookInput, WebhookPatch, WebhookReplayInput, WebhookSecretInput
+from services import webhooks
+from services.webhooks import Act, NoSuchWebhook, WebhookRefused
+from warehouse.changes.feed import UnknownCursor
+from warehouse.sessions import Connection
+from warehouse.webhooks import deliveries, hooks
+
+router = APIRouter(prefix=f"{V1}/webhooks", tags=["Changes"])
+
+Sent = TypeVar("Sent", bound=BaseModel)
+_ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reached")
+_OF_ONE: Final = (*_ERRORS, "not_found")
+
+
+@router.get("", **operation("List webhooks", answers={200: WebhookListResponse}, errors=READ_ERRORS, preview=True))
+async def list_webhooks(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of webhooks, newest first, each with how sending goes."""
+    (page,) = await read(request, presented, hooks.page(limit, offset), {})
+    return json_text(page)
+
+
+@router.get(
+    "/{id}",
+    **operation("Read a webhook", answers={200: WebhookResponse}, errors=(*READ_ERRORS, "not_found"), preview=True),
+)
+async def get_webhook(request: Request, presented: Presented, webhook_id: RecordId) -> Response:
+    """The webhook with how sending goes."""
+    (found,) = await read(request, presented, hooks.DETAIL, {"id": webhook_id})
+    if found is None:
+        raise NotFound
+    return json_text(f'{{"data":{found}}}')
+
+
+@router.get(
+    "/{id}/deliveries",
+    **operation(
+        "List what was sent to a webhook",
+        answers={200: WebhookDeliveryListResponse},
+        errors=(*READ_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+async def list_deliveries(
+    request: Request, presented: Presented, webhook_id: RecordId, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """A page of what was sent or waits, the newest change first; what ended is kept for 30 days."""
+    (page,) = await read(request, presented, deliveries.page(limit, offset), {"id": webhook_id})
+    if page is None:
+        raise NotFound
+    return json_text(page)
+
+
+@router.post(
+    "",
+    **operation(
+        "Add a webhook",
+        body=body_of(WebhookInput),
+        answers={200: WebhookWriteResult, 201: WebhookWriteResult},
+        errors=_ERRORS,
+        preview=True,
+    ),
+)
+def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
+    """Has the changes from now on sent to an address, signed with the `secret` of this answer (Standard Webhooks).
+
+    Each change is a POST with the header `webhook-id`, which is the same when it is sent again. Answer 2xx within ten
+    seconds. Changes of one SKU come in their order. A company has at most ten webhooks.
+    """
+    write, body = received.admitted()
+    secret: dict[str, Any] = {}
+
+    def work(act: Act) -> dict[str, Any]:
+        made = webhooks.add(act, _parsed(WebhookInput, body))
+        secret["secret"] = None if made is None else made.secret
+        return {"outcome": "created", **_shown(act, made and made.id)}
+
+    return _answer(write, body, work, secret, dry_run=dry_run, status=200 if dry_run else 201)
+
+
+@router.patch(
+    "/{id}",
+    **operation(
+        "Change, pause or take up a webhook",
+        body=body_of(WebhookPatch),
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+        preview=True,
+    ),
+)
+def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """A field that is left out stays. What came while it was paused or disabled is sent when it is active again."""
+    write, body = received.admitted()
+
+    def work(act: Act) -> dict[str, Any]:
+        changed = webhooks.change(act, webhook_id, _parsed(WebhookPatch, body))
+        return {"outcome": "updated" if changed else "unchanged", **_shown(act, webhook_id)}
+
+    return _answer(write, body, work, dry_run=dry_run)
+
+
+@router.delete(
+    "/{id}",
+    **operation("Remove a webhook", answers={200: WebhookWriteResult}, errors=_OF_ONE, preview=True),
+)
+def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """Nothing more is sent; what waits is forgotten, and its secret with it."""
+
+    def work(act: Act) -> dict[str, Any]:
+        webhooks.remove(act, webhook_id)
+        return {"outcome": "updated", **_shown(act, webhook_id)}
+
+    return _answer(Write.by_key(request, key), None, work, dry_run=dry_run)
+
+
+@router.post(
+    "/{id}/roll-secret",
+    **operation(
+        "Give a webhook another secret",
+        body=body_of(WebhookSecretInput),
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+        preview=True,
+    ),
+)
+def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """The new `secret` signs from now on, and the one before beside it for `overlap_hours`, 24 where it is left out."""
+    write, body = received.admitted()
+    secret: dict[str, Any] = {}
+
+    def work(act: Act) -> dict[str, Any]:
+        overlap = timedelta(hours=_parsed(WebhookSecretInput, body).overlap_hours)
+        secret["secret"] = webhooks.roll_secret(act, webhook_id, overlap)
+        return {"outcome": "updated", **_shown(act, webhook_id)}
+
+    return _answer(write, body, work, secret, dry_run=dry_run)
+
+
+@router.post(
+    "/{id}/replay",
+    **operation(
+        "Send changes to a webhook again",
+        body=body_of(WebhookReplayInput),
+        answers={200: WebhookWriteResult},
+        errors=_OF_ONE,
+        preview=True,
+    ),
+)
+def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
+    """Sends every change behind a cursor of `GET /changes` again, under the ids that they had.
+
+    `outcome` is `unchanged` where the webhook has not come to that cursor yet.
+    """
+    write, body = received.admitted()
+
+    def work(act: Act) -> dict[str, Any]:
+        replayed = webhooks.replay(act, webhook_id, _parsed(WebhookReplayInput, body).after)
+        return {"outcome": "updated" if replayed else "unchanged", **_shown(act, webhook_id)}
+
+    return _answer(write, body, work, dry_run=dry_run)
+
+
+@router.post(
+    "/{id}/test",
+    **operation(
+        "Try a webhook",
+        answers={200: WebhookTestResult},
+        errors=(*READ_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Response:
+    """Sends a message of the type `webhook.test` at once and says what came of it.
+
+    Nothing is stored, so that each request sends one, also with the Idempotency-Key of another.
+    """
+    service = service_of(request)
+    now, sender = service.clock.now(), Sender.of(service.settings)
+    shown = now.isoformat().replace("+00:00", "Z")
+    text = orjson.dumps({"type": "webhook.test", "timestamp": shown, "data": {"webhook_id": webhook_id}}).decode()
+
+    def prepared() -> Any:
+        with service.writes.company(key.company_id) as conn:
+            return webhooks.test_message(conn, webhook_id, sender, now, text)
+
+    try:
+        outcome = await sender.send(await run_in_threadpool(prepared), now)
+    except NoSuchWebhook:
+        raise NotFound from None
+    return json_of({"delivered": outcome.fault is None, **outcome._asdict()})
+
+
+def _answer(
+    write: Write,
+    body: Any,
+    work: Callable[[Act], dict[str, Any]],
+    secret: dict[str, Any] | None = None,
+    *,
+    dry_run: bool,
+    status: int = 200,
+) -> Response:
+    """Return the answer to a write; `secret` is in what is sent, and not in what is stored for a repeat."""
+    sender = Sender.of(write.service.settings)
+
+    def once(conn: Connection) -> dict[str, Any]:
+        try:
+            return work(Act(conn, write.company_id, write.origin, write.now, sender, dry_run)) | {"secret": None}
+        except NoSuchWebhook:
+            raise NotFound from None
+        except UnknownCursor:
+            raise unknown_cursor("after") from None
+        except WebhookRefused as refused:
+            raise InvalidBody([refused.issue]) from None
+
+    response = write.answer(fingerprint(body), once, lambda shown: json_of(shown, status), dry_run=dry_run)
+    if not secret or "Idempotent-Replayed" in response.headers:
+        return response
+    return in_language(json_of(json.loads(bytes(response.body)) | secret, response.status_code), write.lang)
+
+
+def _shown(act: Act, webhook_id: UUID | None) -> dict[str, Any]:
+    found = None if webhook_id is None else hooks.detail(act.conn, webhook_id)
+    return {"dry_run": act.dry_run, "data": None if found is None else json.loads(found)}
+
+
+def _parsed(model: type[Sent], body: Any) -> Sent:
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise InvalidBody(issues_of(error)) from None

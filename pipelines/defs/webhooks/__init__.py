@@ -1,0 +1,1 @@
+"""Defines the sending of changes to webhooks: a job for a company, which a sensor requests while something is due."""

@@ -1,0 +1,93 @@
+"""Models of the answers about webhooks."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field as PydanticField
+
+from schemas.changes import CHANGE_TYPES
+from schemas.responses.base import Answer, Identifier, Instant, Pagination
+from schemas.webhooks import FAULTS, REASONS
+
+Fault = Literal[tuple(FAULTS)]  # type: ignore[valid-type]
+
+
+class Webhook(Answer):
+    """A webhook, never with its secret."""
+
+    id: Identifier
+    url: str
+    description: str | None
+    state: Annotated[
+        Literal["active", "paused", "disabled"],
+        PydanticField(description="`disabled` by the service, see `disabled_reason`; PATCH makes it active again."),
+    ]
+    disabled_reason: Literal[tuple(REASONS)] | None  # type: ignore[valid-type]
+    fault: Annotated[Fault | None, PydanticField(description="Why the last attempt that failed did; null after none.")]  # type: ignore[valid-type]
+    failing_since: Annotated[Instant | None, PydanticField(description="Since when nothing was taken.")]
+    next_at: Annotated[Instant | None, PydanticField(description="While failing: nothing is sent before.")]
+    delivered_at: Annotated[Instant | None, PydanticField(description="When a change was last delivered.")]
+    waiting: Annotated[int, PydanticField(description="Changes that wait to be sent or sent again, at most 1 000.")]
+    old_secret_until: Annotated[Instant | None, PydanticField(description="Until when the secret before signs, too.")]
+    created_at: Instant
+    updated_at: Instant
+
+
+class WebhookListResponse(Answer):
+    """A page of webhooks, newest first."""
+
+    data: list[Webhook]
+    pagination: Pagination
+
+
+class WebhookResponse(Answer):
+    """One webhook."""
+
+    data: Webhook
+
+
+class WebhookWriteResult(Answer):
+    """What became of a webhook."""
+
+    outcome: Literal["created", "updated", "unchanged"]
+    dry_run: bool
+    data: Annotated[Webhook | None, PydanticField(description="Null for a webhook that is not stored.")]
+    secret: Annotated[
+        str | None,
+        PydanticField(
+            description="The secret that signs, `whsec_…`, in the first answer of a creation or a roll only: a repeat "
+            "with the same Idempotency-Key has null."
+        ),
+    ]
+
+
+class WebhookTestResult(Answer):
+    """What came of a message that was sent at once."""
+
+    delivered: bool
+    status: Annotated[int | None, PydanticField(description="Of the answer (HTTP); null without one.")]
+    fault: Annotated[Fault | None, PydanticField(description="Why it counts as not delivered.")]  # type: ignore[valid-type]
+
+
+class WebhookDelivery(Answer):
+    """One change that is or was sent."""
+
+    id: Annotated[str, PydanticField(description="Of the change, and the header `webhook-id` of each attempt.")]
+    type: Literal[CHANGE_TYPES]  # type: ignore[valid-type]
+    sku_code: str | None
+    state: Annotated[
+        Literal["waiting", "delivered", "failed"],
+        PydanticField(description="`failed` after some three days of answers other than 2xx: later changes go on."),
+    ]
+    tries: Annotated[int, PydanticField(description="Attempts that were answered.")]
+    status: Annotated[int | None, PydanticField(description="Of the last answer (HTTP).")]
+    fault: Annotated[Fault | None, PydanticField(description="Why the last attempt failed.")]  # type: ignore[valid-type]
+    created_at: Instant
+    due_at: Annotated[Instant, PydanticField(description="When it is sent, or tried again.")]
+    ended_at: Annotated[Instant | None, PydanticField(description="When it was delivered or given up.")]
+
+
+class WebhookDeliveryListResponse(Answer):
+    """A page of deliveries of the last 30 days, the newest change first."""
+
+    data: list[WebhookDelivery]
+    pagination: Pagination

@@ -1,0 +1,314 @@
+"""Webhooks, by the sensor and its runs, to a real receiver: what is sent when, in which order, how often."""
+
+import os
+import random
+import ssl
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pytest
+
+from pipelines import webhooks as sending
+from pipelines.defs.webhooks.sensors import webhooks_due
+from pipelines.engine.resources import WebhookSending
+from pipelines.webhooks import deliver
+from pipelines.webhooks.deliver import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
+from pipelines.writing.records import write_records
+from schemas.webhooks import WebhookInput, WebhookPatch
+from services import webhooks
+from services.webhooks import Act
+from tests import receiver as receivers
+from tests.connector.oauth.test_documents import _certify as certify
+from tests.pipelines.conftest import ORIGIN, Desk
+from tests.pipelines.sensing import follow
+from tests.receiver import Receiver
+from warehouse.changes import feed
+from warehouse.changes.cursors import BEGINNING
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+from warehouse.settings import Settings
+from warehouse.webhooks import deliveries, hooks
+
+MESSAGES = int(os.environ.get("PCDS_WEBHOOK_MESSAGES", "60"))
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receivers.opened() as opened:
+        yield opened
+
+
+class Office:
+    """A company with a webhook, and the daemon that sends."""
+
+    def __init__(self, desk: Desk, folder: Path, url: str) -> None:
+        self.desk = desk
+        self.settings = Settings.load(data_dir=folder, webhooks_to_loopback=True)
+        self.sender = sending.Sender.of(self.settings)
+        self.resources = desk.resources._replace(webhook_sending=WebhookSending.of(self.settings))
+        made = self.act(lambda act: webhooks.add(act, WebhookInput(url=url)))
+        self.hook, self.secret = made.id, made.secret
+
+    def act(self, work: Any) -> Any:
+        def once(conn: Connection) -> Any:
+            return work(Act(conn, self.desk.company, ORIGIN, self.desk.clock.now(), self.sender, dry_run=False))
+
+        return self.desk.pool.run(self.desk.company, once)
+
+    def write(self, *codes: str, name: str = "Bottle") -> None:
+        records = {at: {"sku_code": code, "name": name} for at, code in enumerate(codes)}
+        work = partial(
+            write_records, company_id=self.desk.company, records=records, origin=ORIGIN, now=self.desk.clock.now(),
+            rulesets=Rulesets(), dry_run=False,
+        )  # fmt: skip
+        self.desk.pool.run(self.desk.company, work)
+
+    def send(self, later: timedelta = timedelta(0)) -> int:
+        """Let the time pass and the daemon look; how many runs it had."""
+        self.desk.clock.advance(later)
+        runs = follow(webhooks_due, self.desk.instance, self.resources)
+        assert all(run.success for run in runs)
+        return len(runs)
+
+    def stored(self) -> dict[str, Any]:
+        with self.desk.pool.company(self.desk.company) as conn:
+            found = conn.execute(
+                "SELECT state, disabled_reason, fault, failures, position FROM webhooks WHERE id = %s", [self.hook]
+            ).fetchone()
+        return dict(zip(("state", "reason", "fault", "failures", "position"), found, strict=True))
+
+    def states(self) -> list[tuple[str | None, str, int]]:
+        with self.desk.pool.company(self.desk.company) as conn:
+            return conn.execute("SELECT sku_code, state, tries FROM webhook_deliveries ORDER BY number, id").fetchall()
+
+
+@pytest.fixture
+def office(desk: Desk, tmp_path: Path, receiver: Receiver) -> Office:
+    return Office(desk, tmp_path, receiver.url)
+
+
+def test_changes_are_sent_once_each_signed_and_with_the_change(office: Office, receiver: Receiver) -> None:
+    office.write("A", "B")
+    office.write("A", name="Jar")
+    assert office.send() == 1
+    assert office.send() == 0, "each goes once"
+    told = [(got.type, got.data["sku_code"], got.data["version"]) for got in receiver.got]
+    assert sorted(told) == [("sku.created", "A", 1), ("sku.created", "B", 1), ("sku.updated", "A", 2)]
+    assert [version for _, code, version in told if code == "A"] == [1, 2]
+    assert all(got.is_signed_by(office.secret) for got in receiver.got)
+    assert all(got.timestamp == int(office.desk.clock.now().timestamp()) for got in receiver.got)
+    with office.desk.pool.company(office.desk.company) as conn:
+        changes = {each["id"]: each for each in feed.read(conn, BEGINNING, 10)["data"]}
+    assert {got.id: got.data for got in receiver.got} == changes, "as the feed has them"
+    assert "secret" not in str([got.body for got in receiver.got])
+
+
+def test_a_receiver_that_fails_half_of_the_time_gets_all_in_order(office: Office, receiver: Receiver) -> None:
+    """`make soak` sends a thousand (`PCDS_WEBHOOK_MESSAGES`)."""
+    chance = random.Random(7)
+    receiver.answer = lambda _id, _data: 204 if chance.random() < 0.5 else 500
+    codes = [f"W-{number:03}" for number in range(max(MESSAGES // 10, 12))]
+    for round_of in range(MESSAGES // len(codes)):
+        office.write(*codes, name=f"Name {round_of}")
+    expected = MESSAGES // len(codes) * len(codes)
+    for _ in range(4_000):
+        office.send(timedelta(seconds=45))
+        if len(receiver.taken()) >= expected and not any(state == "waiting" for _, state, _ in office.states()):
+            break
+        if office.stored()["failures"] or not office.send():
+            office.desk.clock.advance(timedelta(minutes=20))
+    taken = receiver.taken()
+    assert len({got.id for got in taken}) == expected, "all"
+    assert len(taken) == expected, "what was taken is not sent again"
+    for code in codes:
+        versions = [got.data["version"] for got in receiver.got if got.data["sku_code"] == code]
+        assert versions == sorted(versions), "in order, repeats included"
+        ids = [got.id for got in receiver.got if got.data["sku_code"] == code]
+        assert len(set(ids)) == MESSAGES // len(codes), "a repeat has the id of the first attempt"
+    assert {state for _, state, _ in office.states()} == {"delivered"}
+    print(f"{expected} messages in {len(receiver.got)} attempts")
+
+
+def test_a_change_that_is_refused_holds_back_its_own_sku_and_no_other(office: Office, receiver: Receiver) -> None:
+    receiver.answer = lambda _id, data: 400 if data["sku_code"] == "BAD" and data["version"] == 1 else 200
+    office.write("BAD", "GOOD")
+    office.write("BAD", "GOOD", name="Jar")
+    office.send()
+    assert [(got.data["sku_code"], got.data["version"]) for got in receiver.taken()] == [("GOOD", 1), ("GOOD", 2)]
+    for number, pause in enumerate(TRIES_AFTER):
+        assert office.stored()["state"] == "active"
+        office.write("GOOD", name=f"Jar {number}")
+        office.send(pause)
+    assert office.states()[0] == ("BAD", "failed", len(TRIES_AFTER) + 1)
+    assert ("BAD", 2) in [(got.data["sku_code"], got.data["version"]) for got in receiver.taken()]
+
+
+def test_a_silent_receiver_costs_one_attempt_and_is_given_up_with_its_reason(
+    office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.webhooks.sender.ANSWER_SECONDS", 0.3)
+    receiver.silent = True
+    office.write(*(f"S-{number:02}" for number in range(40)))
+    office.send()
+    first = receiver.connections
+    assert first <= deliver.AT_ONCE, "side by side, within one answer's time"
+    assert office.send() == 0, "the webhook waits, with all of its changes"
+    stored = office.stored()
+    assert (stored["state"], stored["fault"], stored["failures"]) == ("active", "no_answer", 1)
+    office.send(TRIES_AFTER[0])
+    assert receiver.connections <= first + 1, "one message tries whether it is back"
+    office.send(GIVE_UP_AFTER)
+    assert (office.stored()["state"], office.stored()["reason"]) == ("disabled", "not_delivered")
+    office.write("S-99")
+    assert office.send(timedelta(days=1)) == 0
+    receiver.silent = False
+    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(state="active")))
+    while office.send():
+        pass
+    assert sorted(got.data["sku_code"] for got in receiver.taken()) == [*(f"S-{n:02}" for n in range(40)), "S-99"]
+    with office.desk.pool.company(office.desk.company) as conn:
+        actions = conn.execute("SELECT action FROM audit_entries WHERE action LIKE 'webhook.%%' ORDER BY id").fetchall()
+    assert [action for (action,) in actions] == ["webhook.created", "webhook.disabled", "webhook.updated"]
+
+
+def test_a_process_that_dies_after_the_answer_sends_it_again_under_the_same_id(
+    office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise OSError("killed")
+
+    office.write("K")
+    with monkeypatch.context() as patched:
+        patched.setattr("pipelines.webhooks.deliver.deliveries.end", die)
+        runs = follow(webhooks_due, office.desk.instance, office.resources)
+        assert [run.success for run in runs] == [False]
+    desk = office.desk
+    sent = sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+    assert sent["delivered"] == 1
+    assert len({got.id for got in receiver.got}) == 1
+    assert [got.body for got in receiver.got] == [receiver.got[0].body] * 2
+
+
+def test_one_run_sends_for_a_company_at_a_time(office: Office, receiver: Receiver) -> None:
+    desk = office.desk
+    office.write("T")
+    with desk.pool.company(desk.company) as turn:
+        assert deliveries.take_turn(turn, desk.company)
+        with pytest.raises(TurnTaken):
+            sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        assert [run.success for run in follow(webhooks_due, desk.instance, office.resources)] == [False]
+    assert receiver.got == []
+
+
+def test_a_receiver_that_is_gone_is_left_and_a_redirect_is_not_followed(office: Office, receiver: Receiver) -> None:
+    receiver.answer = lambda _id, _data: 308
+    office.write("R")
+    office.send()
+    assert (len(receiver.got), office.stored()["fault"]) == (1, "not_taken")
+    receiver.answer = lambda _id, _data: 410
+    office.send(TRIES_AFTER[0])
+    assert (office.stored()["state"], office.stored()["reason"]) == ("disabled", "gone")
+
+
+def test_both_secrets_sign_until_the_overlap_ends(office: Office, receiver: Receiver) -> None:
+    new = office.act(lambda act: webhooks.roll_secret(act, office.hook, timedelta(hours=1)))
+    office.write("O-1")
+    office.send()
+    office.write("O-2")
+    office.send(timedelta(hours=2))
+    first, second = receiver.got
+    assert (first.is_signed_by(office.secret), first.is_signed_by(new)) == (True, True)
+    assert (second.is_signed_by(office.secret), second.is_signed_by(new)) == (False, True)
+
+
+def test_changes_behind_a_cursor_are_sent_again_in_order(office: Office, receiver: Receiver) -> None:
+    office.write("P")
+    office.write("P", name="Jar")
+    office.send()
+    before = [got.id for got in receiver.got]
+    with office.desk.pool.company(office.desk.company) as conn:
+        first = feed.read(conn, BEGINNING, 10)["data"][0]["cursor"]
+    assert office.act(lambda act: webhooks.replay(act, office.hook, first))
+    office.send()
+    assert [got.id for got in receiver.got[2:]] == before[1:]
+    receiver.answer = lambda _id, _data: 500
+    office.write("P", name="Can")
+    office.send()
+    assert office.act(lambda act: webhooks.replay(act, office.hook, first))
+    receiver.answer = lambda _id, _data: 200
+    office.send(TRIES_AFTER[0])
+    assert [got.data["version"] for got in receiver.taken()[3:]] == [2, 3], "what waited is not sent twice"
+
+
+def test_what_is_paused_or_too_much_stays_in_the_feed(
+    office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "MOST_WAITING", 5)
+    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(state="paused")))
+    office.write(*(f"Q-{number}" for number in range(12)))
+    assert office.send() == 0
+    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(state="active")))
+    office.send()
+    assert sorted(got.data["sku_code"] for got in receiver.got) == sorted(f"Q-{number}" for number in range(12))
+
+
+def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, receiver: Receiver) -> None:
+    strict = sending.Sender.of(Settings.load(data_dir=office.settings.data_dir))
+    office.write("X")
+    sending.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
+    assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
+    for url in (
+        "http://erp.example/x",
+        "https://127.0.0.1/x",
+        "https://10.0.0.1",
+        "https://[::1]/",
+        "https://localhost/x",
+    ):
+        act = partial(Act, company_id=desk.company, origin=ORIGIN, now=desk.clock.now(), sender=strict, dry_run=True)
+        with desk.pool.company(desk.company) as conn, pytest.raises(webhooks.WebhookRefused):
+            webhooks.add(act(conn), WebhookInput(url=url))
+
+
+def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
+    desk: Desk, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: what counts is the address at the time of sending, and each of them."""
+    port = urlsplit(receiver.url).port
+    office = Office(desk, tmp_path, f"https://erp.example:{port}/hook")
+    strict = sending.Sender.of(Settings.load(data_dir=tmp_path))
+
+    async def rebound(*_: object) -> list[Any]:
+        return [(None, None, None, "", (address, port)) for address in ("93.184.215.14", "127.0.0.1")]
+
+    monkeypatch.setattr("pipelines.outside.anyio.getaddrinfo", rebound)
+    office.write("D")
+    sending.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
+    assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
+
+
+def test_a_certificate_must_be_the_hosts(desk: Desk, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    certify(key, certificate)
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(certificate, key)
+    with receivers.opened(own) as receiver:
+        office = Office(desk, tmp_path, receiver.url)
+        office.write("C")
+        sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        assert (receiver.got, office.stored()["fault"]) == ([], "no_connection")
+        trust = ssl.create_default_context(cafile=str(certificate))
+        trusting = sending.Sender(office.sender.seal, to_loopback=True, trust=trust)
+        desk.clock.advance(TRIES_AFTER[0])
+        sending.deliver_due(desk.pool, desk.company, trusting, desk.clock, lambda: None)
+        assert [got.data["sku_code"] for got in receiver.got] == ["C"]
+
+
+def test_another_companys_webhook_is_none(office: Office, desk: Desk) -> None:
+    with desk.pool.company(UUID(int=1)) as conn:
+        assert hooks.of(conn, office.hook) is None
+        assert hooks.due(conn, desk.clock.now()) == []

@@ -1,0 +1,1 @@
+"""Webhooks: where a company's changes are sent, and each change that is sent there."""
