@@ -12,6 +12,7 @@ from api.commands.operator import as_operator
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from warehouse.access import keys, windows
 from warehouse.access.windows import Window
+from warehouse.companies import queries as companies
 
 app = typer.Typer(help="Request windows: a higher ceiling for one key, for a time.", no_args_is_help=True)
 
@@ -85,6 +86,36 @@ def close_window(
                 operator.enter(connection, company, "window.closed", client, before=before, after=after)
                 window = closed
     _show(window, as_json=as_json)
+
+
+@app.command("list")
+def list_windows(
+    *,
+    company: Annotated[UUID | None, typer.Option("--company", metavar="ID", help="Only of this company.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the windows of all companies, past ones and those to come among them, by company."""
+    with as_operator(data_dir) as operator:
+        with operator.owner() as connection:
+            known = [row[0] for row in companies.every(connection)]
+        if company is not None and company not in known:
+            raise Refusal(f"There is no company {company}; `pcds company list` shows those there are.")
+        found = []
+        for company_id in known if company is None else [company]:
+            with operator.owner(company_id) as connection:
+                found += windows.every(connection)
+    now = operator.clock.now()
+    shown = [
+        {
+            "company_id": str(of),
+            "client_id": str(window.client_id),
+            **window.as_dict(),
+            "open": window.opens_at <= now and (window.closes_at is None or window.closes_at > now),
+        }
+        for of, window in found
+    ]
+    show({"windows": shown}, as_json=as_json)
 
 
 def _show(window: Window, *, as_json: bool) -> None:

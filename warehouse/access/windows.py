@@ -46,6 +46,12 @@ def of(connection: Connection, client_id: UUID) -> Window | None:
         return cursor.execute(_OF, [client_id]).fetchone()
 
 
+def every(connection: Connection) -> list[tuple[UUID, Window]]:
+    """Return the windows of the session's company with the company, the last to begin first."""
+    query = "SELECT company_id, client_id, per_minute, opens_at, closes_at FROM request_windows ORDER BY opens_at DESC"
+    return [(row[0], Window(*row[1:])) for row in connection.execute(query).fetchall()]
+
+
 def put(connection: Connection, company_id: UUID, window: Window) -> None:
     """Store the key's window, in place of an earlier one."""
     connection.execute(
