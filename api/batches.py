@@ -1,7 +1,8 @@
 """POST /skus/batch: writes many SKUs from one body and accepts or rejects each by itself."""
 
 from collections import Counter
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
@@ -16,10 +17,12 @@ from api.parameters import DryRunValues, agreed, truth
 from api.preconditions import IfMatch, fingerprint_for
 from api.writing import JsonWrite
 from pipelines.writing.records import WriteOutcome, write_records
+from pipelines.writing.volume_rows import patch_of
 from schemas.bounds import first_hundred
-from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, issues_of, parse_sku
+from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, inside_volumes, issues_of, parse_batch_row
 from schemas.responses import SkuBatchResponse
-from schemas.sku import SkuPatch
+from schemas.sku import SkuPatch, VolumeRow
+from warehouse.catalogue.queries import served_markets
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
@@ -49,6 +52,7 @@ Rows = dict[int, WriteOutcome]
 def post_batch(received: JsonWrite, sent: DryRunValues = None, if_match: IfMatch = None) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
+    A row may have `volumes`, which are upserted by market, year and half in the same write as its fields.
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
     the query. With `If-Match` the whole batch is refused where a row that it would write has none of these versions.
     """
@@ -56,7 +60,7 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None, if_match: IfMatch
     dry_run = agreed("dry_run", truth, [*(sent or ()), *_said_in(body)]) or False
 
     def work(conn: Connection) -> Rows:
-        records, rows = _validated(body)
+        records, volumes, rows = _validated(body, cache(partial(served_markets, conn)))
         rows |= write_records(
             conn,
             write.company_id,
@@ -65,6 +69,7 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None, if_match: IfMatch
             now=write.now,
             rulesets=write.service.rulesets,
             dry_run=dry_run,
+            volumes=volumes,
         )
         if if_match is not None:
             for row in rows.values():
@@ -100,23 +105,37 @@ def wrong_method() -> Response:
     raise WrongMethod(["POST"])
 
 
-def _validated(body: Any) -> tuple[Records, Rows]:
-    """Return valid records and rejected rows by their index; raise `InvalidBody` for a fault above the rows."""
+def _validated(body: Any, served: Callable[[], frozenset[str]]) -> tuple[Records, dict[int, str], Rows]:
+    """Return valid records, the volumes of some, and rejected rows, by their index.
+
+    `served` finds the markets that volumes can be of. Raise `InvalidBody` for a fault above the rows.
+    """
     try:
         rows = _BatchOfRows.model_validate(body).skus
     except ValidationError as error:
         raise InvalidBody(issues_of(error)) from None
     records: Records = {}
+    units: dict[int, str] = {}
     rejected: Rows = {}
     for index, row in enumerate(rows):
         try:
-            records[index] = parse_sku(row)
+            record, volumes = parse_batch_row(row)
+            if volumes is not None:
+                units[index] = _units(volumes, served())
+            records[index] = record
         except Invalid as invalid:
             code = row.get("sku_code") if isinstance(row, dict) else None
             rejected[index] = WriteOutcome(
                 index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues
             )
-    return records, rejected
+    return records, units, rejected
+
+
+def _units(volumes: list[VolumeRow], served: frozenset[str]) -> str:
+    try:
+        return patch_of(volumes, served)
+    except Invalid as invalid:
+        raise Invalid(inside_volumes(invalid.issues)) from None
 
 
 def _published(index: int, row: WriteOutcome) -> dict[str, Any]:

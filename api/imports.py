@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import orjson
-from fastapi import APIRouter
-from pydantic import ValidationError
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, ValidationError, WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,6 +29,7 @@ from api.parameters import (
     Offset,
     RecordId,
     agreed,
+    one_of,
     sent_once,
     truth,
 )
@@ -38,11 +39,12 @@ from schemas import texts
 from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message
-from schemas.models import issues_of
+from schemas.models import issues_of, validator
 from schemas.normalise import shown
-from schemas.responses import ImportAccepted, ImportStatusResponse
+from schemas.responses import ImportAccepted, ImportListResponse, ImportStatusResponse
+from schemas.vocabularies import VOCABULARIES
 from warehouse.access.keys import Key
-from warehouse.imports import mappings
+from warehouse.imports import mappings, polls
 from warehouse.imports.polls import poll_query
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
@@ -63,6 +65,14 @@ _BODY = {
 
 
 _PARAMETERS: Final = ("filename", "dry_run", "mapping", "mapping_name")
+
+
+Status = Annotated[
+    str | None,
+    AfterValidator(validator(one_of, VOCABULARIES["import_status"])),
+    WithJsonSchema({"type": "string", "enum": list(VOCABULARIES["import_status"])}),
+    Query(description="Only those in this state."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +221,15 @@ def _kept(write: Write, name: str) -> dict[str, Any]:
         )
         raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
     return mapping
+
+
+@router.get("", **operation("List imports", answers={200: ImportListResponse}, errors=READ_ERRORS, preview=True))
+async def list_imports(
+    request: Request, presented: Presented, status: Status = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """The company's imports, newest first, each with its counts; dry runs among them."""
+    (page,) = await read(request, presented, polls.page(limit, offset), {"status": status})
+    return json_text(page)
 
 
 @router.get(

@@ -44,6 +44,16 @@ class Patch:
         """Return the patch of two frames."""
         return cls(Table.of(values), Table.of(given))
 
+    def with_volumes(self, units: Mapping[int, str]) -> "Patch":
+        """Return the patch with volumes of some rows by their numbers, as `volume_rows.patch_of` has them."""
+        if not units:
+            return self
+        texts = [units.get(row) for row in self.values["row"]]
+        return Patch(
+            self.values.with_columns({"volumes": texts}),
+            self.given.with_columns({"volumes": [text is not None for text in texts]}),
+        )
+
     def without(self, rows: Collection[int]) -> "Patch":
         """Return the patch without the rows of these numbers."""
         if not rows:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Final, Protocol, cast
 from uuid import UUID
 
@@ -76,12 +77,13 @@ def write_records(
     rulesets: Rulesets,
     dry_run: bool,
     resource: str = "sku",
+    volumes: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, WriteOutcome]:
     """Write validated records (`schemas.models.parse_sku`) in the caller's transaction; return an outcome for each.
 
     Records and outcomes are keyed by the number of their row in the caller's body. A record with the code of an earlier
-    one is rejected. `origin` is who causes the write, `resource` the name of the written record in the audit. Raises
-    `plans.PlanLimitReached`.
+    one is rejected. `origin` is who causes the write, `resource` the name of the written record in the audit, `volumes`
+    the units that some records bring with them (`volume_rows.patch_of`). Raises `plans.PlanLimitReached`.
     """
     rules = rulesets.active(conn)
     outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
@@ -94,6 +96,7 @@ def write_records(
     patch, faults = from_records(
         [(row, records[row]) for row, outcome in outcomes.items() if not outcome.errors], rules
     )
+    patch = patch.with_volumes(volumes)
     written = write_patch(
         conn, company_id, patch, origin=origin, now=now, rules=rules, dry_run=dry_run, resource=resource
     )

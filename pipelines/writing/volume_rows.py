@@ -51,8 +51,7 @@ def write_volumes(
     the law forbids the SKU as it would be stored; nothing is written then.
     """
     written = _checked_rows(rows, served_markets(conn))
-    units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in written}
-    text = orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
+    text = _as_patch(written)
     patch = Patch(
         Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
         Table({"sku_code": [True], "volumes": [True]}),
@@ -72,6 +71,16 @@ def write_volumes(
     [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
     warnings = _market_warnings(written, array_values(markets) or [])
     return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
+
+
+def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:
+    """Return validated rows as a patch's text of the column `volumes`; raise `Invalid` where any is refused."""
+    return _as_patch(_checked_rows(rows, served))
+
+
+def _as_patch(rows: Sequence[VolumeRow]) -> str:
+    units = {volumes.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in rows}
+    return orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:

@@ -38,9 +38,21 @@ from schemas.responses.figures import (
     UndecidedListResponse,
 )
 from schemas.responses.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.responses.imports import ImportAccepted, ImportStatusResponse, RejectedRowListResponse
+from schemas.responses.imports import (
+    ImportAccepted,
+    ImportListResponse,
+    ImportStatusResponse,
+    RejectedRowListResponse,
+)
 from schemas.responses.jurisdictions import JurisdictionListResponse
-from schemas.responses.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
+from schemas.responses.library import (
+    BrandListResponse,
+    BrandResult,
+    LibraryComponentListResponse,
+    LibraryComponentResult,
+    SiteListResponse,
+    SiteResult,
+)
 from schemas.responses.service import Health, JsonSchemaDocument, OpenApiDocument
 from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWhatIf, SkuWriteResult
 from schemas.responses.suppliers import SupplierSubmissionAccepted
@@ -58,6 +70,7 @@ __all__ = [
     "ArchivedSkuListResponse",
     "AuditLogResponse",
     "BrandListResponse",
+    "BrandResult",
     "ChangeListResponse",
     "DeclarationDetailResponse",
     "DeclarationListResponse",
@@ -74,17 +87,20 @@ __all__ = [
     "ExportResponse",
     "Health",
     "ImportAccepted",
+    "ImportListResponse",
     "ImportStatusResponse",
     "ImportUndoResult",
     "JsonSchemaDocument",
     "JurisdictionListResponse",
     "LibraryComponentListResponse",
+    "LibraryComponentResult",
     "ObligationListResponse",
     "OpenApiDocument",
     "OwnWordListResponse",
     "OwnWordsWriteResult",
     "RejectedRowListResponse",
     "SiteListResponse",
+    "SiteResult",
     "SkuBatchResponse",
     "SkuDetailResponse",
     "SkuListResponse",

@@ -188,6 +188,28 @@ class ImportFailure(Issue):
     correlationId: str | SkipJsonSchema[None] = None  # noqa: N815  (the contract's name)
 
 
+class ImportListItem(Answer):
+    """An import of the list; `GET /imports/{id}` has its source and its report."""
+
+    id: Identifier
+    status: code("import_status")  # type: ignore[valid-type]
+    dry_run: bool
+    filename: str
+    created_at: Instant
+    started_at: Instant | None
+    finished_at: Instant | None
+    progress: ImportProgress
+    counts: ImportCounts
+    undone_at: Annotated[Instant | None, PydanticField(description="When its writes were last taken back.")]
+
+
+class ImportListResponse(Answer):
+    """A page of imports, newest first."""
+
+    data: list[ImportListItem]
+    pagination: Pagination
+
+
 class ImportStatusResponse(Answer):
     """How far an import is, with one page of its error report."""
 

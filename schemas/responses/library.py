@@ -1,6 +1,6 @@
 """Models of the lists that SKUs refer to: shared components, sites, brands."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field as PydanticField
 
@@ -44,6 +44,48 @@ class Brand(Answer):
     owner_name: Annotated[str | None, PydanticField(description="Legal owner of the brand.")]
     created_at: Instant
     updated_at: Instant
+
+
+class AddedBrand(Brand):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+
+
+class BrandResult(Answer):
+    """A brand that was added, or was there with the same values."""
+
+    outcome: Literal["created", "unchanged"]
+    dry_run: bool
+    data: AddedBrand
+
+
+class AddedSite(Site):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+
+
+class SiteResult(Answer):
+    """A site that was added, or was there with the same values."""
+
+    outcome: Literal["created", "unchanged"]
+    dry_run: bool
+    data: AddedSite
+
+
+class AddedLibraryComponent(LibraryComponent):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+
+
+class LibraryComponentResult(Answer):
+    """A shared component that was added, or was there with the same values."""
+
+    outcome: Literal["created", "unchanged"]
+    dry_run: bool
+    data: AddedLibraryComponent
 
 
 class LibraryComponentListResponse(Answer):

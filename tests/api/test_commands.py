@@ -163,7 +163,14 @@ def test_a_window_is_opened_replaced_closed_and_audited(pcds, company):
     assert moved == {"client_id": client, "per_minute": 900, "from": "2026-12-01T00:00:00Z", "until": end}
     now = pcds.json("window", "open", "--key", client, "--per-minute", 900)
     assert now["until"] is None
+    [listed] = pcds.json("window", "list", "--company", company)["windows"]
+    assert listed == {**now, "company_id": company, "open": True}
     closed = pcds.json("window", "close", client)
+    assert pcds.json("window", "list", "--company", company)["windows"] == [
+        {**listed, "until": closed["until"], "open": False}
+    ]
+    assert client in [each["client_id"] for each in pcds.json("window", "list")["windows"]]
+    assert "no company" in pcds.refused(1, "window", "list", "--company", NOBODY)
     assert closed["from"] == now["from"] < closed["until"]
     assert pcds.json("window", "close", client) == closed
     with psycopg.connect(_database(pcds).owner_url) as owner:

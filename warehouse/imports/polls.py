@@ -10,12 +10,18 @@ from uuid import UUID
 import orjson
 
 from schemas.report import PolledReport
+from warehouse import pages
 from warehouse.pages import instant
 from warehouse.sessions import Pool
 
 _COUNTS: Final = ("created", "updated", "unchanged", "rejected")
 _INSTANTS: Final = ("created_at", "started_at", "finished_at")
 _FAULT: Final = 'sheet, line, sku_code, field, "column", value, code, message'
+_LISTED: Final = f"""
+    id, status, dry_run, filename, {", ".join(f"{instant(name)} AS {name}" for name in _INSTANTS)},
+    json_build_object('done', rows_done, 'total', rows_total) AS progress,
+    json_build_object('total', {" + ".join(_COUNTS)}, {", ".join(f"'{name}', {name}" for name in _COUNTS)}) AS counts,
+    {instant("undone_at")} AS undone_at"""
 _TEMPLATES: Final = """,
 (coalesce(templates::jsonb, '{{}}') || coalesce((
     SELECT jsonb_object_agg(message, template) FROM (SELECT message, template {page}) AS error
@@ -43,6 +49,23 @@ SELECT json_build_object(
         'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
 )::text AS answer{_TEMPLATES.format(page=page) if with_templates else ""}
 FROM imports WHERE id = %(import_id)s"""
+
+
+def page(limit: int, offset: int) -> str:
+    """Build the query of ImportListResponse as one JSON text, `page`, newest first, for the parameter `status`.
+
+    A null `status` is any.
+    """
+    chosen = "FROM imports WHERE %(status)s::text IS NULL OR status = %(status)s::text"
+    return pages.page(
+        _LISTED,
+        "imports",
+        order="imports.created_at DESC, imports.id",
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * {chosen} ORDER BY created_at DESC, id LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {chosen})",
+    )
 
 
 def status(

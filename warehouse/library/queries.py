@@ -89,6 +89,20 @@ def add(
     return added
 
 
+def unique_field(resource: str) -> str:
+    """Return the field that names one record of a company: code or name."""
+    return _SORTED_BY[resource]
+
+
+def named(connection: Connection, resource: str, name: str) -> dict[str, object] | None:
+    """Return the session's company's record of this name or code, as the API shows it; None where it has none."""
+    table = TABLES[resource]
+    shown = ", ".join(column for column in table.columns.keys() if column != "company_id")  # noqa: SIM118
+    query = f"SELECT {shown} FROM {table.name} WHERE {_SORTED_BY[resource]} = %s"
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, [name]).fetchone()
+
+
 def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
     """Return whether the session's company has this record."""
     found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])

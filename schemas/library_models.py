@@ -1,0 +1,71 @@
+"""Models of the bodies that add what SKUs refer to: brands, sites, shared components."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+from pydantic import Field as PydanticField
+
+from schemas import normalise
+from schemas.messages import Message
+from schemas.models import Strict, one_of, uuid_text, validator
+from schemas.normalise import Unfit
+
+_LONGEST = 255
+
+
+def _name(value: str) -> str:
+    return normalise.text(value, min_length=1, max_length=_LONGEST)
+
+
+def _code(value: str) -> str:
+    return normalise.text(value, min_length=1, max_length=_LONGEST, is_code=True)
+
+
+def _country(value: str) -> str:
+    code = normalise.market(value)
+    if "-" in code:
+        raise Unfit("unknown_market", Message("Send a country, ISO 3166-1 alpha-2, such as FR."))
+    return code
+
+
+_BOUNDED: dict[str, Any] = {"minLength": 1, "maxLength": _LONGEST}
+Name = Annotated[str, AfterValidator(validator(_name)), PydanticField(json_schema_extra=_BOUNDED)]
+Code = Annotated[str, AfterValidator(validator(_code)), PydanticField(json_schema_extra=_BOUNDED)]
+Supplier = Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]
+_Colour: Any = one_of("colour")
+Country = Annotated[str, AfterValidator(validator(_country))]
+
+
+class BrandInput(Strict):
+    """A brand of the portfolio."""
+
+    name: Annotated[Name, PydanticField(description="Unique within the company.")]
+    owner_name: Annotated[Name | None, PydanticField(description="Legal owner of the brand.")] = None
+
+
+class SiteInput(Strict):
+    """A site where packaging is made or filled."""
+
+    name: Annotated[Name, PydanticField(description="Unique within the company.")]
+    roles: Annotated[list[one_of("site_role")], PydanticField(min_length=1, description="What is done there.")]  # type: ignore[valid-type]
+    country: Annotated[Country | None, PydanticField(description="ISO 3166-1 alpha-2.")] = None
+    city: Annotated[Name | None, PydanticField(description="Where it lies.")] = None
+
+
+class LibraryComponentInput(Strict):
+    """A shared component: a line that names it takes from it what it omits."""
+
+    code: Annotated[Code, PydanticField(description="The company's code for it, unique.")]
+    name: Annotated[Name, PydanticField(description="What it is called.")]
+    component_type: Annotated[one_of("component_type"), PydanticField(description="Part of the packaging.")]  # type: ignore[valid-type]
+    material_family: Annotated[one_of("material_family"), PydanticField(description="Material family.")]  # type: ignore[valid-type]
+    polymer_or_grade: Annotated[Name | None, PydanticField(description="Material in more detail.")] = None
+    weight_g: Annotated[Annotated[float, PydanticField(ge=0)] | None, PydanticField(description="Weight. Unit: g.")] = (
+        None
+    )
+    supplier_id: Annotated[Supplier | None, PydanticField(description="Who supplies it.")] = None
+    colour: Annotated[_Colour | None, PydanticField(description="Colour class as sorting plants see it.")] = None
+    recycled_content_percent: Annotated[
+        Annotated[float, PydanticField(ge=0, le=100)] | None,
+        PydanticField(description="Declared recycled content, 0 to 100."),
+    ] = None

@@ -1,0 +1,88 @@
+"""Brands, sites and shared components are added over REST, and the list of imports."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.api.portfolios import run, sent
+
+PART = {"code": "CAP-1", "name": "Cap", "component_type": "cap", "material_family": "plastic", "weight_g": 1.5}
+VALID = {
+    "brands": {"name": "Aqua", "owner_name": "Aqua Holding"},
+    "sites": {"name": "Lyon", "roles": ["packing"], "country": "fr", "city": "Lyon"},
+    "components": PART,
+}
+
+
+@pytest.mark.promise("LIB-01")
+@pytest.mark.parametrize("path", VALID)
+def test_a_record_is_added_listed_and_the_same_again_is_the_same(caller, join, path):
+    body = VALID[path]
+    dry = caller.post(f"/{path}", body, params={"dry_run": "true"})
+    assert (dry.status_code, dry.json()["outcome"], dry.json()["data"]["id"]) == (200, "created", None)
+    assert caller.get(f"/{path}").json()["data"] == []
+    made = caller.post(f"/{path}", body)
+    assert (made.status_code, made.json()["outcome"]) == (201, "created")
+    again = caller.post(f"/{path}", body)
+    assert (again.status_code, again.json()) == (200, made.json() | {"outcome": "unchanged"})
+    assert caller.get(f"/{path}").json()["data"] == [made.json()["data"]]
+    assert join().get(f"/{path}").json()["data"] == []
+    [entry] = [
+        entry for entry in caller.get("/audit-log").json()["data"] if entry["resource_id"] == made.json()["data"]["id"]
+    ]
+    assert entry["action"].endswith(".created")
+    assert caller.http.post(f"/api/v1/{path}", json=body).status_code == 401
+    assert join(scopes=("read",)).post(f"/{path}", body).json()["error"] == "insufficient_scope"
+
+
+@pytest.mark.promise("LIB-01")
+@pytest.mark.parametrize(
+    ("path", "change", "field", "code"),
+    [
+        ("brands", {"name": " "}, "name", "too_short"),
+        ("brands", {"name": "x" * 256}, "name", "too_long"),
+        ("brands", {"what": 1}, "what", "unknown_field"),
+        ("sites", {"roles": []}, "roles", "too_short"),
+        ("sites", {"roles": ["selling"]}, "roles[0]", "not_in_vocabulary"),
+        ("sites", {"country": "XX"}, "country", "unknown_market"),
+        ("sites", {"country": "US-CA"}, "country", "unknown_market"),
+        ("components", {"material_family": "air"}, "material_family", "not_in_vocabulary"),
+        ("components", {"weight_g": -1}, "weight_g", "out_of_range"),
+        ("components", {"supplier_id": str(uuid4())}, "supplier_id", "unknown_reference"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_added(caller, path, change, field, code):
+    answer = caller.post(f"/{path}", VALID[path] | change)
+    assert answer.status_code == 400, answer.text
+    [issue] = answer.json()["details"]
+    assert (issue["field"], issue["code"]) == (field, code)
+    assert caller.get(f"/{path}").json()["data"] == []
+
+
+@pytest.mark.promise("LIB-01")
+def test_what_is_there_keeps_its_values(caller):
+    made = caller.post("/components", PART).json()["data"]
+    [issue] = caller.post("/components", PART | {"weight_g": 2}).json()["details"]
+    assert (issue["field"], issue["code"]) == ("code", "invalid_format")
+    assert caller.get("/components").json()["data"] == [made]
+    sku = caller.made(sku_code="L-1", components=[{"component_type": "cap", "component_id": made["id"]}])
+    assert sku["components"][0]["weight_g"] == 1.5
+
+
+@pytest.mark.promise("LST-27")
+def test_imports_are_listed_by_their_state(caller, join):
+    first, second = sent(caller, "sku_code,name\nA,Jar\n,x\n"), sent(caller, "sku_code,name\nB,Jar\n", "b.csv")
+    run(caller, first)
+    page = caller.get("/imports").json()
+    assert [(each["id"], each["status"]) for each in page["data"]] == [(second, "queued"), (first, "completed")]
+    assert page["pagination"] == {"limit": 50, "offset": 0, "total": 2}
+    done = page["data"][1]
+    report = caller.get(f"/imports/{first}").json()
+    assert {name: report[name] for name in done if name != "undone_at"} == {
+        name: done[name] for name in done if name != "undone_at"
+    }
+    assert [each["id"] for each in caller.get("/imports", params={"status": "queued"}).json()["data"]] == [second]
+    assert caller.get("/imports", params={"limit": 1, "offset": 1}).json()["data"] == [done]
+    [issue] = caller.get("/imports", params={"status": "lost"}).json()["details"]
+    assert (issue["field"], issue["code"]) == ("status", "not_in_vocabulary")
+    assert join().get("/imports").json()["data"] == []
