@@ -29,7 +29,11 @@ _CATALOGUE: Final = "The service's jurisdiction catalogue"
 _COUNT_NOTE: Final = (
     "pagination.total counts the items with any gap; each gap counts its own items, so that one item counts in several."
 )
-_MOST_ASKED: Final = 2
+_OF_ITEMS: Final = ("market", "skus", "blocked", "to_decide", "incomplete", "ready", "blocks", "decide", "indicative")
+"""The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
+_SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
+"""Members of a row of figures that get_market_figures has, or its sources."""
+_MOST_ASKED: Final = 1
 """The most questions of an item in a list; asked alone it has all."""
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
 
@@ -87,7 +91,10 @@ class PortfolioTools:
         try:
             stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
             found = analytics.readiness(snapshot, market, now, stored)
-            if state is not None:
+            if state is None:
+                found = _without_empty(found)
+            else:
+                found = {name: found[name] for name in _OF_ITEMS}
                 found |= {
                     "state": state,
                     **analytics.items_in(snapshot, market, now, state, limit=limit, offset=offset),
@@ -126,6 +133,20 @@ class PortfolioTools:
         if code is None:
             answer["count_note"] = _COUNT_NOTE
         return _told(now.head(snapshot), answer, next_step)
+
+
+def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
+    """Return a market's readiness without the empty members of its figures' rows, and without notes on sources."""
+    told = orjson.loads(orjson.dumps(found))
+    for table in ("tonnes", "obligations"):
+        rows = (told["figures"] or {}).get(table, [])
+        for row in rows:
+            for name in [name for name, value in row.items() if value in (None, []) or name in _SAID_ELSEWHERE]:
+                del row[name]
+    for part in (told["jurisdiction"] or {}, told["coverage"] or {}):
+        part.pop("source_note", None)
+    answer: dict[str, object] = told
+    return answer
 
 
 def _incomplete(item: QuestionedSku, *, alone: bool) -> dict[str, Any]:
