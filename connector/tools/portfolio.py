@@ -33,6 +33,8 @@ _OF_ITEMS: Final = ("market", "skus", "blocked", "to_decide", "incomplete", "rea
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""
+_EXAMPLES: Final = 3
+"""The most codes beside a finding that blocks nothing; `state` lists every item."""
 _MOST_ASKED: Final = 1
 """The most questions of an item in a list; asked alone it has all."""
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
@@ -143,6 +145,10 @@ def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
         for row in rows:
             for name in [name for name, value in row.items() if value in (None, []) or name in _SAID_ELSEWHERE]:
                 del row[name]
+    for finding in (*told["missing"], *told["upcoming"]):
+        finding["examples"] = finding["examples"][:_EXAMPLES]
+        for name in ("kind", "source_url"):
+            del finding[name]
     for part in (told["jurisdiction"] or {}, told["coverage"] or {}):
         part.pop("source_note", None)
     answer: dict[str, object] = told
