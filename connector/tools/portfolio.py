@@ -16,6 +16,7 @@ from schemas.normalise import Unfit
 from warehouse import analytics, figures
 from warehouse.analytics import Now
 from warehouse.analytics.readiness import STATES
+from warehouse.companies import limits
 from warehouse.skus import queries as skus
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots import current as newest
@@ -62,7 +63,7 @@ class PortfolioTools:
         ]
 
     def compliance_overview(self) -> Portfolio:
-        """Totals over the whole portfolio: items by recyclability grade, DoC status, format bans, markets, tonnes.
+        """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
         Also every jurisdiction in scope with its EPR system, depth and verification date. Use it for how many items
         have which grade, and how many are provisional; for one market use check_market_readiness.
@@ -72,9 +73,18 @@ class PortfolioTools:
         found = analytics.overview(snapshot, now, stored)
         return _told(
             now.head(snapshot),
-            found,
+            {**found, "plan": self._plan()},
             "Call check_market_readiness with the code of a market for what stands in the way there.",
         )
+
+    def _plan(self) -> dict[str, int | None]:
+        """Return how many items the company's plan allows, and how many more it may store; null is no limit."""
+        company_id = current_principal().company_id
+        with self._service.writes.company(company_id) as conn:
+            held = limits.skus(conn, company_id)
+        assert held is not None, "the session is of this company"
+        left = None if held.limit is None else max(held.limit - held.held, 0)
+        return {"sku_limit": held.limit, "skus_held": held.held, "skus_left": left}
 
     def check_market_readiness(
         self,
@@ -150,7 +160,8 @@ def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
         for name in ("kind", "source_url"):
             del finding[name]
     for part in (told["jurisdiction"] or {}, told["coverage"] or {}):
-        part.pop("source_note", None)
+        for name in [name for name, value in part.items() if value is None or name == "source_note"]:
+            del part[name]
     answer: dict[str, object] = told
     return answer
 

@@ -129,7 +129,8 @@ QUESTIONS = (
     Question(24, "How many more SKUs may we store on our plan?", (
         Call("get_product_facts", {"limit": 200}, {
             "facts[key=starter_skus].values": ["<=100 skus"], "facts[key=growth_skus].values": ["<=1000 skus"]}),
-        Call("compliance_overview", {}, {"answer.skus": 11}),)),
+        Call("compliance_overview", {}, {
+            "answer.plan": {"sku_limit": None, "skus_held": 11, "skus_left": None}}),)),
     Question(25, "Propose 11.2 g for the body of WTR-02.", (
         Call("propose_sku_update", {"sku_code": "WTR-02", "component_changes": [{"id": "$body", "weight_g": 11.2}]}, {
             "status": "confirmation_needed", "would_file.components_removed": [],
