@@ -34,6 +34,8 @@ _OF_ITEMS: Final = ("market", "skus", "blocked", "to_decide", "incomplete", "rea
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""
+_OF_MISSING: Final = ("code", "sentence", "skus", "units", "examples")
+"""Members of a missing fact beside a market; check_missing_data has its fields and article."""
 _EXAMPLES: Final = 3
 """The most codes beside a finding that blocks nothing; `state` lists every item."""
 _MOST_ASKED: Final = 1
@@ -155,10 +157,9 @@ def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
         for row in rows:
             for name in [name for name, value in row.items() if value in (None, []) or name in _SAID_ELSEWHERE]:
                 del row[name]
+    told["missing"] = [{name: found[name] for name in _OF_MISSING} for found in told["missing"]]
     for finding in (*told["missing"], *told["upcoming"]):
         finding["examples"] = finding["examples"][:_EXAMPLES]
-        for name in ("kind", "source_url"):
-            del finding[name]
     for part in (told["jurisdiction"] or {}, told["coverage"] or {}):
         for name in [name for name, value in part.items() if value is None or name == "source_note"]:
             del part[name]
