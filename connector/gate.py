@@ -235,6 +235,8 @@ def _message(body: bytes) -> Mapping[str, object]:
 
 def _counted_as(message: Mapping[str, object]) -> str | None:
     """Return `call`, `answer` for a call that claims to answer a question, or None for no count (decisions §7)."""
+    if message.get("method") == "resources/read":
+        return "call"
     if message.get("method") != "tools/call":
         return None
     match message.get("params"):

@@ -16,6 +16,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector import places
+from connector.guides import add_guides
 from connector.published import of_answer, of_arguments
 from connector.requests import check_requests
 from connector.seal import security
@@ -102,6 +103,7 @@ def build_server(service: Service) -> MCPServer[None]:
     server.middleware.append(check_requests(server))
     for tool in _tools(service):
         _add(server, tool)
+    add_guides(server, service)
     return server
 
 

@@ -1,4 +1,4 @@
-"""Searches changes of a packaging that bring it to a wished grade: one change, else up to three one after another.
+"""Searches changes of a packaging that bring it to a wished grade: one change, up to three, or one plastic throughout.
 
 Each is graded by the same rules as a record (`assess`). They are changes of the packaging itself, to be checked by a
 person for feasibility; facts that are merely not recorded are the trace's `missing` and `open`.
@@ -46,10 +46,24 @@ class Reached(NamedTuple):
 
 
 def toward(record: Sku, rules: RuleSet, target: str) -> list[Reached]:
-    """Return ways to a grade or a better one, of as few changes as were found; none where it is reached already."""
-    steps, now = tuple[Step, ...](), assess(record, rules).result
-    if _place(now.grade) <= _place(target):
+    """Return ways to a grade or a better one, of the fewest changes first; none where it is reached already.
+
+    They begin at the record as it is, and at the record made of one plastic throughout.
+    """
+    if _place(assess(record, rules).result.grade) <= _place(target):
         return []
+    found = [way for first in ((), *_of_one_plastic(record)) for way in _ways(record, rules, target, first)]
+    return sorted(found, key=lambda way: (len(way.steps), _place(way.grade), -(way.score or 0)))[:_MOST_WAYS]
+
+
+def _ways(record: Sku, rules: RuleSet, target: str, first: tuple[Step, ...]) -> list[Reached]:
+    """Return what reaches the target after the first steps: they alone, else with the fewest others found."""
+    steps = first
+    for step in first:
+        record = _applied(record, step)
+    now = assess(record, rules).result
+    if first and _place(now.grade) <= _place(target):
+        return [Reached(steps, now.grade, rounded_score(now.score))]
     for _ in range(_MOST_STEPS):
         tried = [(step, assess(_applied(record, step), rules).result) for step in _steps(record, steps)]
         reached = [
@@ -58,12 +72,25 @@ def toward(record: Sku, rules: RuleSet, target: str) -> list[Reached]:
             if _place(result.grade) <= _place(target)
         ]
         if reached:
-            return sorted(reached, key=lambda way: (_place(way.grade), -(way.score or 0)))[:_MOST_WAYS]
-        step, best = min(tried, key=lambda each: _worth(each[1]), default=(None, now))
-        if step is None or _worth(best) >= _worth(now):
+            return reached
+        best_step, best = min(tried, key=lambda each: _worth(each[1]), default=(None, now))
+        if best_step is None or _worth(best) >= _worth(now):
             return []
-        record, steps, now = _applied(record, step), (*steps, step), best
+        record, steps, now = _applied(record, best_step), (*steps, best_step), best
     return []
+
+
+def _of_one_plastic(record: Sku) -> Iterator[tuple[Step, ...]]:
+    """Yield the changes that make every plastic part of one plastic, for each that streams take."""
+    parts = [line for line in list(lines(record))[:_MOST_LINES] if line.get("material_family") in _MATERIALS]
+    for code in _MATERIALS["plastic"]:
+        steps = tuple(
+            Step(line["id"], line["component_type"], "polymer_or_grade", line.get("polymer_or_grade"), code)
+            for line in parts
+            if line.get("polymer_or_grade") != code
+        )
+        if len(steps) > 1:
+            yield steps
 
 
 def _worth(result: Score) -> tuple[int, float]:

@@ -7,8 +7,9 @@
     reading.py     parsing of a statement into all of these
     judging.py     comparison of a statement with one fact, and with all
 
-A beginning such as "is it true that" (`rules/statements/lead_ins.csv`) is read away. A statement is supported only where a fact says all of it: each figure, each condition, each demand. An unknown word, or
-a condition that the fact does not have, leaves it not covered. Nothing is guessed.
+A beginning such as "is it true that" (`rules/statements/lead_ins.csv`) is read away. A statement is supported only
+where a fact says all of it: each figure, each condition, each demand. An unknown word, or a condition that the fact
+does not have, leaves it not covered. Nothing is guessed.
 """
 
 from compliance.statements.judging import Judgement, check, nearest

@@ -1,4 +1,6 @@
-"""Defines the tools: fourteen of decisions §7 and six that only read, each a thin layer over the services and queries that `api` uses too.
+"""Defines the tools: fourteen of decisions §7, and six more that only read.
+
+Each is a thin layer over the services and queries that `api` uses too.
 
     answer.py      the parts of every answer: its instant, its sources, the next step, and the notice on texts
     arguments.py   arguments that several tools take, and the item that they name

@@ -42,7 +42,9 @@ class Checked(Told):
     verdict: Literal["supported", "contradicted", "not_covered"]
     statement: str
     entries: list[Entry]
-    nearest: Annotated[list[Entry], Field(description="Not covered: entries nearby, which do not decide it.")] = []
+    nearest: Annotated[
+        list[Entry], Field(description="Not covered: entries nearby, which do not decide it.", default_factory=list)
+    ]
 
 
 class Facts(Told):

@@ -155,7 +155,7 @@ def _half_note(market: str, year: int) -> str:
 
 def _category(row: Mapping[str, Any]) -> dict[str, Any]:
     shown = ("category_code", "category_name", "materials", "tonnes", "in_scope_tonnes", "undecided_tonnes")
-    return {name: row[name] for name in (*shown, "units", "skus", "confidence")}
+    return {name: row[name] for name in (*shown, "skus", "confidence")} | {"units": int(row["units"])}
 
 
 def _is_of(row: Mapping[str, Any], material: str | None) -> bool:

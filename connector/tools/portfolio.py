@@ -16,6 +16,7 @@ from schemas.normalise import Unfit
 from warehouse import analytics, figures
 from warehouse.analytics import Now
 from warehouse.analytics.readiness import STATES
+from warehouse.companies import limits
 from warehouse.skus import queries as skus
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots import current as newest
@@ -29,7 +30,15 @@ _CATALOGUE: Final = "The service's jurisdiction catalogue"
 _COUNT_NOTE: Final = (
     "pagination.total counts the items with any gap; each gap counts its own items, so that one item counts in several."
 )
-_MOST_ASKED: Final = 2
+_OF_ITEMS: Final = ("market", "skus", "blocked", "to_decide", "incomplete", "ready", "blocks", "decide", "indicative")
+"""The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
+_SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
+"""Members of a row of figures that get_market_figures has, or its sources."""
+_OF_MISSING: Final = ("code", "sentence", "skus", "units", "examples")
+"""Members of a missing fact beside a market; check_missing_data has its fields and article."""
+_EXAMPLES: Final = 3
+"""The most codes beside a finding that blocks nothing; `state` lists every item."""
+_MOST_ASKED: Final = 1
 """The most questions of an item in a list; asked alone it has all."""
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
 
@@ -56,7 +65,7 @@ class PortfolioTools:
         ]
 
     def compliance_overview(self) -> Portfolio:
-        """Totals over the whole portfolio: items by recyclability grade, DoC status, format bans, markets, tonnes.
+        """Totals over the portfolio: items by recyclability grade, DoC status, ban, market; tonnes; the plan's limit.
 
         Also every jurisdiction in scope with its EPR system, depth and verification date. Use it for how many items
         have which grade, and how many are provisional; for one market use check_market_readiness.
@@ -66,9 +75,18 @@ class PortfolioTools:
         found = analytics.overview(snapshot, now, stored)
         return _told(
             now.head(snapshot),
-            found,
+            {**found, "plan": self._plan()},
             "Call check_market_readiness with the code of a market for what stands in the way there.",
         )
+
+    def _plan(self) -> dict[str, int | None]:
+        """Return how many items the company's plan allows, and how many more it may store; null is no limit."""
+        company_id = current_principal().company_id
+        with self._service.writes.company(company_id) as conn:
+            held = limits.skus(conn, company_id)
+        assert held is not None, "the session is of this company"
+        left = None if held.limit is None else max(held.limit - held.held, 0)
+        return {"sku_limit": held.limit, "skus_held": held.held, "skus_left": left}
 
     def check_market_readiness(
         self,
@@ -87,7 +105,10 @@ class PortfolioTools:
         try:
             stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
             found = analytics.readiness(snapshot, market, now, stored)
-            if state is not None:
+            if state is None:
+                found = _without_empty(found)
+            else:
+                found = {name: found[name] for name in _OF_ITEMS}
                 found |= {
                     "state": state,
                     **analytics.items_in(snapshot, market, now, state, limit=limit, offset=offset),
@@ -126,6 +147,24 @@ class PortfolioTools:
         if code is None:
             answer["count_note"] = _COUNT_NOTE
         return _told(now.head(snapshot), answer, next_step)
+
+
+def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
+    """Return a market's readiness without the empty members of its figures' rows, and without notes on sources."""
+    told = orjson.loads(orjson.dumps(found))
+    for table in ("tonnes", "obligations"):
+        rows = (told["figures"] or {}).get(table, [])
+        for row in rows:
+            for name in [name for name, value in row.items() if value in (None, []) or name in _SAID_ELSEWHERE]:
+                del row[name]
+    told["missing"] = [{name: found[name] for name in _OF_MISSING} for found in told["missing"]]
+    for finding in (*told["missing"], *told["upcoming"]):
+        finding["examples"] = finding["examples"][:_EXAMPLES]
+    for part in (told["jurisdiction"] or {}, told["coverage"] or {}):
+        for name in [name for name, value in part.items() if value is None or name == "source_note"]:
+            del part[name]
+    answer: dict[str, object] = told
+    return answer
 
 
 def _incomplete(item: QuestionedSku, *, alone: bool) -> dict[str, Any]:

@@ -1,19 +1,24 @@
 """Defines the tool that holds every item against one rule: recycled content, bisphenol A, format bans, Triman."""
 
 from typing import Annotated, Any, Final, Literal
+from uuid import UUID
 
 import orjson
 from pydantic import Field
 
+from compliance import annex_v
 from compliance.item_rules import item_rules
+from compliance.rule_rows import RuleSet
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.answer import Found, Page, Tool, instant, refusal
 from connector.tools.arguments import Limit, Offset
 from connector.tools.portfolio import newest_snapshot
+from pipelines.writing import present
 from warehouse import analytics
 from warehouse.analytics.by_rule import STATES
-from warehouse.skus import labels
+from warehouse.skus import detail, labels
+from warehouse.skus import queries as skus
 
 Rule = Annotated[
     Literal["recycled_content_2030", "bpa_in_food_contact", "format_bans", "triman_mark"],
@@ -60,6 +65,8 @@ class RuleTools:
                 active = self._service.rulesets.active(conn)
             counts, items = analytics.by_rule(snapshot, now, active, rule, state=state, limit=limit, offset=offset)
             as_of = now.head(snapshot)["as_of"]
+            if rule == "format_bans":
+                items = self._with_open_facts(company_id, items, active)
         total = sum(counts.values()) if state is None else counts[state]
         page = Page.of({"limit": limit, "offset": offset, "total": total}, len(items))
         law = item_rules()[rule]
@@ -78,3 +85,15 @@ class RuleTools:
                 )
             ),
         )
+
+    def _with_open_facts(self, company_id: UUID, items: list[dict[str, Any]], rules: RuleSet) -> list[dict[str, Any]]:
+        """Return the items with the facts on which each ban depends, by their records as they stand now."""
+        today, found = self._service.clock.today(), list[dict[str, Any]]()
+        with self._service.writes.company(company_id) as conn:
+            for item in items:
+                row = detail.of(conn, skus.id_of(conn, item["sku_code"]), today)
+                flags = annex_v.flags(present.record(row), rules, today=today) if row else []
+                facts = {flag["code"]: flag["depends_on"] for flag in flags}
+                bans = [{**ban, "depends_on": facts.get(ban["code"], [])} for ban in item["bans"]]
+                found.append({**item, "bans": bans})
+        return found

@@ -57,7 +57,8 @@ def _change(entry: entries.Entry) -> Change:
         before, after = difference(entry.version_before, entry.version_after)
         code = str(dict(zip(COLUMNS, entry.version_after, strict=True))["sku_code"])
     who = entry.actor_name or entry.actor_type
-    return Change(entry.at, who, entry.action, code, entry.reason, list(_fields(before, after or {})))
+    at = entry.at.replace("+00:00", "Z")
+    return Change(at, who, entry.action, code, entry.reason, list(_fields(before, after or {})))
 
 
 def _of_version(version: Version, sku_code: str) -> Change:

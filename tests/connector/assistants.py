@@ -75,7 +75,11 @@ class Assistant:
 
     async def call(self, tool: str, **arguments: Any) -> Answer:
         async with self.connected() as client:
-            result = await client.call_tool(tool, arguments)
+            return await self.ask(client, tool, arguments)
+
+    async def ask(self, client: Client, tool: str, arguments: dict[str, Any]) -> Answer:
+        """What a tool answers over a connection that is open."""
+        result = await client.call_tool(tool, arguments)
         text = "".join(part.text for part in result.content)
         return Answer(bool(result.is_error), text, result.structured_content or {})
 

@@ -12,9 +12,12 @@ from uuid import uuid4
 import mcp_types as types
 import pytest
 
-from services import drafts
+from pipelines.writing.records import write_records
+from schemas.models import parse_sku
+from services import drafts, review
 from services.review import Entry
 from tests.connector.assistants import Answer, Assistant
+from warehouse.audit.origin import Origin
 from warehouse.review import entries, files
 
 pytestmark = pytest.mark.anyio
@@ -207,3 +210,49 @@ async def test_a_draft_has_the_points_of_the_annex_and_is_set_as_a_pdf(assistant
     assert any("2." in heading for heading in told["missing"])
     pdf = drafts.pdf(drafts.Draft.of({name: told[name] for name in drafts.Draft.__slots__}))
     assert pdf.startswith(b"%PDF-")
+
+
+THREE_PARTS = [
+    {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20},
+    {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "weight_g": 2},
+    {"component_type": "label", "material_family": "paper", "weight_g": 1},
+]
+
+
+async def test_a_proposal_for_one_component_changes_it_alone_whatever_changed_meanwhile(assistant: Assistant):
+    made = assistant.made(components=THREE_PARTS)
+    agreeing = saying(assistant, "auto", {"file": True})
+    body, cap, _ = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]["components"]
+    changes = [{"id": body["id"], "weight_g": 11.2, "substances": {"bpa": {"status": "absent"}}}]
+    told = (await agreeing.call("propose_sku_update", sku_code=made.sku_code, component_changes=changes)).told
+    assert told["would_file"]["components_removed"] == []
+    assert "REMOVES" not in agreeing.asked[0]
+    assert "components[0].weight_g: 20.0 → 11.2" in agreeing.asked[0]
+    service, now = assistant.service, assistant.service.clock.now()
+    with service.writes.company(assistant.company) as conn:  # somebody else corrects the cap before the decision
+        record = {"sku_code": made.sku_code, "name": "Bottle", "components": [{**part} for part in THREE_PARTS]}
+        record["components"][1]["weight_g"] = 3
+        origin = Origin("operator", "test", "test", "c")
+        write_records(conn, assistant.company, {0: parse_sku(record)}, origin=origin, now=now,
+                      rulesets=service.rulesets, dry_run=False)  # fmt: skip
+        [entry], _ = entries.page(conn)
+        review.accept(conn, assistant.company, entry.id, origin=origin, now=now, rulesets=service.rulesets)
+    after = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]["components"]
+    assert [line["weight_g"] for line in after] == [11.2, 3, 1]
+    assert after[0]["substances"]["bpa"]["status"] == "absent"
+    assert [line["id"] for line in after[:2]] == [body["id"], cap["id"]]
+
+
+async def test_a_question_names_every_component_that_would_go(assistant: Assistant):
+    parts = [*THREE_PARTS, *({"component_type": "ink", "material_family": "other", "weight_g": n} for n in range(1, 9))]
+    made = assistant.made(components=parts)
+    agreeing = saying(assistant, "auto", {"file": True})
+    changes = {"components": THREE_PARTS[:1]}
+    told = (await agreeing.call("propose_sku_update", sku_code=made.sku_code, changes=changes)).told
+    named = ["cap (PP, 2 g)", "label (paper, 1 g)", *(f"ink (other, {n} g)" for n in range(1, 9))]
+    assert told["would_file"]["components_removed"] == named
+    assert f"It REMOVES 10 of its components: {', '.join(named)}." in agreeing.asked[0]
+    both = {"changes": changes, "component_changes": [{"id": str(uuid4()), "weight_g": 1}]}
+    assert "not both" in (await assistant.call("propose_sku_update", sku_code=made.sku_code, **both)).text
+    unknown = {"component_changes": [{"id": str(uuid4()), "weight_g": 1}]}
+    assert "not part of the SKU" in (await assistant.call("propose_sku_update", sku_code=made.sku_code, **unknown)).text

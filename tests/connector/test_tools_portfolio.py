@@ -1,6 +1,7 @@
 """Overview, readiness and gaps, bulk checks, facts and statements, as an assistant reads them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -62,6 +63,14 @@ async def test_without_a_snapshot_the_tool_says_so_and_another_companys_item_is_
         assert "not_found" in answer.text
     answer = await assistant.call("check_market_readiness", market="'; DROP TABLE skus")
     assert answer.refused
+
+
+async def test_the_overview_says_how_many_more_items_the_plan_allows(assistant: Assistant, new_company):
+    starter = replace(assistant, who=replace(assistant.who, company_id=new_company("starter")))
+    starter.made()
+    published(starter)
+    told = (await starter.call("compliance_overview")).told["answer"]
+    assert told["plan"] == {"sku_limit": 100, "skus_held": 1, "skus_left": 99}
 
 
 async def test_rows_are_checked_as_an_import_would_and_nothing_is_created(assistant: Assistant):

@@ -58,7 +58,9 @@ def labels(connection: Connection, resource: str) -> list[tuple[str, str, list[s
     """Return id, label and the names in small letters of each record that a person may name, in the order of labels."""
     named = "code || ' (' || name || ')'" if resource == "library_component" else "name"
     names = "ARRAY[lower(code), lower(name)]" if resource == "library_component" else "ARRAY[lower(name)]"
-    query = f'SELECT id::text, {named} AS label, {names} FROM {TABLES[resource].name} ORDER BY label COLLATE "C", id'
+    query = (
+        f'SELECT id::text, {named} AS label, {names} FROM {TABLES[resource].name} ORDER BY ({named}) COLLATE "C", id'
+    )
     return connection.execute(query).fetchall()
 
 
