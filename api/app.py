@@ -32,6 +32,7 @@ from api import (
     published,
     refusals,
     schemas,
+    security_contact,
     skus,
     supplier_data,
     suppliers,
@@ -161,6 +162,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     ):
         app.include_router(resource.router)
     app.include_router(metrics.router)
+    app.include_router(security_contact.router)
     app.include_router(pages.router)
     app.include_router(oauth.router)
     staff.install(app)
