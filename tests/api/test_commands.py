@@ -247,9 +247,8 @@ def test_a_chain_that_was_computed_anew_is_found_by_a_head_that_was_shipped(pcds
     other = base64.b64encode(Ed25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
     assert "not signed" in pcds.refused(1, *verify, "--public-key", other)
     with psycopg.connect(_database(pcds).owner_url) as owner:
-        owner.execute(
-            "UPDATE audit_transactions SET hash = sha256('x') WHERE company_id = %s AND number = 2", [company]
-        )
+        forge = "UPDATE audit_transactions SET hash = sha256('x') WHERE company_id = %s AND number = 2"
+        owner.execute(forge, [company])
     assert pcds.json(*verify)["head_ok"] is False
     file = Path(shipped["file"])
     altered = json.loads(file.read_text())
