@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench lock clean
+.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench sbom audit settings-page lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -115,6 +115,15 @@ oracle: setup-dev  ## The grading kernel against its slow transcription, and gra
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000) --skus $(or $(SKUS),1000 50000) $(if $(ONLY),--only $(ONLY))
+
+sbom: setup-dev  ## The bill of materials (CycloneDX) and the licences of all dependencies, in build/
+	$(BIN)/python -m tools.sbom
+
+audit: setup-dev  ## Known weaknesses of the locked dependencies (needs a network; warns where the data cannot be had)
+	$(BIN)/python -m tools.audit_dependencies
+
+settings-page: setup-dev  ## docs/settings.md from the settings type
+	$(BIN)/python -m tools.settings_page
 
 lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	$(BIN)/python -m pip install --quiet uv

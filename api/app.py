@@ -35,6 +35,7 @@ from api import (
     published,
     refusals,
     schemas,
+    security_contact,
     skus,
     supplier_data,
     suppliers,
@@ -171,6 +172,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     ):
         app.include_router(resource.router)
     app.include_router(metrics.router)
+    app.include_router(security_contact.router)
     app.include_router(pages.router)
     app.include_router(oauth.router)
     staff.install(app)

@@ -61,6 +61,12 @@ def _sender(value: str) -> str:
     return value
 
 
+def _contact(value: str) -> str:
+    if not value.startswith(("mailto:", "https://", "tel:")) or not value.isprintable() or " " in value:
+        raise ValueError("must be an address such as mailto:security@brand.example or https://brand.example/security")
+    return value
+
+
 SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
 PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -90,12 +96,15 @@ class Settings(BaseSettings):
     """`s3://bucket/prefix`, with credentials in the AWS variables; without it a folder of the data directory."""
 
     host: str = "127.0.0.1"
+    """The address on which the API listens."""
     port: Port = 8000
+    """The port on which the API listens."""
     dagster_port: Port = 3000
     """The port of Dagster's web server on the loopback address; people reach it at `/dagster` of the service."""
     dagster_ui: bool = True
     """Whether `/dagster` is open to the operator's staff."""
     public_url: Annotated[str | None, Field(validation_alias=AliasChoices("base_url", "PCDS_BASE_URL"))] = None
+    """The address by which people and programs reach the service, which links begin with; without it host and port."""
     trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_separated)] = ()
     """Addresses or networks, separated by commas, whose forwarding headers name the client."""
 
@@ -122,6 +131,13 @@ class Settings(BaseSettings):
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """The token, of at least 16 characters, with which `/metrics` is read; without it only this machine may read it,
     and only where the service has no public address.
+    """
+
+    security_contact: Annotated[str, AfterValidator(_contact)] | None = None
+    """Whom somebody tells who has found a weakness: `mailto:…` or `https://…`, for `/.well-known/security.txt`."""
+    audit_heads: Annotated[Path, AfterValidator(Path.absolute)] | None = None
+    """A folder that gets the signed heads of all audit chains once a day, such as a share that the database's owner
+    cannot write.
     """
 
     smtp_url: SmtpUrl | None = None
@@ -157,6 +173,7 @@ class Settings(BaseSettings):
     runs_kept_days: Annotated[int, Field(ge=1, le=3650)] = 30
     """How long Dagster's record of an ended run is kept."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe lines that are logged."""
     test_clock_offset: Annotated[int, BeforeValidator(_whole_seconds), Field(ge=-_CENTURY, le=_CENTURY)] = 0
     """Seconds added to every clock that decides or is stored (decisions §11, Time)."""
 

@@ -1,16 +1,21 @@
-"""`pcds audit`: verify a company's ledger against its chain of hashes."""
+"""`pcds audit`: verify a company's ledger against its chain of hashes, and ship the chains' heads."""
 
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
 from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
+from pipelines.housekeeping import heads
 from services import audit
 from services.company_export import ExportError, load_ledger, read
+from warehouse.audit import signing
+from warehouse.audit.heads import still_stands
 from warehouse.companies import removed
 from warehouse.sessions import Connection
+from warehouse.settings import Settings
 
 app = typer.Typer(help="A company's audit ledger.", no_args_is_help=True)
 app.callback()(lambda: None)
@@ -22,6 +27,13 @@ def verify(
     company: CompanyId,
     exported: Annotated[
         Path | None, typer.Option("--exported", help="Of a removed company: the export, computed anew, too.")
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="A shipped file of heads; its head must stand in the chain."),
+    ] = None,
+    public_key: Annotated[
+        str | None, typer.Option("--public-key", help="Of the deployment that signed it; default this one's.")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -37,8 +49,43 @@ def verify(
         if record is None:
             with operator.company(company) as connection:
                 verdict = audit.verify(connection)
-            record = {"entries": verdict.entries, "ok": verdict.ok, "first_bad": verdict.first_bad}
+                record = {"entries": verdict.entries, "ok": verdict.ok, "first_bad": verdict.first_bad}
+                if against is not None:
+                    key = public_key or signing.public_key(Settings.load(data_dir=data_dir))
+                    record |= _against(connection, against, company, key, ok=verdict.ok)
     show(record, as_json=as_json)
+
+
+def _against(connection: Connection, file: Path, company: UUID, key: str, *, ok: bool) -> dict[str, object]:
+    """Return the verdict with that on a shipped head."""
+    try:
+        at, head = heads.read(file, company, key)
+    except heads.HeadsError as error:
+        raise Refusal(str(error)) from None
+    stands = still_stands(connection, head)
+    return {"ok": ok and stands, "head_at": at, "head_links": head.links, "head_ok": stands}
+
+
+@app.command("ship")
+def ship(
+    *,
+    folder: Annotated[
+        Path | None, typer.Option("--to", help="An existing folder; default that of PCDS_AUDIT_HEADS.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the signed heads of all companies' chains into a new file; the service does so once a day by the setting.
+
+    Keep the public key that it prints where the owner of this machine cannot write.
+    """
+    settings = Settings.load(data_dir=data_dir)
+    target = folder or settings.audit_heads
+    if target is None:
+        raise typer.BadParameter("Name a folder with --to, or set PCDS_AUDIT_HEADS.")
+    with as_operator(data_dir) as operator:
+        file = heads.ship(settings, operator.pool, target, operator.clock.now())
+    show({"file": str(file), "public_key": signing.public_key(settings)}, as_json=as_json)
 
 
 def _of_removed(owner: Connection, left: removed.Removed, exported: Path | None) -> dict[str, object]:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -146,6 +147,7 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
     by_tag = operations(document)
     given: dict[str, object] = {
         "document": document,
+        "release": version("packaging-compliance-data-service"),
         "operations": by_tag,
         "answered_by": {
             code: [found for group in by_tag.values() for found in group if code in found.codes] for code in ERROR_CODES

@@ -1,5 +1,6 @@
 """`pcds` as an operator types it, on a data directory where no service runs."""
 
+import base64
 import json
 import stat
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from api import cli, demo
 from compliance import catalogue
@@ -164,13 +166,12 @@ def test_a_window_is_opened_replaced_closed_and_audited(pcds, company):
     now = pcds.json("window", "open", "--key", client, "--per-minute", 900)
     assert now["until"] is None
     [listed] = pcds.json("window", "list", "--company", company)["windows"]
-    assert listed == {**now, "company_id": company, "open": True}
+    assert listed == {**now, "state": "open"}
     closed = pcds.json("window", "close", client)
     assert pcds.json("window", "list", "--company", company)["windows"] == [
-        {**listed, "until": closed["until"], "open": False}
+        {**listed, "until": closed["until"], "state": "over"}
     ]
     assert client in [each["client_id"] for each in pcds.json("window", "list")["windows"]]
-    assert "no company" in pcds.refused(1, "window", "list", "--company", NOBODY)
     assert closed["from"] == now["from"] < closed["until"]
     assert pcds.json("window", "close", client) == closed
     with psycopg.connect(_database(pcds).owner_url) as owner:
@@ -238,6 +239,50 @@ def test_a_ledger_is_verified_and_tells_what_was_tampered_with(pcds):
     assert pcds.json("audit", "verify", "--company", company) == {"entries": 2, "ok": False, "first_bad": "2"}
     nobody = "00000000-0000-7000-8000-000000000000"
     assert nobody in pcds.refused(1, "audit", "verify", "--company", nobody)
+
+
+def test_a_chain_that_was_computed_anew_is_found_by_a_head_that_was_shipped(pcds, tmp_path):
+    company = pcds.json("company", "add", "--name", "Headed", "--plan", "starter")["id"]
+    pcds.json("company", "set-plan", company, "growth")
+    shipped = pcds.json("audit", "ship", "--to", tmp_path)
+    verify = ("audit", "verify", "--company", company, "--against", shipped["file"])
+    pcds.json("company", "set-plan", company, "professional")
+    found = pcds.json(*verify)
+    assert (found["ok"], found["head_links"], found["entries"]) == (True, 2, 3)
+    assert pcds.json(*verify, "--public-key", shipped["public_key"])["ok"]
+    other = base64.b64encode(Ed25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
+    assert "not signed" in pcds.refused(1, *verify, "--public-key", other)
+    with psycopg.connect(_database(pcds).owner_url) as owner:
+        forge = "UPDATE audit_transactions SET hash = sha256('x') WHERE company_id = %s AND number = 2"
+        owner.execute(forge, [company])
+    assert pcds.json(*verify)["head_ok"] is False
+    file = Path(shipped["file"])
+    altered = json.loads(file.read_text())
+    altered["statement"]["heads"][0]["links"] += 1
+    file.write_text(json.dumps(altered))
+    assert "not signed" in pcds.refused(1, *verify)
+    assert pcds.run("audit", "ship").returncode == 2
+
+
+def test_a_company_is_exported_and_removed_by_name_and_its_chain_stays(pcds, tmp_path):
+    company = pcds.json("company", "add", "--name", "Leaving GmbH", "--plan", "starter")["id"]
+    other = pcds.json("company", "add", "--name", "Staying GmbH", "--plan", "starter")["id"]
+    out, certificate = tmp_path / "out", tmp_path / "certificate.json"
+    assert pcds.json("company", "export", company, "--to", out)["links"] == 1
+    remove = ("company", "remove", company, "--certificate", certificate)
+    assert pcds.run(*remove, "--name", "Leaving GmbH").returncode == 2, "an export is named, or done without"
+    assert "another name" in pcds.refused(1, *remove, "--name", "Staying GmbH", "--exported", out)
+    assert pcds.json(*remove, "--name", "Leaving GmbH", "--exported", out)["rows"]["companies"] == 1
+    assert b"Leaving GmbH" not in certificate.read_bytes()
+    again = tmp_path / "again.json"
+    pcds.json("company", "remove", company, "--certificate", again, "--name", "Leaving GmbH", "--without-export")
+    assert again.read_bytes() == certificate.read_bytes()
+    verified = pcds.json("audit", "verify", "--company", company, "--exported", out)
+    assert (verified["ok"], verified["export_ok"], verified["entries"]) == (True, True, 1)
+    listed = {each["id"] for each in pcds.json("company", "list")["companies"]}
+    assert company not in listed
+    assert pcds.json("audit", "verify", "--company", other)["ok"]
+    assert "no company" in pcds.refused(1, "company", "export", company, "--to", tmp_path / "none")
 
 
 def test_a_portfolio_is_exported_as_a_workbook_and_half_a_file_never_stands_there(pcds, company, tmp_path):

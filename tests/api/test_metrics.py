@@ -18,7 +18,7 @@ from api import metrics
 from api.app import create
 from warehouse import measures
 from warehouse.clock import Clock
-from warehouse.settings import Settings
+from warehouse.settings import Settings, SettingsError
 from warehouse.snapshots import follow
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -166,3 +166,21 @@ def test_promtool_takes_the_rules_the_scrape_and_the_answer(opened, tmp_path):
     ):
         done = subprocess.run(["promtool", *command], cwd=copy, input=said, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+def test_the_contact_for_weaknesses_is_published_where_it_is_set(opened):
+    with opened(security_contact="mailto:security@brand.example") as http:
+        answer = http.get("/.well-known/security.txt")
+        assert answer.status_code == 200
+        fields = dict(line.split(": ", 1) for line in answer.text.splitlines())
+        assert "pcds 1." in http.get("/reference").text
+    assert fields["Contact"] == "mailto:security@brand.example"
+    assert fields["Canonical"].endswith("/.well-known/security.txt")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", fields["Expires"])
+    with opened() as http:
+        assert http.get("/.well-known/security.txt").status_code == 404
+
+
+def test_a_contact_that_is_none_is_refused():
+    with pytest.raises(SettingsError, match="PCDS_SECURITY_CONTACT"):
+        Settings.load(security_contact="security@brand.example")

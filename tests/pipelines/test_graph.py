@@ -14,6 +14,7 @@ HOUSEKEEPING = {
     "kept_answers",
     "expired_access",
     "anonymised_addresses",
+    "audit_heads",
     "expired_docs",
     "old_runs",
     "old_snapshots",

@@ -4,6 +4,7 @@ import dagster as dg
 
 from pipelines.defs.housekeeping.ops import (
     anonymised_addresses,
+    audit_heads,
     expired_access,
     expired_docs,
     expired_exports,
@@ -24,6 +25,7 @@ def keep_house() -> None:
         kept_answers,
         expired_access,
         anonymised_addresses,
+        audit_heads,
         expired_docs,
         expired_exports,
         old_snapshots,

@@ -15,10 +15,11 @@ from pipelines.engine.interruption import interruptible
 from pipelines.engine.resources import ObjectStore, Portfolios, Postgres, Retention, ServiceClock, Shutdown
 from pipelines.engine.run_logs import RunLogs
 from pipelines.engine.tags import FOLLOWED
-from pipelines.housekeeping import Proceed
+from pipelines.housekeeping import Proceed, heads
 from warehouse import snapshots
 from warehouse.clock import Clock
 from warehouse.sessions import Pool
+from warehouse.settings import Settings
 
 FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
 """How long Dagster keeps the record of a run that followed a write."""
@@ -78,6 +79,20 @@ def expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
 def anonymised_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
     """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
     return housekeeping.forget_addresses(pool, clock, proceed)
+
+
+@dg.op(out=_OUT)
+def audit_heads(
+    context: dg.OpExecutionContext, postgres: Postgres, portfolios: Portfolios, clock: ServiceClock, shutdown: Shutdown
+) -> None:
+    """Ship the signed heads of all audit chains to the folder `PCDS_AUDIT_HEADS`, where the operator has set one."""
+    settings = Settings.load(data_dir=portfolios.folder)
+    if settings.audit_heads is None:
+        context.add_output_metadata({"file": "none: PCDS_AUDIT_HEADS is not set"})
+        return
+    with interruptible(context, shutdown.event):
+        file = heads.ship(settings, postgres.pool, settings.audit_heads, clock.clock.now())
+    context.add_output_metadata({"file": file.name})
 
 
 @_counting_op("docs_entered")
