@@ -90,7 +90,12 @@ class Coding:
                 raise BeyondArraysError
             return len(self._additives) + 1
 
-        return _mapped(additives.list.sort().list.join(","), self._additives, ask)
+        given = additives.is_not_null()
+        found = np.zeros(additives.len(), np.int64)
+        if given.any():
+            sets = additives.filter(given).list.sort().list.join(",")
+            found[given.to_numpy()] = _mapped(sets, self._additives, ask)
+        return found
 
     def own_columns(self, skus: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
         """Return form, packaging level and whether Article 6 asks no grade, of each SKU."""

@@ -1,6 +1,6 @@
 """Grades blocks of SKUs in arrays, and by the kernel what arrays do not take."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -8,33 +8,18 @@ import polars as pl
 
 from compliance.grading.many.assess import Assessed, assess
 from compliance.grading.many.codes import GRADES, MISSING, BeyondArraysError
-from compliance.grading.many.columns import columns_of, with_bodies
+from compliance.grading.many.columns import with_bodies
 from compliance.grading.many.kernel import GRADED, by_the_kernel
 from compliance.grading.many.keys import Bools, Ints
 from compliance.grading.many.parts import BODY
 from compliance.grading.many.provisional import Skus, provisional
 from compliance.grading.many.tables import Tables, forget, tables_of
 from compliance.grading.many.units import Heads, Lines, Units
-from compliance.grading.rows import Answer, Inputs, grade_rows
 from compliance.grading.trials import MANY
 from compliance.rule_rows import TOLERANCE, RuleSet
 
-FEW: Final = 25
-"""Fewer SKUs than this are graded sooner by the kernel: a block costs some milliseconds whatever its size."""
 BLOCK: Final = 10_000
 """SKUs that are graded together: more need more memory, and gain nothing."""
-
-
-def grade_many(rows: Iterable[Inputs], rules: RuleSet) -> list[Answer]:
-    """Return what `grade_rows` returns: for a few rows by the kernel, for many in blocks of columns."""
-    stored = list(rows)
-    if len(stored) < FEW:
-        return grade_rows(stored, rules)
-    answers: list[Answer] = []
-    for start in range(0, len(stored), BLOCK):
-        graded = grade_columns(*columns_of(stored[start : start + BLOCK]), rules)
-        answers += graded.select("grade", "score", "provisional").rows()
-    return answers
 
 
 def grade_columns(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:

@@ -24,6 +24,7 @@ BODY_FIELDS: Final = ("additives", "colour")
 _PART_BITS: Final = 26
 _HELD_BITS: Final = 8
 _FEATURES: Final = 63
+_UNKNOWN: Final = -1
 _LARGEST: Final = 200_000
 """Parts or faces past which tables start anew."""
 
@@ -139,7 +140,7 @@ class Shares:
         self._known: dict[tuple[object, ...], int] = {}
         self._held: list[tuple[Rule, Rows, bool]] = []
         self.low, self.high = Column(np.float64), Column(np.float64)
-        self._counted = Keys()
+        self._counted = np.full((64, len(TYPES) * MATERIALS), _UNKNOWN, np.int8)
 
     def number(self, rule: Rule, rows: Rows, by_analogy: bool) -> int:
         """Return the number of a row's share; rows that count the same have one."""
@@ -154,12 +155,22 @@ class Shares:
 
     def counted(self, shares: Ints, kinds: Ints) -> Bools:
         """Return whether a share counts parts of a type and material (`type * MATERIALS + material`)."""
-        return self._counted.numbers(shares << 32 | kinds, self._ask) > 0
+        if len(self._held) > len(self._counted):
+            more = np.full((len(self._held), self._counted.shape[1]), _UNKNOWN, np.int8)
+            self._counted = np.concatenate([self._counted, more])
+        found = self._counted[shares, kinds]
+        unknown = found == _UNKNOWN
+        if unknown.any():
+            for share, kind in sorted(set(zip(shares[unknown].tolist(), kinds[unknown].tolist(), strict=True))):
+                self._counted[share, kind] = self._ask(share, kind)
+            found = self._counted[shares, kinds]
+        counted: Bools = found > 0
+        return counted
 
-    def _ask(self, key: int) -> int:
-        (rule, rows, by_analogy), kind = self._held[key >> 32], key & 0xFFFF_FFFF
+    def _ask(self, share: int, kind: int) -> bool:
+        rule, rows, by_analogy = self._held[share]
         tables = self._tables
-        return int(weight_counted(rule, tables.faces.alone(kind), rows, by_analogy, tables.rules) > 0)
+        return weight_counted(rule, tables.faces.alone(kind), rows, by_analogy, tables.rules) > 0
 
 
 class Faces:
