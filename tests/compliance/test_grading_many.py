@@ -117,16 +117,18 @@ def test_blocks_are_put_together_in_order(monkeypatch):
 def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):
     rows = [row(pack(number)) for number in range(200)]
     whole = grade_columns(*columns_of(rows), load())
-    before = tables.tables_of(load())
+    with tables.tables_of(load()) as before:
+        pass
     monkeypatch.setattr(tables, "_LARGEST", 10)
     monkeypatch.setattr(grade, "BLOCK", 50)
     assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
-    assert tables.tables_of(load()) is not before
+    with tables.tables_of(load()) as after:
+        assert after is not before
 
 
 def test_the_kernel_is_asked_once_for_what_is_new(monkeypatch):
     rows = [row(pack(number)) for number in range(300)]
-    tables.forget(load())
+    tables._kept.cache_clear()
     asked = []
     real = tables.outcome
     monkeypatch.setattr(tables, "outcome", lambda *args: asked.append(args[1:]) or real(*args))

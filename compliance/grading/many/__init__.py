@@ -8,6 +8,7 @@ from compliance.grading.many.codes import MISSING
 from compliance.grading.many.columns import COMPONENT_COLUMNS, SKU_COLUMNS, columns_of
 from compliance.grading.many.grade import grade_columns
 from compliance.grading.many.kernel import GRADED
+from compliance.grading.many.regrade import regrade_block
 
 __all__ = [
     "COMPONENT_COLUMNS",
@@ -16,4 +17,5 @@ __all__ = [
     "SKU_COLUMNS",
     "columns_of",
     "grade_columns",
+    "regrade_block",
 ]

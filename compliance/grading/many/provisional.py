@@ -83,6 +83,16 @@ def _reads(found: Assessed, tables: Tables) -> Bools:
 
 def _body_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each value of an attribute that is open for a whole body."""
+    at, _, (trial, places, effects) = body_changes(found, left, tables)
+    differs = effects != tables.cases.effect.ints(found.case[places])
+    return _scored(found, at, (trial[differs], places[differs], effects[differs]), tables)
+
+
+def body_changes(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints]]:
+    """Return the trials of attributes of a whole body: unit and facts of each, and its changes of parts.
+
+    A change is a trial, the place of a part that reads the attribute, and the part's effect.
+    """
     units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
     is_open = np.zeros(len(units), np.int64)
     np.bitwise_or.at(is_open, units.unit[placed], tables.cases.open_body.ints(found.case[placed]))
@@ -92,17 +102,14 @@ def _body_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, In
         owner, given = tables.words_to_try(found.stream[on], bit)
         tried.append((on[owner], found.word[on][owner] & ~tables.words.masks[field] | given))
     at, word = (np.concatenate(each) for each in zip(*tried, strict=True))
-    if not at.size:
-        return at, at, at
     owner, within = spread(units.size[at])
     places = units.start[at][owner] + within
     asked = tables.seats.asked.ints(found.seat[places])
     reads = np.flatnonzero((asked & (word[owner] ^ found.word[at][owner])) != 0)
     owner, places = owner[reads], places[reads]
     faces = tables.faces.numbers(found.seat[places], word[owner])
-    other = tables.cases.effect.ints(tables.cases.numbers(faces, found.held[places]))
-    differs = other != tables.cases.effect.ints(found.case[places])
-    return _scored(found, at, (owner[differs], places[differs], other[differs]), tables)
+    effects = tables.cases.effect.ints(tables.cases.numbers(faces, found.held[places]))
+    return at, word, (owner, places, effects)
 
 
 def _scored(found: Assessed, at: Ints, changes: tuple[Ints, Ints, Ints], tables: Tables) -> tuple[Ints, Ints, Ints]:
@@ -121,18 +128,19 @@ def _effect_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, 
     units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
     owner, other = tables.cases.other_effects(found.case[placed])
     at = units.unit[placed[owner]]
-    if not at.size:
-        return at, at, at
     return _scored(found, at, (np.arange(at.size), placed[owner], other), tables)
 
 
 def _part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each other material of one part, and each attribute that would add a part."""
+    at, _, tried = part_trials(found, left, tables)
+    return at, tried.scores.grade, tried.group
+
+
+def part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Assessed]:
+    """Return the trials of other parts: unit and place of each, and the units as they would be."""
     units = found.units
     placed = np.flatnonzero((found.case >= 0) & left[units.unit] & units.member)
     owner, other = tables.cases.other_parts(found.case[placed], units.part[placed])
     at = units.unit[placed[owner]]
-    if not at.size:
-        return at, at, at
-    tried = assess(units.with_part(at, placed[owner], other, tables.parts), tables)
-    return at, tried.scores.grade, tried.group
+    return at, placed[owner], assess(units.with_part(at, placed[owner], other, tables.parts), tables)
