@@ -1,46 +1,98 @@
-"""Measures grading alone: SKUs of six components whose weights all differ, from one to a million, and its memory."""
+"""Measures grading in arrays, in CPU seconds, beside reading and grouping the same columns and beside the kernel.
 
-import random
-import time
-from collections.abc import Iterator
-from typing import Any
+The floor reads the columns, groups the distinct parts and sums the weights of each SKU: nothing can grade with less.
+"""
+
+import io
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
 
 import orjson
-import psutil
+import polars as pl
 
-from bench.report import Line
-from bench.requests import sku_body
+from bench import packs
+from bench.report import Line, against
+from bench.spent import cpu, peak_mib
 from compliance import ruleset
-from compliance.grading import GRADED_INPUTS, grade_rows
+from compliance.grading import grade_rows
+from compliance.grading.many import grade_columns
+from compliance.grading.many.columns import line_of
+from compliance.grading.rows import Inputs
+from compliance.ruleset import RULES, RuleSet
 
-CHUNK = 50_000
+_PART: Final = 100_000
+"""SKUs that are read at once."""
+_PARTS: Final = ("sku", "weight_g")
+_TABLES: Final = ruleset.texts(RULES / ruleset.versions()[-1])
+_Make = Callable[..., tuple[pl.DataFrame, pl.DataFrame]]
 
 
 def measure(most: int) -> Iterator[Line]:
-    """Yield seconds for 1, 1 000, 50 000 … SKUs up to `most`; larger numbers are graded in chunks, as in pipelines."""
-    rules = ruleset.load()
-    grade_rows(_rows(1, seed=-1), rules)  # another SKU: grades are cached
-    for count in (1, 1_000, 50_000, 1_000_000):
-        if count > most:
-            return
-        before, seconds, peak = _rss(), 0.0, 0.0
-        for start in range(0, count, CHUNK):
-            rows = _rows(min(CHUNK, count - start), seed=start)
-            begun = time.perf_counter()
-            graded = grade_rows(rows, rules)
-            seconds += time.perf_counter() - begun
-            peak = max(peak, _rss())
-            assert all(grade for grade, _, _ in graded)
-        work = f"grading alone, {count} SKUs of 6 components"
-        yield Line(work, f"{seconds:.3f} s, {seconds / count * 1e6:.0f} us each, {peak - before:.0f} MiB")
+    """Yield the lines for up to `most` SKUs: portfolios beside their floors, and packs drawn at random."""
+    for count in (10_000, 100_000):
+        if count <= most:
+            yield _beside_kernel(packs.drawn, count, "drawn at random", {10_000: 1.5, 100_000: 1.0}[count])
+    if most >= _PART:
+        yield _beside_kernel(packs.realistic, _PART, "of a realistic portfolio", 0.15)
+    yield from _beside_floor(packs.realistic, most, "of a realistic portfolio", (4.0, 3.5))
+    yield from _beside_floor(packs.drawn, most, "drawn at random", (None, 4.0))
 
 
-def _rows(count: int, *, seed: int) -> list[tuple[Any, ...]]:
-    rng = random.Random(seed)
-    graphs = (orjson.dumps(orjson.loads(sku_body(number, rng))["components"]).decode() for number in range(count))
-    bottle = dict.fromkeys(GRADED_INPUTS) | {"packaging_format": "bottle", "packaging_level": "sales"}
-    return [tuple((bottle | {"components": graph}).values()) for graph in graphs]
+def _beside_floor(make: _Make, count: int, kind: str, bounds: tuple[float | None, float]) -> Iterator[Line]:
+    rules = _unseen()
+    work = f"grading in arrays, {count} packs {kind}"
+    for tables, bound in zip(("empty", "warm"), bounds, strict=True):
+        ours = floor = 0.0
+        with peak_mib() as peak:
+            for part in range(0, count, _PART):
+                files = _written(make(min(_PART, count - part), part=part))
+                floor += cpu(partial(_read_and_group, files))
+                ours += cpu(partial(_read_and_grade, files, rules))
+        beside = f"{work}, {tables} tables, beside reading and grouping them, CPU"
+        yield against(beside, ours, floor, bound=bound)
+        yield Line(f"{work}, {tables} tables: memory at the most, with the packs", f"{peak[0]:.0f} MiB")
 
 
-def _rss() -> float:
-    return float(psutil.Process().memory_info().rss) / 2**20
+def _beside_kernel(make: _Make, count: int, kind: str, bound: float) -> Line:
+    frames = make(count)
+    rows = _rows(*frames)
+    ours, kernel = cpu(partial(grade_columns, *frames, _unseen())), cpu(partial(grade_rows, rows, _unseen()))
+    return against(
+        f"grading in arrays, {count} packs {kind}, empty tables, beside the kernel, CPU", ours, kernel, bound=bound
+    )
+
+
+def _unseen() -> RuleSet:
+    """Return a rule-set that no cache has seen."""
+    return ruleset.parse("2100-01-01", _TABLES)
+
+
+def _written(frames: tuple[pl.DataFrame, pl.DataFrame]) -> list[bytes]:
+    files = []
+    for frame in frames:
+        file = io.BytesIO()
+        frame.write_parquet(file)
+        files.append(file.getvalue())
+    return files
+
+
+def _read_and_group(files: list[bytes]) -> None:
+    _, components = (pl.read_parquet(file) for file in files)
+    of_part = [name for name in components.columns if name not in _PARTS]
+    components.with_columns(pl.col("additives").list.join(",")).group_by(of_part).len()
+    components.group_by("sku").agg(pl.col("weight_g").sum())
+
+
+def _read_and_grade(files: list[bytes], rules: RuleSet) -> None:
+    skus, components = (pl.read_parquet(file) for file in files)
+    grade_columns(skus, components, rules)
+
+
+def _rows(skus: pl.DataFrame, components: pl.DataFrame) -> list[Inputs]:
+    """Return the SKUs as they are stored."""
+    graphs: list[list[object]] = [[] for _ in range(skus.height)]
+    for row in components.iter_rows(named=True):
+        graphs[row["sku"]].append(line_of(row))
+    texts = [orjson.dumps(graph).decode() for graph in graphs]
+    return [(*own[:6], None, text) for own, text in zip(skus.iter_rows(), texts, strict=True)]

@@ -74,19 +74,19 @@ _PACKS: Final = (
 _FAMILIES: Final = {"paper": "paper", "PAP21": "paper", "GL71": "glass", "ALU": "metal", "STEEL": "metal"}
 
 
-def realistic(count: int, *, seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the two frames of a portfolio of 3 000 structures of six parts, the most common one in every tenth SKU."""
+def realistic(count: int, *, seed: int = 1, part: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the two frames of a portfolio of 3 000 structures of six parts; its parts have different SKUs."""
     rng = random.Random(seed)
     structures = [_realistic(rng) for _ in range(3_000)]
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng((seed, part))
     chosen = np.minimum(draw.zipf(1.3, count), 10**9) * 7919 % len(structures)
     return _frames(structures, chosen, draw)
 
 
-def drawn(count: int, *, structures: int = 100_000, seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
+def drawn(count: int, *, structures: int = 100_000, seed: int = 1, part: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the two frames of a portfolio of so many structures with all attributes drawn at random."""
     rng = random.Random(seed)
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng((seed, part))
     found = [_random(rng) for _ in range(min(structures, count))]
     return _frames(found, draw.permutation(count) % len(found), draw)
 

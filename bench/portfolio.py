@@ -17,7 +17,7 @@ import psycopg
 
 from bench.data import CACHE
 from compliance import ruleset
-from compliance.grading import GRADED_INPUTS, grade_rows
+from compliance.grading import GRADED_INPUTS, grade_many
 from pipelines.writing.components import total_weight_g
 
 BLOCK: Final = 10_000
@@ -100,7 +100,7 @@ def rows(count: int, *, seed: int = 1) -> Iterator[list[Any]]:
     for start in range(0, count, BLOCK):
         rng = random.Random(f"{seed}/{start}")
         block = [_sku(rng, number) for number in range(start, min(start + BLOCK, count))]
-        answers = grade_rows([tuple(sku[name] for name in GRADED_INPUTS) for sku in block], rules)
+        answers = grade_many([tuple(sku[name] for name in GRADED_INPUTS) for sku in block], rules)
         for sku, answer in zip(block, answers, strict=True):
             graded = sku | dict(zip(_GRADES, answer, strict=True)) | {"ruleset_version": rules.version}
             yield [graded[name] for name in _TYPES]

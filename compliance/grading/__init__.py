@@ -6,6 +6,7 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 
 from dataclasses import dataclass
 
+from compliance.grading.bulk import grade_many, regrade_many
 from compliance.grading.fired import fired_rules
 from compliance.grading.languages import translated_text
 from compliance.grading.provisional import judge
@@ -25,8 +26,10 @@ __all__ = [
     "explain_row",
     "fired_rules",
     "grade",
+    "grade_many",
     "grade_rows",
     "record_of",
+    "regrade_many",
     "regrade_rows",
     "translated_text",
     "warnings",

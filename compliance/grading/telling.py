@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from functools import lru_cache
 
 from compliance.grading.assessment import Assessment, UnitAssessment
-from compliance.grading.firing import rows_for_type
+from compliance.grading.firing import Rows, rows_for_type
 from compliance.grading.listing import Outcome
 from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
@@ -44,10 +44,34 @@ def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
     if assessed.stream is None:
         return
     for found in assessed.outcomes:
-        yield tuple((rule.field, rule.rule_id, rule.field in rules.makes_provisional) for rule in found.open)
+        yield _open(found, rules)
     for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
         assert part.material is not None
         yield _unrecordable(rules, assessed.stream, matched, part.material)
+
+
+def told_of_part(rules: RuleSet, found: Outcome, rows: Rows) -> tuple[Hashable, ...]:
+    """Return all that a trace says of one part whatever its weight, and its effect."""
+    return (
+        rows.stream,
+        rows.component_type,
+        rows.material.code,
+        found.effect,
+        found.by_analogy,
+        _outcome(found),
+        _open(found, rules),
+        _unrecordable(rules, rows.stream, rows.component_type, rows.material),
+    )
+
+
+def told_of_unlisted(rules: RuleSet) -> Hashable:
+    """Return all that a trace says of parts that no row lists, and what their rows do."""
+    few, many = rules.rules["ANY-011c"], rules.rules["ANY-011d"]
+    return tuple((_rule(rule), rule.low, rule.high, rule.removed) for rule in (few, many))
+
+
+def _open(found: Outcome, rules: RuleSet) -> Hashable:
+    return tuple((rule.field, rule.rule_id, rule.field in rules.makes_provisional) for rule in found.open)
 
 
 @lru_cache(maxsize=_CACHED)

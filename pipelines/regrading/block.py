@@ -6,7 +6,7 @@ lock. Locks are taken in the order of codes, as by every writer (decision 0004).
 
 from typing import Final
 
-from compliance.grading import GRADED_INPUTS, Answer, regrade_rows
+from compliance.grading import GRADED_INPUTS, Answer, regrade_many
 from compliance.ruleset import RuleSet
 from compliance.tables import TableError
 from warehouse.rulesets.registry import Rulesets
@@ -45,8 +45,8 @@ def lock_changed_rows(conn: Connection, rows: Table, rulesets: Rulesets, done: R
 
 def _answers(conn: Connection, rows: Table, rulesets: Rulesets, version: str) -> list[Answer | None]:
     known = {name: _load_ruleset(conn, rulesets, name) for name in set(rows["ruleset_version"])}
-    graded_by = (known[name] for name in rows["ruleset_version"])
-    return regrade_rows(rows.rows(GRADED_INPUTS), rows.rows(_GRADE), graded_by, rulesets.of(conn, version))
+    graded_by = [known[name] for name in rows["ruleset_version"]]
+    return regrade_many(list(rows.rows(GRADED_INPUTS)), list(rows.rows(_GRADE)), graded_by, rulesets.of(conn, version))
 
 
 def _load_ruleset(conn: Connection, rulesets: Rulesets, version: str) -> RuleSet | None:

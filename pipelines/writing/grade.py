@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from compliance.grading import GRADED_INPUTS, grade_rows
+from compliance.grading import GRADED_INPUTS, grade_many
 from compliance.ruleset import RuleSet
 from pipelines.writing.components import total_weight_g
 from warehouse.skus.columns import Column, Table
@@ -16,7 +16,7 @@ def grade(merged: Table, rules: RuleSet) -> Table:
     if not any(changed):
         return merged
     to_grade = merged.where(changed)
-    graded = zip(*grade_rows(to_grade.rows(GRADED_INPUTS), rules), strict=True)
+    graded = zip(*grade_many(list(to_grade.rows(GRADED_INPUTS)), rules), strict=True)
     computed = {
         **{name: list(values) for name, values in zip(_GRADED, graded, strict=True)},
         "components_weight_g": [total_weight_g(graph) for graph in to_grade["components"]],

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from bench import packs
-from compliance.grading import grade_rows
-from compliance.grading.many import GRADED, MISSING, columns_of, grade, grade_columns, grade_many, kernel, tables
+from compliance.grading import grade_many, grade_rows
+from compliance.grading.many import GRADED, MISSING, columns_of, grade, grade_columns, kernel, tables
 from compliance.grading.provisional import judge
 from compliance.grading.rows import deciding, record_of
 from compliance.grading.score import rounded_score
@@ -92,6 +92,20 @@ def test_a_sku_without_a_graph_needs_a_material_and_a_weight():
     agree([*bare, (None,) * 8, ("paper", None, "box", "sales", 3.0, "{pharmaceutical}", None, None)], load())
 
 
+def test_declarations_have_more_than_their_status():
+    body = {
+        "component_type": "body",
+        "material_family": "plastic",
+        "polymer_or_grade": "PP",
+        "weight_g": 20.0,
+        "id": "x",
+    }
+    entry = {"status": "above_limit", "value": 1200.0, "unit": "mg/kg", "evidence": "a report"}
+    own = body | {"substances": {"pfas": {"status": "absent"}, "svhc": entry}}
+    bare = {"packaging_format": "tub", "material": "plastic", "material_subtype": "PP", "weight_grams": 3}
+    agree([row({"packaging_format": "tub", "components": [own]}), row(bare | {"svhc": entry}), row(bare)], load())
+
+
 def test_blocks_are_put_together_in_order(monkeypatch):
     rows = [row(pack(number)) for number in range(100)]
     whole = grade_columns(*columns_of(rows), load())
@@ -103,16 +117,18 @@ def test_blocks_are_put_together_in_order(monkeypatch):
 def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):
     rows = [row(pack(number)) for number in range(200)]
     whole = grade_columns(*columns_of(rows), load())
-    before = tables.tables_of(load())
+    with tables.tables_of(load()) as before:
+        pass
     monkeypatch.setattr(tables, "_LARGEST", 10)
     monkeypatch.setattr(grade, "BLOCK", 50)
     assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
-    assert tables.tables_of(load()) is not before
+    with tables.tables_of(load()) as after:
+        assert after is not before
 
 
 def test_the_kernel_is_asked_once_for_what_is_new(monkeypatch):
     rows = [row(pack(number)) for number in range(300)]
-    tables.forget(load())
+    tables._kept.cache_clear()
     asked = []
     real = tables.outcome
     monkeypatch.setattr(tables, "outcome", lambda *args: asked.append(args[1:]) or real(*args))

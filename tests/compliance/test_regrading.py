@@ -3,9 +3,12 @@
 import orjson
 import pytest
 from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
 
-from compliance.grading import GRADED_INPUTS, explain, grade, grade_rows, regrade_rows
+from compliance.grading import GRADED_INPUTS, explain, grade, grade_many, grade_rows, regrade_many, regrade_rows
+from compliance.grading.many import regrade, regrade_block
 from compliance.ruleset import load, parse
+from tests.compliance.packs import pack
 from tests.compliance.records import RECORDS
 from tests.drawing import examples
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES, texts
@@ -48,8 +51,8 @@ def without_version(record, rules):
 
 
 @examples(250, suppress_health_check=list(HealthCheck))
-@given(record=RECORDS)
-def test_a_row_changes_where_its_grade_or_its_trace_does(record):
+@given(record=RECORDS, in_arrays=st.sampled_from(OTHERS))
+def test_a_row_changes_where_its_grade_or_its_trace_does(record, in_arrays):
     stored = row(record)
     [held] = grade_rows([stored], RULES)
     for rules in OTHERS:
@@ -57,6 +60,8 @@ def test_a_row_changes_where_its_grade_or_its_trace_does(record):
         answer = (found.grade, found.score, found.provisional)
         differs = answer != held or without_version(record, rules) != without_version(record, RULES)
         assert regrade_rows([stored], [held], [RULES], rules) == [answer if differs else None], rules.version
+        if rules is in_arrays:
+            assert regrade_block([stored], [held], [RULES], rules) == [answer if differs else None], rules.version
 
 
 @pytest.mark.parametrize(
@@ -87,3 +92,23 @@ def test_a_grade_that_is_not_what_it_should_be_is_put_right_by_its_own_version()
 def test_what_nobody_can_explain_any_more_is_graded_anew():
     [held] = grade_rows([row(GLASS)], RULES)
     assert regrade_rows([row(GLASS)], [held], [None], RULES) == [held]
+
+
+def test_many_rows_are_compared_as_one_by_one():
+    rows = [row(pack(number)) for number in range(120)]
+    held = grade_many(rows, RULES)
+    held[7] = ("A", 12.5, False)
+    for rules in (load("2026-11-21"), RULES, *OTHERS[1:4], OTHERS[8]):
+        graded_by = [RULES if number % 5 else None for number in range(len(rows))]
+        assert regrade_many(rows, held, graded_by, rules) == regrade_rows(rows, held, graded_by, rules), rules.version
+
+
+def test_traces_are_made_only_where_something_differs(monkeypatch):
+    rows = [row(pack(number)) for number in range(300)]
+    held, asked = grade_many(rows, RULES), []
+    monkeypatch.setattr(regrade, "regrade_rows", lambda *args: asked.append(args) or regrade_rows(*args))
+    unchanged, one_changed = OTHERS[0], parse("2027-03-01", texts(FEATURE))
+    assert regrade_many(rows, held, [RULES] * 300, unchanged) == [None] * 300
+    assert not asked
+    changed = [answer is not None for answer in regrade_many(rows, held, [RULES] * 300, one_changed)]
+    assert len(asked) == sum(changed) > 0

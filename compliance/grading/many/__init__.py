@@ -6,16 +6,16 @@ means (`tables`); the arrays add up weights and try alternatives. No rule is wri
 
 from compliance.grading.many.codes import MISSING
 from compliance.grading.many.columns import COMPONENT_COLUMNS, SKU_COLUMNS, columns_of
-from compliance.grading.many.grade import FEW, grade_columns, grade_many
+from compliance.grading.many.grade import grade_columns
 from compliance.grading.many.kernel import GRADED
+from compliance.grading.many.regrade import regrade_block
 
 __all__ = [
     "COMPONENT_COLUMNS",
-    "FEW",
     "GRADED",
     "MISSING",
     "SKU_COLUMNS",
     "columns_of",
     "grade_columns",
-    "grade_many",
+    "regrade_block",
 ]

@@ -97,9 +97,16 @@ def _heaviest_group(units: Units, group: Ints, family: Ints, tables: Tables) -> 
     several = (by_family > -np.inf).sum(axis=1) > 1
     by_family[several, other] = -np.inf
     chosen = by_family.argmax(axis=1)
-    inside = family == chosen[unit]
-    heaviest: Ints = _weights(unit[inside], group[inside], grams[inside], (count, groups)).argmax(axis=1)
-    return heaviest
+    inside = np.flatnonzero(family == chosen[unit])
+    found = np.zeros(count, np.int64)
+    found[unit[inside]] = group[inside]
+    several = any_in(unit[inside], group[inside] != found[unit[inside]], count)
+    if several.any():
+        inside = inside[several[unit[inside]]]
+        place = np.cumsum(several) - 1
+        by_group = _weights(place[unit[inside]], group[inside], grams[inside], (int(several.sum()), groups))
+        found[several] = by_group.argmax(axis=1)
+    return found
 
 
 def _weights(unit: Ints, kind: Ints, grams: Floats, shape: tuple[int, int]) -> Floats:

@@ -14,6 +14,7 @@ from compliance.grading.components import part_of
 from compliance.grading.many.codes import BeyondArraysError, FactWords
 from compliance.grading.many.columns import PART_NUMBERS, PART_TRUTHS, PART_WORDS, line_of
 from compliance.grading.many.keys import Ints
+from compliance.grading.many.meanings import meaning
 from compliance.grading.many.parts import Parts
 from compliance.grading.units import outside_article_6, packaging_format
 from compliance.rule_rows import RuleSet
@@ -36,7 +37,7 @@ class Coding:
         self.levels: list[str | None] = []
         self._texts: dict[str, int] = {}
         self._additives: dict[str, int] = {}
-        self._own: dict[tuple[str | None, ...], tuple[int, int, bool]] = {}
+        self._own: dict[tuple[str | None, ...], tuple[int, int, int]] = {}
 
     def parts(self, components: pl.DataFrame, sku_svhc: pl.Series) -> Ints:
         """Return the part of each component; `sku_svhc` is the status that its SKU declares."""
@@ -90,10 +91,15 @@ class Coding:
                 raise BeyondArraysError
             return len(self._additives) + 1
 
-        return _mapped(additives.list.sort().list.join(","), self._additives, ask)
+        given = additives.is_not_null()
+        found = np.zeros(additives.len(), np.int64)
+        if given.any():
+            sets = additives.filter(given).list.sort().list.join(",")
+            found[given.to_numpy()] = _mapped(sets, self._additives, ask)
+        return found
 
     def own_columns(self, skus: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
-        """Return form, packaging level and whether Article 6 asks no grade, of each SKU."""
+        """Return form, packaging level and the reason why Article 6 asks no grade (0 for none), of each SKU."""
         columns = skus.select("packaging_format", "packaging_level", "use_contexts")
         distinct = columns.with_row_index("at").group_by(columns.columns).agg("at")
         if len(self._own) > _TEXTS:
@@ -104,7 +110,7 @@ class Coding:
         found[order] = np.repeat(np.array(rows, np.int64).reshape(-1, 3), distinct["at"].list.len().to_numpy(), axis=0)
         return found[:, 0], found[:, 1], found[:, 2]
 
-    def _asked(self, row: tuple[str | None, ...]) -> tuple[int, int, bool]:
+    def _asked(self, row: tuple[str | None, ...]) -> tuple[int, int, int]:
         if row not in self._own:
             form, level, contexts = row
             record = {
@@ -113,13 +119,13 @@ class Coding:
                 "use_contexts": contexts.strip("{}").split(",") if contexts else (),
             }
             meant = packaging_format(record, self._rules)  # type: ignore[arg-type]
-            levels = self.levels
+            levels, reason = self.levels, outside_article_6(record, meant)  # type: ignore[arg-type]
             if level not in levels:
                 levels.append(level)
             self._own[row] = (
                 self._words.forms.index(meant.form if meant else None),
                 levels.index(level),
-                outside_article_6(record, meant) is not None,  # type: ignore[arg-type]
+                meaning(reason) if reason else 0,
             )
         return self._own[row]
 

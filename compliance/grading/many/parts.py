@@ -17,7 +17,7 @@ TYPES: Final = tuple(sorted(CLASS_OF))
 """The types of parts, by number."""
 BODY: Final = TYPES.index("body")
 """The type of a body."""
-MATERIALS: Final = 1024
+MATERIALS: Final = 256
 """More than there are materials: a type and a material are one number, `type * MATERIALS + material`."""
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from compliance.grading.many.assess import Assessed, assess, score
 from compliance.grading.many.codes import UNGRADED
-from compliance.grading.many.keys import Bools, Ints, any_in
+from compliance.grading.many.keys import Bools, Floats, Ints, any_in, spread
 from compliance.grading.many.tables import BODY_FIELDS, Tables
 from compliance.grading.score import ORDER
 
@@ -25,7 +25,7 @@ class Skus:
         )
         self.grade, self.score = self._results(sku, grade)
 
-    def _results(self, sku: Ints, grade: Ints) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    def _results(self, sku: Ints, grade: Ints) -> tuple[Ints, Floats]:
         """Return grade and score of each SKU: those of its worst unit, not_assessed where a unit's is missing."""
         result = np.full(self.count, UNGRADED)
         points = np.full(self.count, np.nan)
@@ -83,6 +83,16 @@ def _reads(found: Assessed, tables: Tables) -> Bools:
 
 def _body_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each value of an attribute that is open for a whole body."""
+    at, _, (trial, places, effects) = body_changes(found, left, tables)
+    differs = effects != tables.cases.effect.ints(found.case[places])
+    return _scored(found, at, (trial[differs], places[differs], effects[differs]), tables)
+
+
+def body_changes(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, tuple[Ints, Ints, Ints]]:
+    """Return the trials of attributes of a whole body: unit and facts of each, and its changes of parts.
+
+    A change is a trial, the place of a part that reads the attribute, and the part's effect.
+    """
     units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
     is_open = np.zeros(len(units), np.int64)
     np.bitwise_or.at(is_open, units.unit[placed], tables.cases.open_body.ints(found.case[placed]))
@@ -92,12 +102,25 @@ def _body_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, In
         owner, given = tables.words_to_try(found.stream[on], bit)
         tried.append((on[owner], found.word[on][owner] & ~tables.words.masks[field] | given))
     at, word = (np.concatenate(each) for each in zip(*tried, strict=True))
-    if not at.size:
-        return at, at, at
-    copies, places = units.take(at), units.places(at)
-    faces = tables.faces.numbers(found.seat[places], word[copies.unit])
-    cases = tables.cases.numbers(faces, found.held[places])
-    return at, score(copies, tables.cases.effect.ints(cases), tables).grade, found.group[at]
+    owner, within = spread(units.size[at])
+    places = units.start[at][owner] + within
+    asked = tables.seats.asked.ints(found.seat[places])
+    reads = np.flatnonzero((asked & (word[owner] ^ found.word[at][owner])) != 0)
+    owner, places = owner[reads], places[reads]
+    faces = tables.faces.numbers(found.seat[places], word[owner])
+    effects = tables.cases.effect.ints(tables.cases.numbers(faces, found.held[places]))
+    return at, word, (owner, places, effects)
+
+
+def _scored(found: Assessed, at: Ints, changes: tuple[Ints, Ints, Ints], tables: Tables) -> tuple[Ints, Ints, Ints]:
+    """Return unit, grade and group of trials on the units `at`; a change is a trial, a part's place and its effect."""
+    trial, places, effects = changes
+    tried, number = np.unique(trial, return_inverse=True)
+    at, units = at[tried], found.units
+    copies = units.take(at)
+    effect = tables.cases.effect.ints(found.case[units.places(at)])
+    effect[copies.start[number] + places - units.start[at][number]] = effects
+    return at, score(copies, effect, tables).grade, found.group[at]
 
 
 def _effect_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
@@ -105,21 +128,19 @@ def _effect_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, 
     units, placed = found.units, np.flatnonzero((found.case >= 0) & left[found.units.unit])
     owner, other = tables.cases.other_effects(found.case[placed])
     at = units.unit[placed[owner]]
-    if not at.size:
-        return at, at, at
-    copies, places = units.take(at), units.places(at)
-    effect = tables.cases.effect.ints(found.case[places])
-    effect[copies.start + placed[owner] - units.start[at]] = other
-    return at, score(copies, effect, tables).grade, found.group[at]
+    return _scored(found, at, (np.arange(at.size), placed[owner], other), tables)
 
 
 def _part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Ints]:
     """Try each other material of one part, and each attribute that would add a part."""
+    at, _, tried = part_trials(found, left, tables)
+    return at, tried.scores.grade, tried.group
+
+
+def part_trials(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, Ints, Assessed]:
+    """Return the trials of other parts: unit and place of each, and the units as they would be."""
     units = found.units
     placed = np.flatnonzero((found.case >= 0) & left[units.unit] & units.member)
     owner, other = tables.cases.other_parts(found.case[placed], units.part[placed])
     at = units.unit[placed[owner]]
-    if not at.size:
-        return at, at, at
-    tried = assess(units.with_part(at, placed[owner], other, tables.parts), tables)
-    return at, tried.scores.grade, tried.group
+    return at, placed[owner], assess(units.with_part(at, placed[owner], other, tables.parts), tables)

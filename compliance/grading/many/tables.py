@@ -3,6 +3,8 @@
 They are kept in the process and start anew when they have grown too large.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
 from typing import Final
@@ -14,8 +16,10 @@ from compliance.grading.listing import Effect, open_fields, outcome
 from compliance.grading.many.codes import MISSING, BeyondArraysError, FactWords
 from compliance.grading.many.coding import Coding
 from compliance.grading.many.keys import Bools, Column, Ints, Keys, Lists
+from compliance.grading.many.meanings import meaning
 from compliance.grading.many.parts import MATERIALS, TYPES, Parts
 from compliance.grading.provisional import Alternatives, alternatives, other_parts, trial_values
+from compliance.grading.telling import told_of_part
 from compliance.grading.units import Unit, fitting_row, lightweight_exemption
 from compliance.rule_rows import Rule, RuleSet
 
@@ -24,15 +28,16 @@ BODY_FIELDS: Final = ("additives", "colour")
 _PART_BITS: Final = 26
 _HELD_BITS: Final = 8
 _FEATURES: Final = 63
+_UNKNOWN: Final = -1
 _LARGEST: Final = 200_000
 """Parts or faces past which tables start anew."""
 
 
 class Tables:
-    """What the kernel said by one rule-set, by numbers. `lock` is held while a block is graded."""
+    """What the kernel said by one rule-set, by numbers."""
 
     def __init__(self, rules: RuleSet) -> None:
-        self.rules, self.lock = rules, Lock()
+        self.rules = rules
         self.words = FactWords(rules)
         self.parts = Parts(rules, self.words)
         self.coding = Coding(rules, self.words, self.parts)
@@ -139,7 +144,7 @@ class Shares:
         self._known: dict[tuple[object, ...], int] = {}
         self._held: list[tuple[Rule, Rows, bool]] = []
         self.low, self.high = Column(np.float64), Column(np.float64)
-        self._counted = Keys()
+        self._counted = np.full((64, len(TYPES) * MATERIALS), _UNKNOWN, np.int8)
 
     def number(self, rule: Rule, rows: Rows, by_analogy: bool) -> int:
         """Return the number of a row's share; rows that count the same have one."""
@@ -154,12 +159,22 @@ class Shares:
 
     def counted(self, shares: Ints, kinds: Ints) -> Bools:
         """Return whether a share counts parts of a type and material (`type * MATERIALS + material`)."""
-        return self._counted.numbers(shares << 32 | kinds, self._ask) > 0
+        if len(self._held) > len(self._counted):
+            more = np.full((len(self._held), self._counted.shape[1]), _UNKNOWN, np.int8)
+            self._counted = np.concatenate([self._counted, more])
+        found = self._counted[shares, kinds]
+        unknown = found == _UNKNOWN
+        if unknown.any():
+            for share, kind in sorted(set(zip(shares[unknown].tolist(), kinds[unknown].tolist(), strict=True))):
+                self._counted[share, kind] = self._ask(share, kind)
+            found = self._counted[shares, kinds]
+        counted: Bools = found > 0
+        return counted
 
-    def _ask(self, key: int) -> int:
-        (rule, rows, by_analogy), kind = self._held[key >> 32], key & 0xFFFF_FFFF
+    def _ask(self, share: int, kind: int) -> bool:
+        rule, rows, by_analogy = self._held[share]
         tables = self._tables
-        return int(weight_counted(rule, tables.faces.alone(kind), rows, by_analogy, tables.rules) > 0)
+        return weight_counted(rule, tables.faces.alone(kind), rows, by_analogy, tables.rules) > 0
 
 
 class Faces:
@@ -202,7 +217,7 @@ class Effects:
         self._known: dict[tuple[str, Effect], int] = {}
         self._features: dict[str, dict[tuple[str, str | None], int]] = {}
         self.disqualified, self.not_assessed, self.unlisted = Column(), Column(), Column()
-        self.removed, self.features = Column(np.float64), Column()
+        self.removed, self.features, self.meaning = Column(np.float64), Column(), Column()
 
     def number(self, stream: str, effect: Effect) -> int:
         """Return the number of an effect."""
@@ -215,6 +230,7 @@ class Effects:
             self.unlisted.append(effect.unlisted)
             self.removed.append(effect.removed)
             self.features.append(features)
+            self.meaning.append(meaning(effect))
         return known
 
     def feature(self, stream: str, feature: tuple[str, str | None]) -> int:
@@ -235,6 +251,7 @@ class Cases:
         self.effect, self.reading, self.open_body = Column(), Column(), Column()
         self._alternatives, self._effects = Keys(), Lists()
         self._other, self._others = Keys(), Lists()
+        self._told, self._could = Keys(), Keys()
 
     @property
     def count(self) -> int:
@@ -264,6 +281,27 @@ class Cases:
         """Return what the open facts of a case could change."""
         return alternatives(self._tables.rules, *self._held[case])
 
+    def told(self, cases: Ints) -> Ints:
+        """Return the number of all that a trace says of each case."""
+
+        def ask(case: int) -> int:
+            seen, held = self._held[case]
+            return meaning(
+                ("told", *told_of_part(self._tables.rules, outcome(self._tables.rules, seen, held), seen.rows))
+            )
+
+        return self._told.numbers(cases, ask)
+
+    def could(self, cases: Ints) -> Ints:
+        """Return the number of all that the open facts of each case could change."""
+
+        def ask(case: int) -> int:
+            found = self.alternatives(case)
+            effects = frozenset((name, frozenset(each)) for name, each in found.by_field)
+            return meaning(("could", effects, found.fields, found.codes))
+
+        return self._could.numbers(cases, ask)
+
     def other_effects(self, cases: Ints) -> tuple[Ints, Ints]:
         """Return the other effects that each case could have: its place, and the effect."""
 
@@ -287,18 +325,27 @@ class Cases:
         return owner, others
 
 
-@lru_cache(maxsize=16)
-def _holder(rules: RuleSet) -> list[Tables]:
-    return [Tables(rules)]
+class _Kept:
+    """The tables of a rule-set in this process, and the lock of their use."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.lock, self.tables = Lock(), Tables(rules)
 
 
-def tables_of(rules: RuleSet) -> Tables:
-    """Return the tables of a rule-set, empty ones where those that were kept have grown too large."""
-    if _holder(rules)[0].full():
-        forget(rules)
-    return _holder(rules)[0]
+_kept = lru_cache(maxsize=16)(_Kept)
 
 
-def forget(rules: RuleSet) -> None:
-    """Start the tables of a rule-set anew."""
-    _holder(rules)[0] = Tables(rules)
+@contextmanager
+def tables_of(rules: RuleSet) -> Iterator[Tables]:
+    """Lend the tables of a rule-set to one user at a time; they start anew when too large, or after an exception."""
+    kept = _kept(rules)
+    with kept.lock:
+        if kept.tables.full():
+            kept.tables = Tables(rules)
+        try:
+            yield kept.tables
+        except BeyondArraysError:
+            raise
+        except BaseException:
+            kept.tables = Tables(rules)  # a row may be half written
+            raise

@@ -1,0 +1,193 @@
+"""Regrades rows in arrays: which answers change, and which rows' traces surely say the same by two rule-sets.
+
+Traces are compared by numbers of what they say. Where a number differs, or there is none, the kernel makes and compares
+the traces of that row; so a doubt costs time, and changes no answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compliance.grading.many.block import Block, assessed
+from compliance.grading.many.codes import UNGRADED, BeyondArraysError
+from compliance.grading.many.columns import columns_of
+from compliance.grading.many.grade import with_wide
+from compliance.grading.many.keys import Bools, Ints, any_in
+from compliance.grading.many.meanings import meaning
+from compliance.grading.many.provisional import body_changes, part_trials
+from compliance.grading.many.tables import Tables, tables_of
+from compliance.grading.rows import Answer, Inputs, regrade_rows
+from compliance.grading.telling import told_of_unlisted
+from compliance.rule_rows import RuleSet
+
+_Rows = tuple[Ints, NDArray[np.float64]]
+"""The SKU of each row, and the rows."""
+
+
+def regrade_block(
+    rows: Sequence[Inputs], stored: Sequence[Answer], graded_by: Sequence[RuleSet | None], rules: RuleSet
+) -> list[Answer | None]:
+    """Return what `regrade_rows` returns."""
+    sets = {rules, *(was for was in graded_by if was is not None)}
+    try:
+        with ExitStack() as lent:
+            tables = {each: lent.enter_context(tables_of(each)) for each in sorted(sets, key=id)}
+            answers, unsure = _compared(rows, stored, graded_by, rules, tables)
+    except BeyondArraysError:
+        return regrade_rows(rows, stored, graded_by, rules)
+    for place in unsure:
+        [answers[place]] = regrade_rows([rows[place]], [stored[place]], [graded_by[place]], rules)
+    return answers
+
+
+def _compared(
+    rows: Sequence[Inputs],
+    stored: Sequence[Answer],
+    graded_by: Sequence[RuleSet | None],
+    new: RuleSet,
+    tables: Mapping[RuleSet, Tables],
+) -> tuple[list[Answer | None], list[int]]:
+    """Return the answers, and the places of the rows that the kernel has to compare."""
+    columns = columns_of(rows)
+    now = assessed(*columns, tables[new])
+    graded = with_wide(now, *columns).select("grade", "score", "provisional").rows()
+    answers: list[Answer | None] = [
+        answer if answer != held or was is None else None
+        for answer, held, was in zip(graded, stored, graded_by, strict=True)
+    ]
+    unsure: list[int] = []
+    for was in {each for each in graded_by if each not in (None, new)}:
+        same = _same(now, assessed(*columns, tables[was]))
+        unsure += [
+            place for place, each in enumerate(graded_by) if each is was and answers[place] is None and not same[place]
+        ]
+    return answers, unsure
+
+
+def _same(now: Block, then: Block) -> Bools:
+    """Return whether the traces of a SKU by two rule-sets surely differ in the version alone."""
+    if told_of_unlisted(now.tables.rules) != told_of_unlisted(then.tables.rules):
+        return np.zeros(now.skus.count, np.bool_)
+    same = np.ones(now.skus.count, np.bool_)
+    for rows in (_of_skus, _of_units, _of_parts):
+        same &= _equal(rows(now), rows(then), same.size)
+    for block in (now, then):
+        same[block.wide] = False
+    asked = same & now.provisional
+    if asked.any():
+        if not _score_alike(now.tables.rules, then.tables.rules):
+            return same & ~now.provisional
+        for trials in (_of_alternatives, _of_body_trials, _of_part_trials):
+            same &= _equal(trials(now, asked), trials(then, asked), same.size)
+    return same
+
+
+def _equal(now: _Rows, then: _Rows, skus: int) -> Bools:
+    """Return whether a SKU has the same rows in both; rows of a SKU keep their order."""
+    counts = [np.bincount(each[0], minlength=skus) for each in (now, then)]
+    equal = np.equal(*counts)
+    (sku, one), (_, other) = (_in_order(each, equal) for each in (now, then))
+    differs = ~((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
+    same: Bools = equal & ~any_in(sku, differs, skus)
+    return same
+
+
+def _in_order(rows: _Rows, kept: Bools) -> _Rows:
+    order = np.argsort(rows[0], kind="stable")
+    order = order[kept[rows[0][order]]]
+    return rows[0][order], rows[1][order]
+
+
+def _rows(sku: Ints, *columns: NDArray[np.generic]) -> _Rows:
+    return sku, np.stack([column.astype(np.float64) for column in columns], axis=1)
+
+
+def _of_skus(block: Block) -> _Rows:
+    return _rows(
+        np.arange(block.skus.count),
+        block.outside,
+        block.exempt,
+        block.missing,
+        block.provisional,
+        block.skus.grade,
+        block.skus.score,
+    )
+
+
+def _of_units(block: Block) -> _Rows:
+    found, rules = block.found, block.tables.rules
+    scores, caps = found.scores, np.array(rules.caps)
+    streams = np.array([*(meaning(("stream", name)) for name in block.tables.streams), -1])
+    cap = np.where(scores.limited < 0, -1, caps[np.clip(scores.limited, 0, caps.size - 1)])
+    return _rows(
+        found.units.heads.sku,
+        found.units.heads.apart,
+        streams[found.stream],
+        scores.grade,
+        scores.score,
+        scores.kept,
+        scores.limited,
+        cap,
+        found.missing,
+        (found.word & block.tables.words.layers) > 0,
+    )
+
+
+def _of_parts(block: Block) -> _Rows:
+    units, parts, cases = block.found.units, block.tables.parts, block.tables.cases
+    codes = np.array([*(meaning(("code", code)) for code in parts.codes), -1])
+    case = block.found.case
+    told = np.full(case.size, -1)
+    told[case >= 0] = cases.told(case[case >= 0])
+    return _rows(
+        units.heads.sku[units.unit],
+        units.grams,
+        units.member,
+        units.type,
+        parts.type.ints(units.part),
+        codes[units.material],
+        parts.weightless.ints(units.part),
+        parts.generic.ints(units.part),
+        parts.hides_layers.ints(units.part),
+        told,
+    )
+
+
+def _score_alike(now: RuleSet, then: RuleSet) -> bool:
+    """Return whether equal effects give equal grades by both, whatever the weights."""
+    return (now.caps, now.grade_lines, now.disqualified_score) == (then.caps, then.grade_lines, then.disqualified_score)
+
+
+def _asked(block: Block, skus: Bools) -> Bools:
+    """Return the assessed units of these SKUs: those whose open facts are listed."""
+    return skus[block.found.units.heads.sku] & (block.found.scores.grade != UNGRADED)
+
+
+def _of_alternatives(block: Block, skus: Bools) -> _Rows:
+    """Return what the open facts of each part could change: equal where each has the same effects and other parts."""
+    found, asked = block.found, _asked(block, skus)
+    placed = np.flatnonzero((found.case >= 0) & asked[found.units.unit])
+    return _rows(found.units.heads.sku[found.units.unit[placed]], block.tables.cases.could(found.case[placed]))
+
+
+def _of_body_trials(block: Block, skus: Bools) -> _Rows:
+    """Return the effects of each trial of an attribute of a whole body."""
+    found, effects = block.found, block.tables.effects
+    at, word, (trial, places, effect) = body_changes(found, _asked(block, skus), block.tables)
+    sku = found.units.heads.sku
+    start = found.units.start[at][trial]
+    changes = _rows(sku[at][trial], word[trial], places - start, effects.meaning.ints(effect))
+    trials = _rows(sku[at], word, np.full(at.size, -1), np.full(at.size, -1))
+    return np.concatenate([trials[0], changes[0]]), np.concatenate([trials[1], changes[1]])
+
+
+def _of_part_trials(block: Block, skus: Bools) -> _Rows:
+    """Return the results of each trial of another part: grade and score of its unit, and whether it exempts."""
+    found, tables = block.found, block.tables
+    at, places, tried = part_trials(found, _asked(block, skus), tables)
+    sku = found.units.heads.sku[at]
+    body = block.skus.is_body[at]
+    exempt = body & tables.exempt(np.where(body, tried.group, -1), block.skus.levels[sku])
+    return _rows(sku, places - found.units.start[at], tried.scores.grade, tried.scores.score, exempt)
