@@ -96,7 +96,7 @@ def answer_archive(
         if if_match is not None:
             if_match.check(done.version_before)
         data = archiving.archived_detail(conn, done.found, write.service.rulesets, write.now, write.lang)
-        shown = {"outcome": done.outcome, "dry_run": dry_run, "data": data, "warnings": []}
+        shown: dict[str, Any] = {"outcome": done.outcome, "dry_run": dry_run, "data": data, "warnings": []}
         return _Archived(shown, None if dry_run else done.found.row["version"])
 
     return write.answer(fingerprint_for(body, if_match), work, _rested, dry_run=dry_run)

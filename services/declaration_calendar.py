@@ -1,6 +1,7 @@
 """Lists what is due: for each market with tonnes the last period that has ended, and whether a declaration is kept.
 
-The tables have each market's rhythm of reporting, and no due days: what a source says of them is its note, in words.
+The tables have each market's rhythm of reporting, and due days of yearly reports where a source states one
+(`compliance.due_days`); of the others nothing is said but the note of the source, in words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from compliance.catalogue import Jurisdiction
+from compliance.due_days import DueDay, due_days
 from compliance.rollup.periods import HALF_YEARLY
 
 HALF_RHYTHM: Final = "half-yearly"
@@ -25,6 +27,14 @@ class Due(NamedTuple):
     kept: UUID | None
     source_url: str | None
     note: str | None
+    days: tuple["Day", ...] = ()
+
+
+class Day(NamedTuple):
+    """A day that a source states for a period."""
+
+    on: date
+    stated: DueDay
 
 
 def due(
@@ -45,7 +55,12 @@ def due(
             yield Due(market, year, half, by_half, kept.get((market, year, half)), *shown)
         if by_year or not by_half:
             year = today.year - 1
-            yield Due(market, year, 0, by_year, kept.get((market, year, 0)), *shown)
+            yield Due(market, year, 0, by_year, kept.get((market, year, 0)), *shown, _days(market, year))
+
+
+def _days(market: str, year: int) -> tuple[Day, ...]:
+    """Return the days for a market's report about a year, the first one first."""
+    return tuple(sorted((Day(each.after(year), each) for each in due_days().get(market, ())), key=lambda day: day.on))
 
 
 def last_half(today: date) -> tuple[int, int]:

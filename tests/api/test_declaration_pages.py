@@ -133,10 +133,12 @@ def test_a_form_that_nobody_filled_in_says_what_to_choose(declared, browser):
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_calendar_says_what_is_kept_and_that_no_day_is_known(declared, browser, lang):
+def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
     page = browser.get(f"/declarations?lang={lang}").text
-    said = {"en": "no due days", "fr": "pas les échéances", "de": "keine Fristen"}
-    assert said[lang] in page
+    days = {"en": "by 2026-05-15", "fr": "au plus tard le 2026-05-15", "de": "spätestens am 2026-05-15"}
+    sure = {"en": "official page", "fr": "page officielle", "de": "amtliche Seite"}
+    assert days[lang] in page
+    assert sure[lang] in page
 
 
 def test_a_form_of_another_page_is_refused(declared, browser):
@@ -160,6 +162,10 @@ def test_the_last_period_that_has_ended_is_due():
         ("IE", 2025, 0, ("half-yearly",), None),
         ("NO", 2025, 0, (), None),
     ]
+    days = {row.market: [(str(day.on), day.stated.bound) for day in row.days] for row in found}
+    assert days == {"DE": [("2026-05-15", "by"), ("2026-06-01", "by")], "GB": [], "IE": [], "NO": []}, (
+        "none is invented"
+    )
     assert [last_half(date(2026, month, 1)) for month in (6, 7)] == [(2025, 2), (2026, 1)]
 
 

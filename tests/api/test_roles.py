@@ -152,6 +152,7 @@ def test_a_page_shows_a_role_the_forms_that_it_may_send_and_no_other(caller, poo
         "POST /supplier-requests",
         "POST /imports",
         "POST /declarations",
+        "POST /items/{id}/answer",
         "POST /items/{id}/archive",
         "POST /items/{id}/documents",
         "POST /items/{id}/files",

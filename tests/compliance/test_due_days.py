@@ -1,0 +1,43 @@
+"""Due days: each has a source, and a table with a fault is refused whole."""
+
+from datetime import date
+
+import pytest
+
+from compliance.due_days import DUTIES, due_days, read
+from compliance.tables import TableError
+
+HEADER = "code,duty,bound,month,day,confidence,source_url,note\n"
+GOOD = "DE,annual_report,by,2,last,primary,https://example.org,\n"
+
+
+def test_each_day_that_comes_with_the_release_has_a_source():
+    found = [each for days in due_days().values() for each in days]
+    assert {each.duty for each in found} == set(DUTIES)
+    assert all(each.source_url and each.confidence for each in found)
+
+
+def test_a_day_is_in_the_year_after_the_period(tmp_path):
+    table = tmp_path / "due_days.csv"
+    table.write_text(HEADER + GOOD)
+    [day] = read(table)["DE"]
+    assert [day.after(year) for year in (2026, 2027)] == [date(2027, 2, 28), date(2028, 2, 29)]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        GOOD.replace("DE", "ZZ"),
+        GOOD.replace("last", "30"),
+        GOOD.replace("last", "29"),
+        GOOD.replace("https://example.org", ""),
+        GOOD.replace("primary", "certainly"),
+        GOOD.replace("annual_report", "report"),
+        GOOD.replace(",by,", ",about,"),
+    ],
+)
+def test_a_fault_refuses_the_table(tmp_path, row):
+    table = tmp_path / "due_days.csv"
+    table.write_text(HEADER + row)
+    with pytest.raises(TableError, match="line 2"):
+        read(table)
