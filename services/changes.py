@@ -4,7 +4,7 @@ So that a caller that keeps a copy needs no second request for each change.
 """
 
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from pipelines.writing import present
 from schemas.messages import ORIGINAL
@@ -16,6 +16,11 @@ from warehouse.sessions import Connection, make_seen_durable
 from warehouse.skus import archive
 from warehouse.skus.detail import StoredSku
 
+AT_ONCE: Final = 25
+"""SKUs that one statement reads."""
+MOST_BYTES: Final = 4 * 2**20
+"""Bytes of stored component graphs after which a page ends; the details are some times as large."""
+
 
 def page_with_records(
     conn: Connection, place: Place, limit: int, *, rulesets: Rulesets, today: date, lang: str = ORIGINAL
@@ -23,25 +28,35 @@ def page_with_records(
     """Return ChangeListResponse with `record`s: the SKU that a change is about as its detail shows it.
 
     The records are read after the changes, so that none is older than a change that names it. The commit of the
-    caller's transaction makes them durable: a newer one is told by a change that a crash does not take back. Raise
-    `UnknownCursor`.
+    caller's transaction makes them durable: a newer one is told by a change that a crash does not take back. A page of
+    large component graphs ends earlier. Raise `UnknownCursor`.
     """
     page = feed.read(conn, place, limit)
-    ids = {change["sku_id"] for change in page["data"] if change["sku_id"] is not None}
-    shown = _skus(conn, sorted(ids), rulesets, today, lang)
-    for change in page["data"]:
+    ids = list(dict.fromkeys(change["sku_id"] for change in page["data"] if change["sku_id"] is not None))
+    shown, read = _skus(conn, ids, rulesets, today, lang)
+    left = set(ids[read:])
+    for at, change in enumerate(page["data"]):
+        if change["sku_id"] in left:
+            page |= {"data": page["data"][:at], "next_cursor": page["data"][at - 1]["cursor"], "has_more": True}
+            break
         change["record"] = shown.get(change["sku_id"])
     make_seen_durable(conn)
     return page
 
 
-def _skus(conn: Connection, ids: list[str], rulesets: Rulesets, today: date, lang: str) -> dict[str, SkuDetail]:
-    """Return the details of SKUs by their ids, those of archived ones with `archived_at`."""
+def _skus(
+    conn: Connection, ids: list[str], rulesets: Rulesets, today: date, lang: str
+) -> tuple[dict[str, SkuDetail], int]:
+    """Return the details of SKUs by their ids, archived ones with `archived_at`, and how many ids were read."""
     shown: dict[str, SkuDetail] = {}
-    for row, archived_at in archive.of_ids(conn, ids, today):
-        found = _shown(conn, row, rulesets, today, lang)
-        shown[str(row["id"])] = found if archived_at is None else {**found, "archived_at": archived_at}
-    return shown
+    read = size = 0
+    while read < len(ids) and size <= MOST_BYTES:
+        for row, archived_at in archive.of_ids(conn, ids[read : read + AT_ONCE], today):
+            size += len(row["components"] or "")
+            found = _shown(conn, row, rulesets, today, lang)
+            shown[str(row["id"])] = found if archived_at is None else {**found, "archived_at": archived_at}
+        read += AT_ONCE
+    return shown, min(read, len(ids))
 
 
 def _shown(conn: Connection, row: StoredSku, rulesets: Rulesets, today: date, lang: str) -> SkuDetail:

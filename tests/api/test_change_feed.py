@@ -113,6 +113,19 @@ def test_a_commit_that_may_be_lost_in_a_crash_is_not_told_nor_what_follows(calle
     assert "Ada" not in str(after), "who it was stands in the audit log"
 
 
+def test_a_page_of_large_records_ends_earlier_and_loses_nothing(caller, monkeypatch):
+    for name in ("Jar", "Can"):
+        part = {"component_type": "body", "material_family": "glass", "polymer_or_grade": name}
+        rows = [{"sku_code": f"L-{n}", "name": name, "components": [part]} for n in range(5)]
+        caller.post("/skus/batch", {"skus": rows})
+    whole = page(caller, include="records")
+    monkeypatch.setattr(changes, "AT_ONCE", 2)
+    monkeypatch.setattr(changes, "MOST_BYTES", 0)
+    first = page(caller, include="records")
+    assert (len(first["data"]), first["has_more"]) == (2, True)
+    assert told(caller, include="records") == (whole["data"], whole["next_cursor"])
+
+
 def test_the_commit_of_a_page_with_records_waits_for_the_disk(caller, pool):
     caller.made(sku_code="A")
     asked = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL, current_setting('synchronous_commit')"
