@@ -55,7 +55,7 @@ def loaded(skus: int) -> Iterator[Loaded]:
         with running(settings) as database:
             migrate(database)
             with Pool(database.app_url) as pool:
-                company, server = uuid4(), _server(database)
+                company, server = uuid4(), server_of(database)
                 held = Loaded(database, pool, company, skus, settings.data_dir, server)
                 with held.owner() as owner:
                     companies.add(owner, company, name="bench", plan="enterprise", at=Clock().now())
@@ -65,7 +65,8 @@ def loaded(skus: int) -> Iterator[Loaded]:
                 yield held
 
 
-def _server(database: Database) -> psutil.Process:
+def server_of(database: Database) -> psutil.Process:
+    """Return the parent of all processes of a Postgres."""
     with psycopg.connect(database.owner_url) as owner:
         found = psutil.Process(owner.info.backend_pid).parent()
     assert found is not None

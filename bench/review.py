@@ -1,17 +1,12 @@
 """Measures the review page of a long queue beside that of a short one, for a signed-in person."""
 
-import time
 from collections.abc import Iterator
 from statistics import median
-from uuid import UUID, uuid4
 
 import psycopg
 
 from bench.report import Line
-from bench.service import Service, load
-from warehouse.accounts import users
-from warehouse.clock import Clock
-from warehouse.sessions import Pool
+from bench.service import Service, load, session_of
 
 READS, ROUNDS = 50, 5
 LONG, SHORT = 1_000, 10
@@ -43,12 +38,5 @@ def _request(service: Service, entries: int) -> bytes:
     with psycopg.connect(service.database.owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(company)])
         owner.execute(_FILL, {"company": company, "entries": entries})
-    cookie = f"pcds_session={_session(service, company)}"
+    cookie = f"pcds_session={session_of(service, company)}"
     return f"GET /review HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n".encode()
-
-
-def _session(service: Service, company: UUID) -> str:
-    now, user = Clock().now(), uuid4()
-    with Pool(service.database.app_url) as pool, pool.company(company) as conn:
-        users.add(conn, company, user, email=f"{time.time_ns()}@bench.example", password_hash="-", at=now)
-        return users.begin(conn, company, user, now)

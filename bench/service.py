@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psutil
 
 from tools.ports import free_port
+from warehouse.accounts import users
+from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.embedded import running
+from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 
@@ -76,6 +79,14 @@ def _name(process: psutil.Process) -> str:
         "postgres": "postgres",
     }
     return next((name for part, name in known.items() if part in line), "supervisor")
+
+
+def session_of(service: Service, company: UUID) -> str:
+    """Return the session cookie of a new person of a company."""
+    now, user = Clock().now(), uuid4()
+    with Pool(service.database.app_url) as pool, pool.company(company) as conn:
+        users.add(conn, company, user, email=f"{time.time_ns()}@bench.example", password_hash="-", at=now)
+        return users.begin(conn, company, user, now)
 
 
 @contextmanager

@@ -1,43 +1,20 @@
 """A packaging manager's first day in a browser: from the sign-in to a corrected second upload, without a document."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.api.people import Person
+from tests.browser.hand import LOCALES, Hand
 from tests.browser.visitor import LetIn
+from tests.browser.windows import ONE, in_windows
 from tools.browser.company import PORTFOLIO, Company
 
 pytestmark = pytest.mark.browser
 
 MOST_CLICKS = 6
 """Sign in, Imports, read the file, import it, open what was rejected, import what was corrected."""
-WORDS = {
-    "en": (
-        "Read the file",
-        "Show how far it is now",
-        "Import",
-        "Correct the rejected rows",
-        "Import the corrected rows",
-    ),
-    "de": (
-        "Datei lesen",
-        "Jetzigen Stand zeigen",
-        "Importieren",
-        "Abgelehnte Zeilen berichtigen",
-        "Berichtigte Zeilen importieren",
-    ),
-    "fr": (
-        "Lire le fichier",
-        "Voir où il en est",
-        "Importer",
-        "Corriger les lignes rejetées",
-        "Importer les lignes corrigées",
-    ),
-}
-"""The buttons and links on the way, by language."""
 RIGHT = {
     "3250390017166": "3250390017165",
     "FR,Atlantis": "FR",
@@ -50,51 +27,27 @@ FORBIDDEN = 1
 """Rows that no cell can mend: PFAS in contact with food."""
 
 
-@dataclass
-class Hand:
-    """What a person does with the mouse, counted."""
-
-    page: Page
-    clicks: int = 0
-
-    def click(self, what: Locator) -> None:
-        """Click on what leads to another page, and wait for it."""
-        with self.page.expect_navigation():
-            what.click()
-        self.clicks += 1
-
-    def wait_for_end(self, again: str) -> None:
-        """Look again until the import has ended; a person may look as often as they like."""
-        while self.page.get_by_role("link", name=again).count():
-            self.page.wait_for_timeout(300)
-            self.page.reload()
-
-
-@pytest.mark.parametrize(
-    ("lang", "locale", "width", "script"),
-    [("en", "en-GB", 1440, True), ("de", "de-DE", 360, False), ("fr", "fr-FR", 360, True)],
-)
+@in_windows(ONE)
 def test_from_the_sign_in_to_a_corrected_second_upload(
-    company: Company, person: Person, let_in: LetIn, *, lang: str, locale: str, width: int, script: bool
+    company: Company, person: Person, let_in: LetIn, *, lang: str, width: int, script: bool
 ):
-    read, again, confirm, correct, send = WORDS[lang]
-    page = let_in(java_script_enabled=script, locale=locale, viewport={"width": width, "height": 900})
-    hand = Hand(page)
-    page.goto(f"{company.service}/")
-    page.locator("#email").fill(person.email)
-    page.locator("#password").fill(person.password)
-    hand.click(page.locator("main button"))
+    viewport = {"width": width, "height": 900}
+    page = let_in(java_script_enabled=script, locale=LOCALES[lang], viewport=viewport)
+    hand = Hand(page, company.service, lang)
+    hand.open("/")
+    hand.fill(email=person.email, password=person.password)
+    hand.press("sign_in.button")
     hand.click(page.locator('nav a[href^="/imports"]'))
     page.locator("#file").set_input_files(Path(PORTFOLIO))
-    hand.click(page.get_by_role("button", name=read))
-    hand.wait_for_end(again)
-    hand.click(page.get_by_role("button", name=confirm, exact=True))
-    hand.wait_for_end(again)
+    hand.press("imports.send.read")
+    hand.wait_for_end()
+    hand.press("imports.confirm.import")
+    hand.wait_for_end()
     assert _rejected(page) == len(RIGHT) + FORBIDDEN
-    hand.click(page.get_by_role("link", name=correct))
+    hand.follow("imports.rejected.open")
     _correct(page)
-    hand.click(page.get_by_role("button", name=send))
-    hand.wait_for_end(again)
+    hand.press("imports.rejected.send")
+    hand.wait_for_end()
     assert hand.clicks <= MOST_CLICKS
     assert _rejected(page) == FORBIDDEN
     expect(page.locator(".tag.good")).to_be_visible()

@@ -1,0 +1,108 @@
+"""Measures the CPU of each page of a large company for a signed-in person, beside the most that it may take.
+
+It counts the API's processes and Postgres together, by the median of rounds of requests that come one after the other.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from statistics import median
+from typing import Final
+from uuid import UUID
+
+import httpx2
+import psutil
+import psycopg
+
+from bench import portfolio
+from bench.loaded import server_of
+from bench.report import Line
+from bench.service import Service, session_of
+
+READS, ROUNDS = 5, 5
+"""Requests of a round, whose mean counts: the system counts CPU in steps of 10 ms. One round before them does not."""
+PAGE_MS: Final = 300.0
+LIST_MS: Final = 100.0
+"""CPU milliseconds that a page, and a page of a list, may take by the median."""
+PAGES: Final = (
+    "/portfolio",
+    "/figures",
+    "/figures/items?market=FR&year=2026&half=0&category=verre",
+    "/obligations",
+    "/declarations",
+    "/markets/FR",
+    "/items/{item}",
+    "/items/{item}/edit",
+    "/items/{item}/documents",
+    "/items/new",
+    "/account",
+    "/people",
+    "/keys",
+    "/connections",
+)
+LISTS: Final = (
+    "/items",
+    "/items?q=bottle+12",
+    "/items?gap=doc_missing",
+    "/items?market=FR&grade=not_recyclable",
+    "/items?offset={deep}",
+    "/items/archived",
+    "/imports",
+    "/review",
+    "/documents",
+    "/suppliers",
+    "/supplier-requests",
+    "/enquiries",
+    "/words",
+    "/audit",
+)
+
+
+def measure(service: Service, rows: int = 50_000) -> Iterator[Line]:
+    """Load a portfolio, count it and its tonnes, and look at each page."""
+    company, _ = service.company()
+    portfolio.load(service.database.owner_url, company, rows)
+    with psycopg.connect(service.database.owner_url, autocommit=True) as owner:
+        owner.execute("VACUUM (ANALYZE) skus")
+    for command in ("snapshot", "rollup"):
+        service.command(command, "--company", str(company))
+    cookies = {"pcds_session": session_of(service, company)}
+    gaps = {"item": _an_item(service, company), "deep": str(rows // 2 // 50 * 50)}
+    with httpx2.Client(base_url=service.url, cookies=cookies, timeout=60) as client:
+        for paths, most, kind in ((PAGES, PAGE_MS, "page"), (LISTS, LIST_MS, "list")):
+            for path in paths:
+                spent = _median_ms(service, client, path.format(**gaps))
+                work = f"{kind} {path} of a company of {rows} SKUs: CPU beside what it may take"
+                yield Line(work, f"{spent:.0f} ms", f"{most:.0f} ms", spent / most, 1.0)
+
+
+def _an_item(service: Service, company: UUID) -> str:
+    with psycopg.connect(service.database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(company)])
+        found = owner.execute("SELECT id FROM skus WHERE company_id = %s LIMIT 1", [company]).fetchone()
+    assert found is not None
+    return str(found[0])
+
+
+def _median_ms(service: Service, client: httpx2.Client, path: str) -> float:
+    """Return the median CPU milliseconds of a page, which must be answered with 200."""
+    below = [service.process, *service.process.children(recursive=True)]
+    api = [process for process in below if "api.server" in " ".join(process.cmdline())]
+    postgres = server_of(service.database)
+    taken: list[float] = []
+    for _ in range(1 + ROUNDS):
+        begun = _cpu_seconds([*api, postgres, *postgres.children()])
+        for _ in range(READS):
+            answer = client.get(path)
+            assert answer.status_code == 200, (path, answer.status_code)
+        taken.append(1_000 * (_cpu_seconds([*api, postgres, *postgres.children()]) - begun) / READS)
+    return median(taken[1:])
+
+
+def _cpu_seconds(processes: list[psutil.Process]) -> float:
+    """Return the CPU of these processes up to now."""
+    used = 0.0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            used += times.user + times.system
+    return used
