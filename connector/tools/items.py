@@ -1,7 +1,7 @@
 """Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: JSON of the REST interface
 
 import orjson
 from pydantic import BaseModel, Field
