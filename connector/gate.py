@@ -8,7 +8,7 @@ to its question: answers have a limit of their own, and count as answers only wh
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final  # Any: JSON of a caller
 
 import orjson
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware

@@ -5,7 +5,7 @@ invalid arguments the tool answers in our codes and sentences, so that the model
 admits callers; each tool checks what its arguments mean.
 """
 
-from typing import Any, Final
+from typing import Any, Final  # Any: the SDK's context has a type parameter of its server's
 
 import orjson
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
+
+Network: TypeAlias = IPv4Network | IPv6Network
 
 
-def behind(peer: str, forwarded: str, trusted: Collection[Any]) -> str | None:
+def behind(peer: str, forwarded: str, trusted: Collection[Network]) -> str | None:
     """Return the peer's address, or the proxy header's where the peer is in a trusted network (decisions §11).
 
     Of X-Forwarded-For this is the last address that is not a trusted proxy: the caller could have written those before

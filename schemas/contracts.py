@@ -6,7 +6,7 @@ API imports nothing from here, because importing Pandera would slow its start.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final  # Any: polars' classes of types
 
 import pandera.polars as pa
 import polars as pl

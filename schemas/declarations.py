@@ -6,7 +6,7 @@ the file, is decided where it is made (`services.declarations`).
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal  # Any: pydantic's annotations; a body not yet parsed
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError
 from pydantic import Field as PydanticField

@@ -1,7 +1,7 @@
 """Model of the body that asks one supplier about many SKUs."""
 
 from datetime import date, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: pydantic's annotations
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator

@@ -1,6 +1,6 @@
 """Models of the bodies about imports: a file read again, cells of rejected rows, and a company's own words."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: JSON, which the mapping's own reader judges
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField

@@ -3,7 +3,7 @@
 Which values a model accepts is not decided here.
 """
 
-from typing import Any
+from typing import Any  # Any: pydantic's own signature
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 

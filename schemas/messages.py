@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self  # Any: values of any kind, searched for messages
 
 import orjson
 from babel.messages.catalog import Catalog

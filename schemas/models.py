@@ -8,7 +8,7 @@ same field tables; a property test checks that JSON and files are treated alike.
 from collections.abc import Iterable
 from dataclasses import replace
 from types import GenericAlias
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast  # Any: pydantic's annotations, made from the table of fields
 from uuid import UUID
 
 from pydantic import (

@@ -8,7 +8,7 @@ import csv
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, cast  # Any: pydantic asks for literal texts
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from pydantic import Field as PydanticField

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final  # Any: texts and days
 
 from schemas import normalise, texts
 from schemas.issues import Issue

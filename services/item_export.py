@@ -8,7 +8,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Final, Literal, TypeAlias, cast
+from typing import IO, Any, Final, Literal, TypeAlias, cast  # Any: items as JSON
 
 import xlsxwriter
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final  # Any: items as JSON
 from uuid import UUID
 
 from compliance.ruleset import RuleSet

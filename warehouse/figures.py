@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final  # Any: JSON
 from uuid import UUID
 
 import orjson

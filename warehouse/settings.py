@@ -6,7 +6,7 @@ law or of plans, which are rows of tables.
 
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self  # Any: any setting by its name
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, IPvAnyNetwork, SecretStr, ValidationError

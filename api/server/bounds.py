@@ -1,8 +1,9 @@
 """Limits of one connection, and of all of them, in an API process: sizes in bytes, times in seconds."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
+from schemas.addresses import Network
 from warehouse.settings import Settings
 
 
@@ -17,7 +18,7 @@ class Bounds:
     answer_seconds: float
     connections: int
     connections_per_address: int
-    trusted_proxies: tuple[Any, ...] = ()
+    trusted_proxies: tuple[Network, ...] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> Self:

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Collection
 from ipaddress import IPv6Address, ip_address
-from typing import Any, Final
+from typing import Final
+
+from schemas.addresses import Network
 
 _NETWORK_BITS: Final = 64
 """Fixed bits of an IPv6 line's network; its owner may use every address in it."""
@@ -12,7 +14,7 @@ _NETWORK_BITS: Final = 64
 class Peers:
     """Counts the open connections of each network, except a trusted proxy's, which carry many callers."""
 
-    def __init__(self, most: int, trusted: Collection[Any]) -> None:
+    def __init__(self, most: int, trusted: Collection[Network]) -> None:
         """`most` connections of one network; `trusted` are networks of proxies."""
         self._most, self._trusted = most, trusted
         self._held: Counter[str] = Counter()

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias  # Any: JSON; the SDK's type parameters
 from uuid import uuid4
 
 import orjson

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 from datetime import date
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal  # Any: a literal made from a vocabulary
 from uuid import UUID
 
 from anyio import to_thread

@@ -1,6 +1,6 @@
 """Defines the tools of published facts: lists product and plan facts, and checks statements against them or the law."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal  # Any: an entry of the table of facts
 
 from pydantic import BaseModel, Field
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: JSON of the REST interface
 
 import orjson
 from anyio import to_thread

@@ -1,7 +1,7 @@
 """Defines the tools of the whole portfolio, on the company's newest snapshot: overview, one market, missing data."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal  # Any: JSON of the REST interface
 
 import orjson
 from pydantic import Field

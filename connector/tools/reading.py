@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any  # Any: a row, whose columns the query names
 from uuid import UUID
 
 from connector.service import Service

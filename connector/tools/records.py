@@ -1,6 +1,6 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal  # Any: JSON of the REST interface
 
 import orjson
 from pydantic import BaseModel, Field

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: rows as the assistant sends them
 from uuid import UUID
 
 import orjson

@@ -4,7 +4,7 @@ A check tests our own work. Faults of a caller's file are in the import's report
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias  # Any: Dagster's type parameter
 
 import dagster as dg
 import pandera.polars as pa

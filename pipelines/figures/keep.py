@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict  # Any: rows of Parquet, as polars yields them
 from uuid import UUID
 
 import polars as pl

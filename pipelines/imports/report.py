@@ -6,7 +6,7 @@ request; this module finds its sheet, line and column.
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final  # Any: a row of a frame, by column
 
 import polars as pl
 

@@ -7,7 +7,7 @@ Fields and their values are checked here (`named_fields.py`); `mapped_columns.py
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal  # Any: JSON of a caller
 
 import polars as pl
 

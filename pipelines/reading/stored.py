@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Any
+from typing import Any  # Any: JSON
 
 import polars as pl
 

@@ -6,7 +6,7 @@ Reading it executes nothing: no pickle.
 import io
 import json
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO  # Any: JSON
 
 import polars as pl
 

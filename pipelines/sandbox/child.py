@@ -12,7 +12,7 @@ import sys
 import traceback
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final  # Any: JSON
 
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.sandbox import channel

@@ -11,7 +11,7 @@ import time
 from collections.abc import Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar  # Any: each request has an answer of its own type
 
 import structlog
 

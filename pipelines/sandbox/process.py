@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 from select import POLLIN, poll
-from typing import Any, BinaryIO, Final, NoReturn, TypeVar
+from typing import Any, BinaryIO, Final, NoReturn, TypeVar  # Any: JSON
 
 import psutil
 

@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Any, BinaryIO, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Generic, Literal, NamedTuple, TypeVar  # Any: arguments of the function that is called
 
 from pipelines.corrections import Edit, RejectedRow
 from pipelines.reading import TypedRows, Upload

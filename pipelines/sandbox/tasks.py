@@ -6,7 +6,7 @@
 import io
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final  # Any: JSON
 
 from pipelines.corrections import Edit, Table, as_csv, as_workbook, edits, rejected_tables
 from pipelines.reading import Upload, read_upload, type_rows

@@ -9,7 +9,7 @@ import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple  # Any: polars' types of columns, and values of Dagster's metadata
 
 import dagster as dg
 import polars as pl

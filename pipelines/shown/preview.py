@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, Final
+from typing import Any, Final  # Any: Dagster's metadata takes any value
 from uuid import UUID
 
 import dagster as dg

@@ -7,7 +7,7 @@ copied and merged in the same way.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self  # Any: a field's kind says its type
 
 import polars as pl
 

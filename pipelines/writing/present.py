@@ -7,7 +7,7 @@ explained by the rule-set version that graded. The items of the SKU list are mad
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast  # Any: a field's kind says its type
 
 import orjson
 

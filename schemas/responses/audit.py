@@ -1,6 +1,6 @@
 """Models of the audit ledger's answers."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any  # Any: fields of any record
 
 from pydantic import Field as PydanticField
 

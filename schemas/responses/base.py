@@ -1,6 +1,6 @@
 """Base model, common types, issues, the error body and the page, shared by all answers."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal  # Any: pydantic's annotations, made from vocabularies
 
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as PydanticField

@@ -1,6 +1,6 @@
 """Models of declarations that are kept as they were filed."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal  # Any: an annotation made from a vocabulary
 
 from pydantic import Field as PydanticField
 

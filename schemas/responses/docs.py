@@ -1,6 +1,6 @@
 """Models of the list of Declarations of Conformity: metadata only."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any  # Any: an annotation made from a vocabulary
 
 from pydantic import Field as PydanticField
 

@@ -1,6 +1,6 @@
 """Models of an import's answers: what was accepted, the source of each field, the progress, the rejected rows."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal  # Any: values of fields of every kind
 
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema

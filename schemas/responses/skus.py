@@ -1,6 +1,6 @@
 """Models of answers about SKUs: list items, details, results of writes. The SKU's fields come from the field tables."""
 
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast  # Any: pydantic's annotations, made from the table of fields
 
 from pydantic import Field as PydanticField
 from pydantic import create_model

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self  # Any: JSON that was stored
 from uuid import UUID
 
 from compliance.ruleset import RuleSet

@@ -7,7 +7,7 @@ nothing is stored. Paths are the contract's: `components[0].substances.pfas.stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self  # Any: JSON
 from uuid import UUID
 
 from pipelines.writing import plans, present

@@ -41,6 +41,7 @@ def lacking(path: str, answer) -> list[str]:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_answer_of_every_path_says_so(caller, method: str) -> None:
     plain = TestClient(caller.http.app, client=("127.0.0.1", 50_000), follow_redirects=False)
+    plain.portal = caller.http.portal  # the event loop that the app was started in, not one for each request
     known = {"X-API-Key": caller.key, "X-Forwarded-For": caller.address}
     faults, statuses = [], set()
     for path in paths(caller.http):

@@ -4,7 +4,7 @@ Rows are those of the files (`warehouse.figures`), with exact decimals, in the o
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple  # Any: a row of DuckDB, whose columns the query names
 
 import polars as pl
 

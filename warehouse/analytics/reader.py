@@ -7,7 +7,7 @@ query. A path in a query, a link or a setting cannot circumvent that (tests/ware
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar  # Any: a row of DuckDB, whose columns the query names
 
 import duckdb
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple  # Any: a row, whose columns the table names
 from uuid import UUID
 
 from psycopg.rows import dict_row

@@ -7,7 +7,7 @@ filed or decided, and applies a decision.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal  # Any: JSON, whose form its kind says
 from uuid import UUID
 
 import orjson

@@ -11,7 +11,7 @@ analytics.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias  # Any: a column's type is its field's
 
 import polars as pl
 from sqlalchemy import Boolean, Double, Integer

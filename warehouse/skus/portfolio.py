@@ -6,7 +6,7 @@ What belongs here: how a portfolio is walked without holding it in memory. What 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from typing import Any, Final, cast  # Any: rows, whose types the statement says
 
 from psycopg.rows import dict_row
 

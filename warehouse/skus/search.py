@@ -7,7 +7,7 @@ keeps only id and sort key of those that fit. `today` is the UTC day of the serv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final  # Any: rows and parameters, whose types the statement says
 from uuid import UUID
 
 from psycopg.rows import dict_row

@@ -5,7 +5,7 @@ layer, whose weight then does not matter.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, cast  # Any: a row of the snapshot, before it is a SKU
 
 import orjson
 import polars as pl

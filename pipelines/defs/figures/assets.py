@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self  # Any: JSON
 
 import dagster as dg
 import polars as pl

@@ -6,7 +6,7 @@ parts.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable  # Any: JSON
 from uuid import UUID
 
 import polars as pl

@@ -6,7 +6,7 @@ a field as it is. Values that do not fit into a cell, such as a text longer than
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final  # Any: a field's kind says its type
 
 import orjson
 

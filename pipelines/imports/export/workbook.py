@@ -5,7 +5,7 @@ Rows go to disk as they come, so that a portfolio of any size needs the memory o
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple  # Any: XlsxWriter ships no types
 
 import xlsxwriter
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final  # Any: XlsxWriter ships no types
 
 import xlsxwriter
 
