@@ -15,8 +15,9 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.bodies import fingerprint, unreadable
-from api.errors import NotFound
+from api.errors import InvalidBody, NotFound
 from api.launching import Launch
+from api.parameters import MAX_MAPPING_NAME
 from api.read_apart import read_apart
 from api.service import Service
 from api.writing import Write
@@ -24,8 +25,10 @@ from pipelines import imports
 from pipelines.reading.named_fields import Words
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import requests
-from schemas import report
+from schemas import report, texts
+from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.normalise import shown
 from warehouse.companies import slugs
 from warehouse.imports import mappings, queries, words
 from warehouse.imports.queries import StoredUpload
@@ -121,13 +124,21 @@ def stored_bytes(service: Service, found: StoredUpload) -> bytes:
 
 
 def repeated(
-    write: Write, found: StoredUpload, *, mapping: Mapping[str, object] | None, dry_run: bool, sender_id: UUID
+    write: Write,
+    found: StoredUpload,
+    *,
+    mapping: Mapping[str, object] | None,
+    dry_run: bool,
+    sender_id: UUID,
+    keep_as: str | None = None,
 ) -> Submission | Response:
     """Return the submission of an earlier import's file with this mapping, or the answer that an equal request had.
 
-    Raise `InvalidBody` where the file is no longer stored.
+    `keep_as` is the name under which an import keeps the mapping. Raise `InvalidBody` where the file is no longer
+    stored.
     """
-    digest = fingerprint([found.sha256, found.filename, mapping, dry_run])
+    named = [] if keep_as is None else [keep_as]
+    digest = fingerprint([found.sha256, found.filename, mapping, dry_run, *named])
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
     return Submission(
@@ -135,8 +146,29 @@ def repeated(
         found.filename,
         dry_run,
         mapping,
-        None,
-        keeps_mapping=False,
+        keep_as,
+        keeps_mapping=keep_as is not None,
         fingerprint=digest,
         sender_id=sender_id,
     )
+
+
+def mapping_name(given: str) -> str:
+    """Return a name to keep a mapping under; white space around it does not count. Raise `InvalidBody`."""
+    name = texts.code(given)
+    if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
+        sentence = Message("A mapping_name has 1 to {most} characters and no control character.", most=MAX_MAPPING_NAME)
+        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
+    return name
+
+
+def kept_mapping(write: Write, name: str) -> dict[str, object]:
+    """Return the mapping that the company stored under a name."""
+    with write.service.writes.company(write.company_id) as conn:
+        mapping = mappings.recall(conn, write.company_id, name)
+    if mapping is None:
+        sentence = Message(
+            "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
+        )
+        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
+    return mapping

@@ -17,10 +17,9 @@ from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, json_body, refuse_unknown, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
-from api.importing import Submission, repeated, stored_import, submit
+from api.importing import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
 from api.languages import accepted_language, in_language
 from api.parameters import (
-    MAX_MAPPING_NAME,
     DryRunValues,
     Filename,
     Limit,
@@ -35,16 +34,14 @@ from api.parameters import (
 )
 from api.reading import read
 from api.writing import Write
-from schemas import texts
 from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message
-from schemas.models import issues_of, validator
-from schemas.normalise import shown
+from schemas.models import issues_of
 from schemas.responses import ImportAccepted, ImportListResponse, ImportStatusResponse
 from schemas.vocabularies import VOCABULARIES
 from warehouse.access.keys import Key
-from warehouse.imports import mappings, polls
+from warehouse.imports import polls
 from warehouse.imports.polls import poll_query
 
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
@@ -157,7 +154,7 @@ def _submission(write: Write, key: Key, file: Upload, sent: _Sent) -> Submission
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
     given, name = _mapping(file, sent), _mapping_name(file, sent)
-    mapping = _kept(write, name) if given is None and name is not None else given
+    mapping = kept_mapping(write, name) if given is None and name is not None else given
     return Submission(
         file.data,
         file.filename,
@@ -204,23 +201,7 @@ def _mapping_name(file: Upload, sent: _Sent) -> str | None:
     given = _with_part("mapping_name", sent_once, sent.mapping_name, file)
     if given is None:
         return None
-    name = texts.code(given)
-    if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
-        sentence = Message("A mapping_name has 1 to {most} characters and no control character.", most=MAX_MAPPING_NAME)
-        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
-    return name
-
-
-def _kept(write: Write, name: str) -> dict[str, Any]:
-    """Return the mapping that the company stored under a name."""
-    with write.service.writes.company(write.company_id) as conn:
-        mapping = mappings.recall(conn, write.company_id, name)
-    if mapping is None:
-        sentence = Message(
-            "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
-        )
-        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
-    return mapping
+    return mapping_name(given)
 
 
 @router.get("", **operation("List imports", answers={200: ImportListResponse}, errors=READ_ERRORS, preview=True))

@@ -26,12 +26,14 @@ from schemas.issues import ISSUE_CODES
 from schemas.labels import header
 from schemas.messages import stored_message, translate
 from schemas.report import ImportSource
-from warehouse.imports import polls, queries
+from warehouse.imports import mappings, polls, queries
 from warehouse.imports.queries import Reason
 
 router = APIRouter(prefix="/imports")
 
 PAGE_SIZE: Final = 50
+_MOST_MAPPINGS: Final = 100
+"""Kept mappings that the form offers, the last kept ones."""
 
 
 @router.get("")
@@ -57,12 +59,14 @@ def list_page(
     offset, lang = offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
         recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
+        kept = mappings.names(conn, session.company_id, _MOST_MAPPINGS)
     return page(
         request,
         "imports.html",
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
         recent=recent,
+        kept=[(name, name) for name in kept],
         total=total,
         offset=offset,
         size=PAGE_SIZE,

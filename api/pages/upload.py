@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from api.bodies import Upload, form_with_file
 from api.errors import InvalidBody, Refused
-from api.importing import Submission, repeated, stored_import, submit
+from api.importing import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
 from api.pages import forms
 from api.pages.columns import chosen_mapping
 from api.pages.forms import Form, read_form
@@ -32,7 +32,7 @@ from schemas.messages import Message
 
 router = APIRouter(prefix="/imports")
 
-_PARTS = (forms.CSRF_FIELD, "file", "rows", "lang")
+_PARTS = (forms.CSRF_FIELD, "file", "rows", "lang", "mapping_name")
 _PASTED_NAME = "pasted.csv"
 """File name of rows that a person pasted; the reader finds their delimiter."""
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -55,12 +55,14 @@ async def post_upload(request: Request, session: Editor) -> Response:
     try:
         file, rows = await _sent_file(request, session)
         write = await run_in_threadpool(write_of, request, session)
+        name = file.fields.get("mapping_name") or None
+        mapping = None if name is None else await run_in_threadpool(kept_mapping, write, mapping_name(name))
         sent = Submission(
             file.data,
             file.filename,
             dry_run=True,
-            mapping=None,
-            mapping_name=None,
+            mapping=mapping,
+            mapping_name=name,
             keeps_mapping=False,
             fingerprint=b"",
             sender_id=session.user_id,
@@ -87,7 +89,9 @@ def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submi
     """Return the submission of the import's file with the columns of the form; `step` tells what is wanted of it."""
     found = stored_import(write.service, write.company_id, import_id)
     mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
-    return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id)
+    name = form.get("mapping_name", "").strip()
+    keep_as = mapping_name(name) if name and not dry_run else None
+    return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id, keep_as=keep_as)
 
 
 async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | None]:
@@ -105,7 +109,7 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
         return file, None
     if not rows.strip():
         raise InvalidBody([Issue("required", Message("Choose a file or paste rows."), "file")])
-    return Upload(rows.encode(), _PASTED_NAME, {}), rows
+    return Upload(rows.encode(), _PASTED_NAME, fields), rows
 
 
 def import_address(request: Request, answer: Response) -> str:

@@ -84,6 +84,26 @@ def test_another_column_is_chosen_and_the_file_read_again(caller, browser):
     assert {sku["name"] for sku in caller.get("/skus").json()["data"]} == {"x", "y"}
 
 
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_columns_are_kept_under_a_name_and_chosen_for_the_next_file(caller, browser, join, pool, lang):
+    address, page = shown(caller, browser, send(browser, lang=lang))
+    path, sent = address.partition("?")[0], hidden(page) | choices(page) | {"sku.E": "description"}
+    answer = browser.post(f"{path}/columns?lang={lang}", sent | {"step": "import", "mapping_name": " Lieferant A "})
+    assert answer.status_code == 303, answer.text
+    run(caller, answer.headers["Location"].partition("?")[0].rpartition("/")[2])
+    form = browser.get(f"/imports?lang={lang}").text
+    assert '<option value="Lieferant A">' in form
+    _, page = shown(caller, browser, send(browser, lang=lang, mapping_name="Lieferant A"))
+    assert choices(page)["sku.E"] == "description"
+    assert choices(shown(caller, browser, send(browser, lang=lang))[1])["sku.E"] == "", "only where it is chosen"
+    refused = send(browser, lang=lang, mapping_name="Lieferant B")
+    assert refused.status_code == 400
+    other = join()
+    stranger = Browser(other.http, other.address)
+    stranger.sign_in(added(pool, other.company))
+    assert "Lieferant A" not in stranger.get("/imports").text
+
+
 def test_a_column_that_may_be_the_products_is_asked_about_and_answered_there(caller, browser):
     address, page = shown(caller, browser, send(browser, b"Artikelnummer;Bezeichnung;Gewicht (g)\nA-1;Flasche;12\n"))
     assert choices(page)["sku.C"] == ""

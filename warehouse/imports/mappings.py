@@ -14,6 +14,7 @@ _KEEP: Final = (
     "ON CONFLICT (company_id, name) DO UPDATE SET mapping = excluded.mapping, updated_at = excluded.updated_at"
 )
 _RECALL: Final = "SELECT mapping FROM import_mappings WHERE company_id = %s AND name = %s"
+_NAMES: Final = "SELECT name FROM import_mappings WHERE company_id = %s ORDER BY updated_at DESC, name LIMIT %s"
 
 
 def keep(conn: Connection, company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime) -> None:
@@ -25,3 +26,8 @@ def recall(conn: Connection, company_id: UUID, name: str) -> dict[str, object] |
     """Return the mapping that the company keeps under a name, or None."""
     found = conn.execute(_RECALL, (company_id, name)).fetchone()
     return None if found is None else dict(found[0])
+
+
+def names(conn: Connection, company_id: UUID, most: int) -> list[str]:
+    """Return the names of a company's mappings, the last kept first."""
+    return [str(row[0]) for row in conn.execute(_NAMES, (company_id, most))]
