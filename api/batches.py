@@ -18,8 +18,9 @@ from api.preconditions import IfMatch, fingerprint_for
 from api.writing import JsonWrite
 from pipelines.writing.records import WriteOutcome, write_records
 from pipelines.writing.volume_rows import patch_of
+from schemas.batches import MAX_BATCH, SkuBatchInput, inside_volumes, parse_batch_row
 from schemas.bounds import first_hundred
-from schemas.models import MAX_BATCH, Invalid, SkuBatchInput, inside_volumes, issues_of, parse_batch_row
+from schemas.models import Invalid, issues_of
 from schemas.responses import SkuBatchResponse
 from schemas.sku import SkuPatch, VolumeRow
 from warehouse.catalogue.queries import served_markets

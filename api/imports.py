@@ -37,7 +37,7 @@ from api.writing import Write
 from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message
-from schemas.models import issues_of
+from schemas.models import issues_of, validator
 from schemas.responses import ImportAccepted, ImportListResponse, ImportStatusResponse
 from schemas.vocabularies import VOCABULARIES
 from warehouse.access.keys import Key

@@ -5,8 +5,6 @@ law (references, stored values, refusals) belong to the write path. The columns 
 same field tables; a property test checks that JSON and files are treated alike.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
 from types import GenericAlias
 from typing import Annotated, Any, Final, Literal, cast  # Any: pydantic's annotations, made from the table of fields
 from uuid import UUID
@@ -35,8 +33,6 @@ from schemas.messages import Message, message_of
 from schemas.sku import SkuPatch, VolumeRow
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
-MAX_BATCH: Final = 1000
-"""Most SKUs of one batch (interface v1, Limits)."""
 MAX_VOLUME_ROWS: Final = 10_000
 """Most rows of one volumes write: more than the years and halves of all markets of the catalogue, so that it always
 suffices.
@@ -242,27 +238,6 @@ class VolumeRowInput(Strict):
     ]
 
 
-class SkuBatchRow(SkuInput):  # type: ignore[valid-type, misc]  # made of the field table
-    """A SKU of a batch: as a caller writes it alone, and its units placed with it."""
-
-    volumes: Annotated[
-        list[VolumeRowInput],
-        PydanticField(
-            default_factory=list,
-            max_length=MAX_VOLUME_ROWS,
-            description="Upserted by market, year and half, as PUT /skus/{id}/volumes does; an omitted row stays.",
-            json_schema_extra={"x-stability": "preview"},
-        ),
-    ]
-
-
-class SkuBatchInput(Strict):
-    """Up to 1 000 SKUs, each accepted or rejected by itself."""
-
-    skus: Annotated[list[SkuBatchRow], PydanticField(max_length=MAX_BATCH)]
-    dry_run: bool = False
-
-
 _VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(max_length=MAX_VOLUME_ROWS)])
 
 
@@ -273,34 +248,6 @@ def parse_volumes(body: object) -> list[VolumeRow]:
         return [cast(VolumeRow, row.model_dump()) for row in _VolumeRows.validate_python(body)]
     except ValidationError as error:
         raise Invalid(issues_of(error, rows=True)) from None
-
-
-def parse_batch_row(row: object) -> tuple[SkuPatch, list[VolumeRow] | None]:
-    """Return one row of a batch: the given fields, and its volumes, None where it has none. Raise `Invalid`."""
-    if not isinstance(row, dict) or "volumes" not in row:
-        return parse_sku(row), None
-    issues: list[Issue] = []
-    try:
-        record = parse_sku({name: value for name, value in row.items() if name != "volumes"})
-    except Invalid as invalid:
-        issues += invalid.issues
-    try:
-        volumes = parse_volumes(row["volumes"])
-    except Invalid as invalid:
-        issues += inside_volumes(invalid.issues)
-    if issues:
-        raise Invalid(issues)
-    return record, volumes
-
-
-def inside_volumes(issues: Iterable[Issue]) -> list[Issue]:
-    """Return faults of rows of volumes as those of the field `volumes` that holds the rows."""
-    return [replace(issue, row=None, field=_at_row(issue)) if issue.count is None else issue for issue in issues]
-
-
-def _at_row(issue: Issue) -> str:
-    place = "volumes" if issue.row is None else f"volumes[{issue.row}]"
-    return f"{place}.{issue.field}" if issue.field else place
 
 
 def parse_sku(body: object) -> SkuPatch:

@@ -89,6 +89,7 @@ def main() -> None:
         _figures(recorder, service)
         _lists(recorder)
         _exports(recorder)
+        _library(recorder)
         _service_itself(recorder, service)
         recorder.write()
 
@@ -227,6 +228,18 @@ def _declarations(recorder: _Recorder, sku: str) -> None:
     recorder.call("search_docs", "GET", "/api/v1/docs/search?limit=2")
     reason = {"reason": "The label was changed."}
     recorder.call("post_withdrawal", "POST", f"/api/v1/docs/{doc}/withdraw", json=reason)
+
+
+def _library(recorder: _Recorder) -> None:
+    part = {"code": "CAP-28", "name": "Cap 28 mm", "component_type": "cap", "material_family": "plastic"}
+    for operation, path, body in (
+        ("post_brand", "/api/v1/brands", {"name": "Aqua Pura", "owner_name": "Aqua Pura SA"}),
+        ("post_site", "/api/v1/sites", {"name": "Lyon", "roles": ["packing"], "country": "FR", "city": "Lyon"}),
+        ("post_component", "/api/v1/components", part | {"polymer_or_grade": "HDPE", "weight_g": 1.5}),
+    ):
+        recorder.call(operation, "POST", path, json=body)
+        recorder.call(operation, "POST", path, json=body)
+    recorder.call("list_imports", "GET", "/api/v1/imports")
 
 
 def _exports(recorder: _Recorder) -> None:

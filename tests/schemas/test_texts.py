@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from pipelines.reading.values import as_codes
 from schemas import texts
+from schemas.batches import SkuBatchInput
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.models import Invalid, SkuBatchInput, SkuInput, VolumeRowInput, parse_sku
+from schemas.models import Invalid, SkuInput, VolumeRowInput, parse_sku
 from schemas.supplier import SupplierSubmission, parse_submission
 
 TAKEN = {"\t", "\n", "\r"}
