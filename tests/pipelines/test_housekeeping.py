@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import dagster as dg
@@ -18,10 +19,13 @@ from pipelines.defs.housekeeping.sensors import missed_housekeeping
 from pipelines.engine.interruption import Stopping
 from pipelines.engine.runs import of_company
 from pipelines.engine.tags import FOLLOWED, of_day
-from pipelines.housekeeping import orphans
+from pipelines.housekeeping import heads, orphans
 from services.technical_files import record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, tick
+from warehouse.audit import signing
+from warehouse.audit.heads import still_stands
+from warehouse.settings import Settings
 from warehouse.technical_files.queries import File
 
 OLD = (orphans.GRACE + timedelta(minutes=1)).total_seconds()
@@ -204,3 +208,22 @@ def test_a_day_whose_schedules_did_not_tick_is_made_up_for_once(desk: Desk) -> N
     assert request.tags.items() >= of_day(clock.now()).items(), "so that it is not done twice"
     clock.advance(datetime.combine(clock.now().date() + timedelta(days=1), time(0, 29), UTC) - clock.now())
     assert begun() == [], "the schedules have half an hour"
+
+
+def test_the_heads_of_all_chains_are_shipped_signed_where_a_folder_is_set(
+    desk: Desk, new_company: Callable[[str], UUID], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_company("starter")
+    desk.send("sku_code,name\nH-9,Bottle\n")
+    assert kept_house(desk).success
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    monkeypatch.setenv("PCDS_AUDIT_HEADS", str(shipped))
+    assert kept_house(desk).success
+    [file] = shipped.iterdir()
+    _, head = heads.read(file, desk.company, signing.public_key(Settings.load(data_dir=desk.data_dir)))
+    with desk.pool.company(desk.company) as connection:
+        assert head.links > 0
+        assert still_stands(connection, head)
+        assert not still_stands(connection, head._replace(hash="00"))
+        assert not still_stands(connection, head._replace(links=head.links + 1))
