@@ -17,6 +17,8 @@ GRADES: Final = (*sorted(ORDER, key=ORDER.__getitem__), "not_assessed")
 MISSING: Final = {"material": 1, "components": 2, "packaging_format": 4, "polymer_or_grade": 8, "weight_g": 16}
 """The bit of each kind of missing fact; in a SKU without components the last two are its subtype and weight."""
 
+_FACTS: Final = 50_000
+
 
 class BeyondArraysError(Exception):
     """A block has more of something than the arrays number: the kernel grades it."""
@@ -43,6 +45,7 @@ class FactWords:
         self._given["additives"] = 1 << at
         self.masks["additives"] |= 1 << at
         self.bits = at + 1
+        self._facts: dict[int, Facts] = {}
 
     def word(self, facts: Facts) -> int:
         """Return the word of these facts."""
@@ -65,6 +68,13 @@ class FactWords:
 
     def facts(self, word: int) -> Facts:
         """Return the facts of a word."""
+        if (known := self._facts.get(word)) is None:
+            if len(self._facts) > _FACTS:
+                self._facts.clear()
+            known = self._facts[word] = self._read(word)
+        return known
+
+    def _read(self, word: int) -> Facts:
         values = {
             field: frozenset(value for value, bit in words.items() if word & bit) if word & self.masks[field] else None
             for field, words in self._words.items()

@@ -27,6 +27,7 @@ class Parts:
     def __init__(self, rules: RuleSet, words: FactWords) -> None:
         self._rules, self._words = rules, words
         self._known: dict[Hashable, int] = {}
+        self._kinds: dict[Hashable, _Kind] = {}
         self.parts: list[Part] = []
         self.codes = {code: place for place, code in enumerate(rules.materials)}
         self.groups = sorted({material.group for material in rules.materials.values()})
@@ -64,15 +65,32 @@ class Parts:
         self.generic.append(part.generic)
         self.hides_layers.append(0 if material is None else material.layers_unrecorded)
         self.carried.append(carried)
-        weighed = Weighed(part, 1.0, None)
-        _, *apart = units([Weighed(self._body, 1.0, None), weighed], None)
-        self.form_apart.append(self._words.forms.index(apart[0].form) if apart else 0)
-        for separate, word, counted in (
-            (False, self.word, self.counted),
-            (True, self.word_apart, self.counted_apart),
-        ):
-            alone = Unit.of([weighed], None, separate=separate)
-            word.append(self._words.word(facts_of(alone)))
-            half = [what for what, _ in self.weighed]
-            counted.append(sum(weighs_more(alone, what, 50.0) << bit for bit, what in enumerate(half)))
+        key = (part.component_type, part.material, part.separable)
+        if key not in self._kinds:
+            self._kinds[key] = _Kind(part, self._body, self._words, [what for what, _ in self.weighed])
+        kind, told = self._kinds[key], not part.fields.keys().isdisjoint(("colour", "additives"))
+        self.form_apart.append(kind.form)
+        self.word.append(_word(part, self._words, separate=False) if told else kind.words[0])
+        self.word_apart.append(_word(part, self._words, separate=True) if told else kind.words[1])
+        self.counted.append(kind.counted[0])
+        self.counted_apart.append(kind.counted[1])
         return len(self.parts) - 1
+
+
+class _Kind:
+    """What the kernel says of a part with neither colour nor additives by its type, material and whether it comes off.
+
+    Of each pair the first is for the body's unit, the second for a separate one.
+    """
+
+    def __init__(self, part: Part, body: Part, words: FactWords, weighed: list[str]) -> None:
+        _, *apart = units([Weighed(body, 1.0, None), Weighed(part, 1.0, None)], None)
+        bare = part._replace(fields={}, carried=())
+        alone = [Unit.of([Weighed(bare, 1.0, None)], None, separate=separate) for separate in (False, True)]
+        self.form = words.forms.index(apart[0].form) if apart else 0
+        self.words = [_word(bare, words, separate=separate) for separate in (False, True)]
+        self.counted = [sum(weighs_more(unit, what, 50.0) << bit for bit, what in enumerate(weighed)) for unit in alone]
+
+
+def _word(part: Part, words: FactWords, *, separate: bool) -> int:
+    return words.word(facts_of(Unit.of([Weighed(part, 1.0, None)], None, separate=separate)))

@@ -162,7 +162,8 @@ def _score_alike(now: RuleSet, then: RuleSet) -> bool:
 
 def _asked(block: Block, skus: Bools) -> Bools:
     """Return the assessed units of these SKUs: those whose open facts are listed."""
-    return skus[block.found.units.heads.sku] & (block.found.scores.grade != UNGRADED)
+    asked: Bools = skus[block.found.units.heads.sku] & (block.found.scores.grade != UNGRADED)
+    return asked
 
 
 def _of_alternatives(block: Block, skus: Bools) -> _Rows:
