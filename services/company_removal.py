@@ -72,7 +72,8 @@ def remove(
             "head": begun.head.hex() if begun.head else None,
             "sha256_of_hashes": begun.hashes.hex(),
         },
-        "not_covered": "Backups and exports that were taken before, logs, and data directories of other machines.",
+        "not_covered": "Backups and exports that were taken before, logs, data directories of other machines, and "
+        "Dagster's list of assets, whose last events may name the company's slug.",
     }
     certificate = signing.sign(settings, statement)
     with owner_transaction(database.owner_url) as owner:

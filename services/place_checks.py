@@ -19,7 +19,15 @@ from warehouse.sessions import Connection
 from warehouse.settings import Settings
 from warehouse.snapshots import follow
 
-_SECRETS: Final = ("postgres.json", "data.key", "connector.key", "backup.key", "demo.json", "dagster/door.key")
+_SECRETS: Final = (
+    "postgres.json",
+    "data.key",
+    "connector.key",
+    "backup.key",
+    "audit.key",
+    "demo.json",
+    "dagster/door.key",
+)
 """Files of the data directory that only the service's own account may read."""
 _OLDEST_SERVER: Final = 150000
 _WAITED: Final = timedelta(minutes=10)
