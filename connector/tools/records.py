@@ -3,13 +3,14 @@
 from typing import Annotated, Any, Literal  # Any: JSON of the REST interface
 
 import orjson
+from anyio import to_thread
 from pydantic import BaseModel, Field
 
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant
-from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
+from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, item_id
 from warehouse.declarations import docs
 from warehouse.library import queries as library
 
@@ -91,6 +92,8 @@ class RecordTools:
         Use it for which are valid, drafts, or end (expire) in the next days. To prepare one use generate_doc_draft;
         for declarations to a scheme or register list_filed_declarations.
         """
+        if sku_code is not None:
+            await to_thread.run_sync(self._require_item, sku_code)
         asked = {"status": status, "days": expires_within_days, "sku_code": sku_code}
         found = await self._page(docs.found(limit, offset), {**asked, "today": self._service.clock.today()})
         page = Page.of(found["pagination"], len(found["data"]))
@@ -117,6 +120,11 @@ class RecordTools:
             components=[SharedComponent(**item) for item in found["data"]],
             page=page,
         )
+
+    def _require_item(self, sku_code: str) -> None:
+        """Raise the tool's refusal where the company has no such item."""
+        with self._service.writes.company(current_principal().company_id) as conn:
+            item_id(conn, None, sku_code)
 
     async def _page(self, query: str, parameters: dict[str, object]) -> dict[str, Any]:
         row = await reading.row(self._service, current_principal().company_id, query, parameters)

@@ -49,7 +49,7 @@ def test_an_open_fact_is_answered_where_it_is_asked(caller, browser, lang):
     assert 'id="after"' in shown.text
     assert stored(caller, item["id"])["components"] == item["components"]
     saved = send(browser, f"{path}/answer?lang={lang}", pairs, "save")
-    assert (saved.status_code, saved.headers["Location"]) == (303, f"{path}?lang={lang}#grade")
+    assert (saved.status_code, saved.headers["Location"]) == (303, f"{path}?lang={lang}&saved=yes#grade")
     after = stored(caller, item["id"])
     body, label = item["components"]
     assert after["components"] == [body | {"colour": "dark"}, label]
@@ -82,7 +82,7 @@ def test_the_second_of_two_people_is_told_what_changed(caller, browser):
     told = send(browser, f"{path}/answer", pairs, "save")
     assert told.status_code == 409
     notice = unescape(told.text.partition('role="alert"')[2].partition("</div>")[0])
-    assert re.findall(r"<li>(.*?)</li>", notice) == ["Item name"]
+    assert re.findall(r"<li>(.*?)</li>", notice) == ["Item name: Theirs"]
     assert stored(caller, item["id"])["components"] == item["components"]
     again = send(browser, f"{path}/edit", filled(told.text, "item"), "save")
     assert again.status_code == 303
