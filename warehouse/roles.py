@@ -75,8 +75,11 @@ def prepare(connection: Connection, database: Database) -> None:
     connection.commit()
 
 
-def _make(connection: Connection, role: str, login: Login | None) -> None:
-    """Make a missing role; bring an existing one up to date where it is the login of this database alone."""
+def _make(connection: Connection, role: str, login: Login | None, *, attempts: int = 5) -> None:
+    """Make a missing role; bring an existing one up to date where it is the login of this database alone.
+
+    Roles belong to the whole server: other deployments may make or change the same one at this moment.
+    """
     name, exists = sql.Identifier(role), _exists(connection, role)
     if exists and (login is None or not login.ours):
         return
@@ -96,8 +99,11 @@ def _make(connection: Connection, role: str, login: Login | None) -> None:
             f"The role {role} is missing and DATABASE_URL may not make it: give its role CREATEROLE; or create {APP} "
             f"and {DAGSTER} (LOGIN {_LIMITS}) and set PCDS_APP_DATABASE_URL and PCDS_DAGSTER_DATABASE_URL."
         ) from None
-    except (errors.DuplicateObject, errors.UniqueViolation):  # another deployment of this server was first
-        _make(connection, role, login)
+    except (errors.DuplicateObject, errors.UniqueViolation, errors.InternalError_):
+        # Another deployment of this server was first; of a change at once Postgres says "tuple concurrently updated".
+        if attempts == 1:
+            raise
+        _make(connection, role, login, attempts=attempts - 1)
 
 
 def _exists(connection: Connection, role: str) -> bool:

@@ -211,7 +211,7 @@ def test_an_item_says_what_could_change_its_grade_and_which_texts_and_uses_are_n
     )
     bottle = caller.made(sku_code="BOTTLE", name="Bottle", packaging_format="bottle", components=[BODY])
     for lang, colour, became, unread in (
-        ("en", "1. body: Color: What colour is the pack?", "Could become: B, Not recyclable.", "was not understood"),
+        ("en", "What colour is the pack?", "Could become: B, Not recyclable.", "was not understood"),
         ("fr", "De quelle couleur est l’emballage ?", "Pourrait devenir : B, Non recyclable.", "n’a pas été compris"),
         ("de", "Welche Farbe hat die Verpackung?", "Könnte werden: B, Nicht recyclingfähig.", "wurde nicht verstanden"),
     ):
