@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from mcp.server.caching import CacheHint
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -40,6 +40,8 @@ NAME: Final = "packaging-compliance"
 VERSION: Final = "1.8.0"
 """Version of the interface that the tools belong to."""
 MAX_BODY_BYTES: Final = 2 * 2**20
+_KEPT_LISTS: Final[tuple[CacheableMethod, ...]] = ("tools/list", "prompts/list", "resources/list")
+"""The lists that clients may keep: they change with a release only."""
 _TOOLS_KEPT_MS: Final = 300_000
 _RETICENT: Final = ("mcp", "sse_starlette")
 """Libraries that log requests and answers at their lower levels: a company's data, which belongs in no log."""
@@ -96,7 +98,7 @@ def build_server(service: Service) -> MCPServer[None]:
         version=VERSION,
         log_level="WARNING",
         subscriptions=False,
-        cache_hints={"tools/list": CacheHint(ttl_ms=_TOOLS_KEPT_MS, scope="private")},
+        cache_hints={method: CacheHint(ttl_ms=_TOOLS_KEPT_MS, scope="private") for method in _KEPT_LISTS},
         request_state_security=security(service.settings),
     )
     server.middleware.insert(0, remember_question)  # before the state is unsealed

@@ -118,7 +118,10 @@ def test_a_data_directory_that_cannot_be_made_is_one_sentence(path, said, empty:
 @pytest.mark.parametrize("path", HERE, ids=" ".join)
 def test_a_database_that_is_not_there_is_one_sentence(path, said, tmp_path: Path) -> None:
     status, sentence = said(path, tmp_path / "data", f"postgresql://a:b@127.0.0.1:{free_port()}/x")
-    assert status in (1, 2), sentence
+    if path == ("doctor",):  # the missing database is what it has found, among other things
+        assert status == 0
+    else:
+        assert status in (1, 2), sentence
 
 
 @pytest.mark.parametrize("path", [("company", "list"), ("serve",), ("migrate",), ("snapshot",)], ids=" ".join)

@@ -86,6 +86,8 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     enquiry = sent("post_supplier_enquiry")["data"]["id"]
     for name in ("get_supplier_enquiry", "post_remind_supplier", "post_withdraw_enquiry"):
         sent(name, ID=enquiry)
+    sent("get_export", ID=sent("post_export")["data"]["id"])
+    assert "/exports/$ID/file" in requests.pop("get_export_file")  # bytes, and only once the export is completed
     webhook = sent("post_webhook")["data"]["id"]
     cursor = sent("list_changes")["next_cursor"]
     requests["post_replay"] = re.sub(r'"after": ?"[\w-]+"', f'"after": "{cursor}"', requests["post_replay"])
