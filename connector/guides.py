@@ -4,13 +4,12 @@ A person attaches the resource or chooses the prompt in their assistant; a model
 against the ceiling like a call (`connector.gate`).
 """
 
+import json
 from typing import Annotated, Final
 
 from anyio import to_thread
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
 from connector.service import Service
@@ -40,8 +39,8 @@ def add_guides(server: MCPServer[None], service: Service) -> None:
     async def portfolio_summary() -> str:
         try:
             found = await to_thread.run_sync(PortfolioTools(service).compliance_overview)
-        except ToolError as refused:
-            raise MCPError(INVALID_PARAMS, str(refused)) from None
+        except ToolError as refused:  # as before the first snapshot: the resource is there and says so
+            return json.dumps({"message": str(refused)})
         return found.model_dump_json(by_alias=True)
 
     def prepare_quarterly_review(
