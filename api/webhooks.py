@@ -20,7 +20,7 @@ from api.changes import unknown_cursor
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import in_language
-from api.parameters import DryRun, Limit, Offset, RecordId
+from api.parameters import DryRun, Limit, Offset, RecordId, idempotency_key
 from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
@@ -208,6 +208,7 @@ async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Resp
 
     Nothing is stored, so that each request sends one, also with the Idempotency-Key of another.
     """
+    idempotency_key(request)  # refused where it is none, as in every write
     service = service_of(request)
     now, sender = service.clock.now(), Sender.of(service.settings)
     shown = now.isoformat().replace("+00:00", "Z")

@@ -23,6 +23,7 @@ def test_changes_are_sent_signed_in_order_and_again_from_a_cursor(caller, receiv
     made = good(caller.post("/webhooks", {"url": receiver.url}))
     path, secret = f"/webhooks/{made['data']['id']}", made["secret"]
     assert good(caller.post(f"{path}/test", {})) == {"delivered": True, "status": 204, "fault": None}
+    assert codes(caller.post(f"{path}/test", {}, headers={"Idempotency-Key": "x" * 300})) == ["out_of_range"]
     failed = set()
 
     def once_in_vain(change, _data):
