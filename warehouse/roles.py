@@ -87,7 +87,7 @@ def _make(connection: Connection, role: str, login: Login | None, *, attempts: i
     if login is not None:
         if not exists or login.name != login.group:
             changes.append(sql.SQL("ALTER ROLE {} PASSWORD {}").format(name, _hashed(connection, login)))
-        changes += _settings(login)
+        changes += _settings(connection, login)
     try:
         with connection.transaction():
             for change in changes:
@@ -120,11 +120,17 @@ def _hashed(connection: Connection, login: Login) -> sql.Literal:
     return sql.Literal(hashed.decode())
 
 
-def _settings(login: Login) -> list[sql.Composed]:
+def _settings(connection: Connection, login: Login) -> list[sql.Composed]:
+    """Return the changes of those settings that the login has not yet: deployments that share it seldom meet then."""
     wanted = _SETTINGS[login.group] | (_ACTS_AS.get(login.group, {}) if login.name != login.group else {})
+    row = connection.execute(
+        "SELECT coalesce(rolconfig, '{}') FROM pg_roles WHERE rolname = %s", (login.name,)
+    ).fetchone()
+    present = row[0] if row else []
     return [
         sql.SQL("ALTER ROLE {} SET {} = {}").format(sql.Identifier(login.name), sql.Identifier(key), sql.Literal(value))
         for key, value in wanted.items()
+        if f"{key}={value}" not in present
     ]
 
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -9,6 +10,7 @@ import pytest
 from psycopg import errors, sql
 
 from tests.servers import RELEASES, on, operators
+from warehouse import roles
 from warehouse.database import Database
 from warehouse.migrate import migrate
 from warehouse.sessions import Pool
@@ -71,6 +73,17 @@ def test_two_deployments_on_one_server_do_not_meet(deployment) -> None:
         for url in (here.app_url, dagster(here)):
             with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
                 psycopg.connect(url.replace(*(each.owner_url.rpartition("@")[2] for each in (here, there))))
+
+
+def test_deployments_that_share_their_roles_prepare_them_at_once(server: Database) -> None:
+    """Roles are the server's: Postgres refuses two changes of one at the same instant ("tuple concurrently updated")."""
+
+    def prepared(_: int) -> None:
+        with psycopg.connect(server.owner_url) as owner:
+            roles.prepare(owner, server)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(prepared, range(40)))
 
 
 def test_a_role_of_the_release_before_works_on_until_it_is_taken_away(shared: Database, deployment) -> None:
