@@ -76,7 +76,7 @@ def test_two_deployments_on_one_server_do_not_meet(deployment) -> None:
 
 
 def test_deployments_that_share_their_roles_prepare_them_at_once(server: Database) -> None:
-    """Roles are the server's: Postgres refuses two changes of one at the same instant ("tuple concurrently updated")."""
+    """Roles are the server's: Postgres refuses two changes of one at the same instant."""
 
     def prepared(_: int) -> None:
         with psycopg.connect(server.owner_url) as owner:
