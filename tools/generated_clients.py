@@ -23,8 +23,11 @@ from tools.node_packages import NODE
 from tools.service import Service, running
 
 CLIENTS: Final = Path(__file__).with_name("api_clients")
-_BYTES: Final = {"application/pdf": "application/octet-stream"}
-"""Media types that the Python generator knows no type for, and the one that it takes as bytes."""
+_BYTES: Final = dict.fromkeys(
+    ("application/pdf", "application/zip", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "application/octet-stream",
+)
+"""Media types that the Python generator knows no type for, each with the one that it takes as bytes."""
 _LOCK: Final = CLIENTS / "requirements.lock"
 
 
