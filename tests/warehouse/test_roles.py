@@ -82,6 +82,7 @@ def test_deployments_that_share_their_roles_prepare_them_at_once(server: Databas
         with psycopg.connect(server.owner_url) as owner:
             roles.prepare(owner, server)
 
+    prepared(0)  # of one database the schema is made under the migration's lock
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(prepared, range(40)))
 
