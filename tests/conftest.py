@@ -67,7 +67,7 @@ PROCESSES = (
 )
 """What starts the service's processes, kills them, measures them or drives a browser: in `make test-all` alone.
 
-A single test of that kind in another file has the mark itself, as has one that takes longer than ten seconds.
+A single test of that kind in another file has the mark itself, as has one that takes longer than about three seconds.
 """
 
 OWN_SERVICE = ("browser/test_dagster.py",)

@@ -11,7 +11,7 @@ from compliance.declarations.document import scoped_tonnes
 from compliance.obligations.verdicts import obligations, quantities
 from compliance.rollup.tonnes import combine_blocks, rollup
 from compliance.ruleset import load
-from tests.compliance import rollup_oracle
+from tests.compliance import obligations_oracle, rollup_oracle
 from tests.compliance.portfolios import frames, portfolios, rolled_up
 from tests.drawing import examples
 
@@ -76,7 +76,7 @@ def test_every_verdict_is_the_slow_transcriptions(skus):
             )
             for each in obligations(market, quantities(figures, market, year))
         ]
-        assert found == rollup_oracle.obligations(skus, market, year), market
+        assert found == obligations_oracle.obligations(skus, market, year), market
 
 
 @BROAD

@@ -26,6 +26,7 @@ def limited(strict: Service, assistant: Assistant) -> Assistant:
     return replace(assistant, service=strict)
 
 
+@pytest.mark.long
 async def test_rows_to_check(limited: Assistant, assistant: Assistant):
     text = large_table()[:900_000].decode()
     answer = await limited.call("check_bulk_import", csv=text)

@@ -105,6 +105,7 @@ async def test_an_object_that_the_list_does_not_describe_is_checked(assistant: A
     assert "invalid_body" in answer.text
 
 
+@pytest.mark.long
 async def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant):
     for name in sorted(READING | DRAFTING):
         answer = await assistant.call(name, company_id="another", sku_code="A")

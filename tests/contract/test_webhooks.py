@@ -18,6 +18,7 @@ def receiver() -> Iterator[Receiver]:
         yield opened
 
 
+@pytest.mark.long
 @pytest.mark.promise("CHG-03")
 def test_changes_are_sent_signed_in_order_and_again_from_a_cursor(caller, receiver):
     made = good(caller.post("/webhooks", {"url": receiver.url}))

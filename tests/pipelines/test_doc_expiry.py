@@ -69,6 +69,7 @@ def test_a_doc_that_is_given_another_last_day_expires_again(desk: Desk) -> None:
     assert len(entered(desk, desk.company)) == 2
 
 
+@pytest.mark.long
 def test_two_at_once_and_one_that_is_stopped_enter_each_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.housekeeping.docs.BATCH_DOCS", 3)
     enter(desk)

@@ -56,6 +56,7 @@ def ends(desk: Desk, data: bytes, *, mapping: dict[str, object] | None = None) -
     return str(ended["status"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_whatever_stands_below_the_headers_is_refused_or_completed(desk: Desk, graph: str) -> None:
     found = {
@@ -73,6 +74,7 @@ def left_as_it_came(lang: str) -> dict[str, list[list[str | None]]]:
     return {name: [top.row(at) for at in range(top.cells.height)] for name, top in tops.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_template_is_taken_however_little_of_it_is_filled_in(desk: Desk, lang: str) -> None:
     (skus, main), (components, parts) = left_as_it_came(lang).items()

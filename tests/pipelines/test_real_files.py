@@ -11,6 +11,7 @@ REAL = Path(__file__).parents[3] / "shared" / "real"
 FILES = sorted(path for path in REAL.rglob("*") if path.suffix in (".csv", ".xlsx")) if REAL.is_dir() else []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FILES, reason="the collection of real files is not beside the repository")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_real_file_ends_completed_or_is_refused_with_a_reason(desk: Desk, path: Path) -> None:

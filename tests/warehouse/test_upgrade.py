@@ -35,6 +35,7 @@ def empty(server: Database) -> Iterator[Database]:
         owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name.partition(".")[0])
 def test_rows_of_an_earlier_release_are_this_ones_after_its_migrations(
     release: Path, empty: Database, tmp_path: Path

@@ -73,6 +73,7 @@ async def test_each_question_is_answered(assistant: Assistant, clock: StoppedClo
     assert wrong == {}
 
 
+@pytest.mark.long
 async def test_counts_are_the_same_from_every_tool(assistant: Assistant, clock: StoppedClock):
     await filled(assistant, clock)
     async with assistant.connected() as client:

@@ -254,6 +254,7 @@ def graphs_of(data: bytes) -> list[Graph]:
     return [json.loads(text) for text in rows.values["components"]]
 
 
+@pytest.mark.long
 @examples(60)
 @given(
     GRAPHS, st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.sampled_from(ENCODINGS), st.data()

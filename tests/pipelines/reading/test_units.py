@@ -149,6 +149,7 @@ def grams_of(data: bytes, layout: str) -> list[list[float]]:
     return [[part["weight_g"] for part in json.loads(text)] for text in typed.values["components"]]
 
 
+@pytest.mark.long
 @examples(150)
 @given(weighed(), st.sampled_from(list(LAYOUTS)))
 def test_any_layout_and_any_place_of_the_unit_read_back_to_the_same_grams(w: Weighed, layout: str) -> None:

@@ -178,6 +178,7 @@ def test_files_that_are_no_readable_workbook() -> None:
 TEXT_CELL = sheet_xml('<row r="1"><c r="A1" t="s"><v>0</v></c></row>')
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["spaces", "one row", "cells", "texts"])
 def test_a_zip_bomb_is_refused(form: str) -> None:
     inside = {
