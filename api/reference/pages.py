@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -146,8 +146,6 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
     schemas = document["components"]["schemas"]
     by_tag = operations(document)
     given: dict[str, object] = {
-        "document": document,
-        "release": version("packaging-compliance-data-service"),
         "operations": by_tag,
         "answered_by": {
             code: [found for group in by_tag.values() for found in group if code in found.codes] for code in ERROR_CODES
@@ -159,9 +157,20 @@ def render(document: Document, lang: str = LANGUAGES[0]) -> dict[str, str]:
         "issues": ISSUE_CODES,
         "sources": {version: by_kind(load(version)) for version in versions()},
     }
-    given |= {"lang": lang, "languages": LANGUAGES, "say": partial(_say, lang)}
     names = PAGES if lang == LANGUAGES[0] else TOLD
-    return {name: _TEMPLATES.get_template(f"{name or 'operations'}.html").render(given, page=name) for name in names}
+    return {name: framed(document, f"{name or 'operations'}.html", {**given, "page": name}, lang) for name in names}
+
+
+def framed(document: Document, template: str, given: Mapping[str, object], lang: str = LANGUAGES[0]) -> str:
+    """Return a page of a template in the frame that all pages here have."""
+    return _TEMPLATES.get_template(template).render(
+        given,
+        document=document,
+        release=version("packaging-compliance-data-service"),
+        lang=lang,
+        languages=LANGUAGES,
+        say=partial(_say, lang),
+    )
 
 
 def _say(lang: str, text: str, **parameters: object) -> str:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from api.answers import cacheable
 from api.errors import InvalidBody, NotFound
 from api.languages import accepted_language
+from api.reference.headers import HEADERS, KEPT_SECONDS
 from api.reference.pages import TOLD, render
 from pipelines.imports.template import template
 from schemas.issues import Issue
@@ -20,15 +21,8 @@ from schemas.normalise import shown
 
 router = APIRouter(prefix="/reference", include_in_schema=False)
 
-_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"
-_KEPT_SECONDS: Final = 300
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -43,8 +37,8 @@ def get_template(request: Request) -> Response:
             languages=", ".join(LANGUAGES),
         )
         raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
-    named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **_HEADERS}
-    return cacheable(request, template(lang), _XLSX, seconds=_KEPT_SECONDS, headers=named)
+    named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **HEADERS}
+    return cacheable(request, template(lang), _XLSX, seconds=KEPT_SECONDS, headers=named)
 
 
 @router.get("")
@@ -53,13 +47,13 @@ def reference(request: Request) -> Response:
     """One page of the reference in the language `lang`, else the one that Accept-Language asks for; or its style."""
     name = request.path_params.get("page", "")
     if name == _STYLE_NAME:
-        return cacheable(request, _STYLE, "text/css", seconds=_KEPT_SECONDS, headers=_HEADERS)
+        return cacheable(request, _STYLE, "text/css", seconds=KEPT_SECONDS, headers=HEADERS)
     lang = _language(request) if name in TOLD else LANGUAGES[0]
     pages = _rendered(request.app, lang)
     if name not in pages:
         raise NotFound
-    headers = {**_HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
-    return cacheable(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=headers)
+    headers = {**HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
+    return cacheable(request, pages[name], "text/html", seconds=KEPT_SECONDS, headers=headers)
 
 
 def _language(request: Request) -> str:
