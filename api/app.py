@@ -52,7 +52,6 @@ from api.launching import Launching
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
 from api.readiness import Readiness
-from api.reference import guide_routes as guides
 from api.reference import routes as reference
 from api.service import open_service
 from api.staff import routes as staff
@@ -169,7 +168,6 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         schemas,
         health,
         supplier_data,
-        guides,  # before the reference, of which `guides` would be a page
         reference,
     ):
         app.include_router(resource.router)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
+import orjson
 from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,6 +12,8 @@ from starlette.responses import Response
 from api.answers import cacheable
 from api.errors import InvalidBody, NotFound
 from api.languages import accepted_language
+from api.reference import guide_routes
+from api.reference.collection import collection
 from api.reference.headers import HEADERS, KEPT_SECONDS
 from api.reference.pages import TOLD, render
 from pipelines.imports.template import template
@@ -19,14 +22,15 @@ from schemas.labels import LANGUAGES
 from schemas.messages import Message
 from schemas.normalise import shown
 
-router = APIRouter(prefix="/reference", include_in_schema=False)
+router = APIRouter(include_in_schema=False)
+router.include_router(guide_routes.router)  # before the pages, of which `guides` would be one
 
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-@router.get("/template.xlsx")
+@router.get("/reference/template.xlsx")
 def get_template(request: Request) -> Response:
     """The workbook to fill in and import, in the language `lang` (en, fr or de; en without it)."""
     lang = request.query_params.get("lang", LANGUAGES[0])
@@ -41,8 +45,16 @@ def get_template(request: Request) -> Response:
     return cacheable(request, template(lang), _XLSX, seconds=KEPT_SECONDS, headers=named)
 
 
-@router.get("")
-@router.get("/{page}")
+@router.get("/reference/collection.json")
+def get_collection(request: Request) -> Response:
+    """The collection for API clients, to import as a file or by its address."""
+    named = {"Content-Disposition": 'attachment; filename="pcds-collection.json"', **HEADERS}
+    body = orjson.dumps(collection(request.app.openapi()), option=orjson.OPT_INDENT_2)
+    return cacheable(request, body, "application/json", seconds=KEPT_SECONDS, headers=named)
+
+
+@router.get("/reference")
+@router.get("/reference/{page}")
 def reference(request: Request) -> Response:
     """One page of the reference in the language `lang`, else the one that Accept-Language asks for; or its style."""
     name = request.path_params.get("page", "")
