@@ -33,6 +33,8 @@ _TO_A_GUIDE: Final = re.compile(r"([a-z-]+)\.md((?:#.*)?)")
 _PICTURE: Final = re.compile(r"[a-z]+/[a-z0-9-]+\.png")
 _NOT_IN_ANCHORS: Final = re.compile(r"[^\w\- ]")
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table")
+_MARKDOWN.add_render_rule("table_open", lambda *_: '<div class="scrolled" tabindex="0">\n<table>\n')
+_MARKDOWN.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
 
 
 @dataclass(slots=True)
@@ -133,8 +135,6 @@ def _fit(token: Token) -> None:
         token.attrSet("tabindex", "0")
     elif token.type == "th_open":
         token.attrSet("scope", "col")
-    elif token.type == "table_open":
-        token.attrSet("class", "guide")
     leads: list[bool] = []
     for child in token.children or ():
         if child.type == "link_open":

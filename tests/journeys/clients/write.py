@@ -1,5 +1,6 @@
 """Writes a SKU and orders an export over a connection that fails, and says what the answers were."""
 
+import asyncio
 import json
 import os
 
@@ -12,7 +13,7 @@ from pcds_client.models import ExportInput, SkuInput
 URL, KEY = os.environ["PCDS_URL"], os.environ["PCDS_KEY"]
 client = connect(URL, KEY)
 sku = post_sku.sync_detailed(client=client, body=SkuInput(sku_code="RETRIED-PYTHON", name="Box"))
-export = post_export.sync_detailed(client=client, body=ExportInput.from_dict({"format": "csv"}))
+export = asyncio.run(post_export.asyncio_detailed(client=client, body=ExportInput.from_dict({"format": "csv"})))
 impatient = connect(URL, KEY, retries=Retrying(longest_wait=0))
 refused = post_sku.sync_detailed(client=impatient, body=SkuInput(sku_code="REFUSED-PYTHON", name="Box"))
 single = connect(URL, KEY, retries=Retrying(attempts=1))
