@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench sbom audit settings-page lock clean
+.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients clients collection fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench sbom audit settings-page lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -70,6 +70,12 @@ lint-api: setup-dev  ## The OpenAPI document against Redocly's and Spectral's ru
 
 api-clients: setup-dev  ## Clients from three generators: generated, compiled, used (needs npm and Python registries once)
 	$(BIN)/python -m tools.generated_clients
+
+clients: setup-dev  ## The official clients as packages in build/clients/: a wheel, and npm's (needs npm and Python registries once)
+	$(BIN)/python -m tools.build_clients
+
+collection: setup-dev  ## The collection for API clients such as Postman and Bruno, in build/
+	$(BIN)/python -m tools.write_collection
 
 fuzz-api: setup-dev  ## Every operation of a running service, called in every way that its document allows
 	$(BIN)/python -m tools.fuzz_api

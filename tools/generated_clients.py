@@ -24,10 +24,15 @@ from tools.service import Service, running
 
 CLIENTS: Final = Path(__file__).with_name("api_clients")
 _BYTES: Final = dict.fromkeys(
-    ("application/pdf", "application/zip", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    (
+        "application/pdf",
+        "application/zip",
+        "text/csv",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
     "application/octet-stream",
 )
-"""Media types that the Python generator knows no type for, each with the one that it takes as bytes."""
+"""Media types of files that the Python generator does not take for bytes, each with the one that it does."""
 _LOCK: Final = CLIENTS / "requirements.lock"
 
 
@@ -36,7 +41,7 @@ def main() -> None:
     home = node_packages.installed(CLIENTS)
     if home is None:
         sys.exit("The generators could not be installed: does this machine reach an npm registry? Nothing was checked.")
-    python = _environment()
+    python = environment()
     with tempfile.TemporaryDirectory(prefix="pcds-clients-") as directory, running() as service:
         place = Path(directory)
         (place / "openapi.json").write_text(json.dumps(build_app().openapi()), encoding="utf-8")
@@ -51,22 +56,29 @@ def _typescript(home: Path, place: Path, service: Service) -> None:
     packages.symlink_to(home / "node_modules")
     for name in ("package.json", "tsconfig.json", "openapi-ts.config.js", "openapi_fetch.ts", "hey_api.ts"):
         shutil.copy(CLIENTS / name, place)
-    _run(NODE, packages / "openapi-typescript" / "bin" / "cli.js", "openapi.json", "-o", "schema.d.ts", cwd=place)
+    run(NODE, packages / "openapi-typescript" / "bin" / "cli.js", "openapi.json", "-o", "schema.d.ts", cwd=place)
     hey = packages / "@hey-api" / "openapi-ts" / "bin" / "run.js"
-    _run(NODE, hey, cwd=place)
-    _run(NODE, packages / "typescript" / "bin" / "tsc", "-p", ".", cwd=place)
+    run(NODE, hey, cwd=place)
+    run(NODE, packages / "typescript" / "bin" / "tsc", "-p", ".", cwd=place)
     for journey in ("openapi_fetch.js", "hey_api.js"):
-        _run(NODE, place / "built" / journey, cwd=place, service=service)
+        run(NODE, place / "built" / journey, cwd=place, service=service)
 
 
 def _python(python: Path, place: Path, service: Service) -> None:
     """Generate the package, compile every module of it, and run the journey."""
-    generator = python.with_name("openapi-python-client")
+    python_package(python, place)
+    run(python, "-W", "error", "-m", "compileall", "-q", "pcds_client", cwd=place)
+    shutil.copy(CLIENTS / "journey.py", place)
+    run(python, "journey.py", cwd=place, service=service)
+
+
+def python_package(python: Path, place: Path, *options: str | Path) -> None:
+    """Generate the package `pcds_client` from the `openapi.json` of a folder."""
     config = place / "config.json"
     settings = {"package_name_override": "pcds_client", "content_type_overrides": _BYTES}
     config.write_text(json.dumps(settings), encoding="utf-8")
-    _run(
-        generator,
+    run(
+        python.with_name("openapi-python-client"),
         "generate",
         "--path",
         "openapi.json",
@@ -77,22 +89,20 @@ def _python(python: Path, place: Path, service: Service) -> None:
         "--config",
         config,
         "--fail-on-warning",
+        *options,
         cwd=place,
         path=python.parent,
     )
-    _run(python, "-W", "error", "-m", "compileall", "-q", "pcds_client", cwd=place)
-    shutil.copy(CLIENTS / "journey.py", place)
-    _run(python, "journey.py", cwd=place, service=service)
 
 
-def _environment() -> Path:
+def environment() -> Path:
     """Return the Python of an environment with only the generator, cached under the hash of its lock."""
     home = node_packages.CACHE / f"api_clients-python-{hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:16]}"
     python = home / "bin" / "python"
     if not (home / "complete").exists():
         shutil.rmtree(home, ignore_errors=True)
         venv.create(home, with_pip=True)
-        _run(
+        run(
             python,
             "-m",
             "pip",
@@ -108,16 +118,17 @@ def _environment() -> Path:
     return python
 
 
-def _run(*command: str | Path, cwd: Path, service: Service | None = None, path: Path | None = None) -> None:
-    environment = dict(os.environ)
+def run(*command: str | Path, cwd: Path, service: Service | None = None, path: Path | None = None) -> None:
+    """Run a program; exit with what it said where it fails."""
+    variables = dict(os.environ)
     if service is not None:
-        environment |= {"PCDS_URL": service.address, "PCDS_KEY": service.key}
+        variables |= {"PCDS_URL": service.address, "PCDS_KEY": service.key}
     if path is not None:
-        environment["PATH"] = f"{path}{os.pathsep}{environment['PATH']}"
+        variables["PATH"] = f"{path}{os.pathsep}{variables['PATH']}"
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env=environment,
+        env=variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
+import orjson
 from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,6 +12,9 @@ from starlette.responses import Response
 from api.answers import cacheable
 from api.errors import InvalidBody, NotFound
 from api.languages import accepted_language
+from api.reference import guide_routes
+from api.reference.collection import collection
+from api.reference.headers import HEADERS, KEPT_SECONDS
 from api.reference.pages import TOLD, render
 from pipelines.imports.template import template
 from schemas.issues import Issue
@@ -18,21 +22,15 @@ from schemas.labels import LANGUAGES
 from schemas.messages import Message
 from schemas.normalise import shown
 
-router = APIRouter(prefix="/reference", include_in_schema=False)
+router = APIRouter(include_in_schema=False)
+router.include_router(guide_routes.router)  # before the pages, of which `guides` would be one
 
-_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"
-_KEPT_SECONDS: Final = 300
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-@router.get("/template.xlsx")
+@router.get("/reference/template.xlsx")
 def get_template(request: Request) -> Response:
     """The workbook to fill in and import, in the language `lang` (en, fr or de; en without it)."""
     lang = request.query_params.get("lang", LANGUAGES[0])
@@ -43,23 +41,31 @@ def get_template(request: Request) -> Response:
             languages=", ".join(LANGUAGES),
         )
         raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
-    named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **_HEADERS}
-    return cacheable(request, template(lang), _XLSX, seconds=_KEPT_SECONDS, headers=named)
+    named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **HEADERS}
+    return cacheable(request, template(lang), _XLSX, seconds=KEPT_SECONDS, headers=named)
 
 
-@router.get("")
-@router.get("/{page}")
+@router.get("/reference/collection.json")
+def get_collection(request: Request) -> Response:
+    """The collection for API clients, to import as a file or by its address."""
+    named = {"Content-Disposition": 'attachment; filename="pcds-collection.json"', **HEADERS}
+    body = orjson.dumps(collection(request.app.openapi()), option=orjson.OPT_INDENT_2)
+    return cacheable(request, body, "application/json", seconds=KEPT_SECONDS, headers=named)
+
+
+@router.get("/reference")
+@router.get("/reference/{page}")
 def reference(request: Request) -> Response:
     """One page of the reference in the language `lang`, else the one that Accept-Language asks for; or its style."""
     name = request.path_params.get("page", "")
     if name == _STYLE_NAME:
-        return cacheable(request, _STYLE, "text/css", seconds=_KEPT_SECONDS, headers=_HEADERS)
+        return cacheable(request, _STYLE, "text/css", seconds=KEPT_SECONDS, headers=HEADERS)
     lang = _language(request) if name in TOLD else LANGUAGES[0]
     pages = _rendered(request.app, lang)
     if name not in pages:
         raise NotFound
-    headers = {**_HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
-    return cacheable(request, pages[name], "text/html", seconds=_KEPT_SECONDS, headers=headers)
+    headers = {**HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
+    return cacheable(request, pages[name], "text/html", seconds=KEPT_SECONDS, headers=headers)
 
 
 def _language(request: Request) -> str:

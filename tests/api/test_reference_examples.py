@@ -1,29 +1,21 @@
-"""The examples of the reference done as they are printed: each request, in one shell, against the demo company."""
+"""The examples of the reference done as they are printed: each request, in each language, against the demo company."""
 
 import html
-import json
-import os
 import re
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from api.app import build_app
 from api.reference import pages
+from tests.api import sample_runs
 from tests.waiting import wait_until
 from tools.record_examples import _PNG
 from tools.service import Service, running
-
-FILES = {
-    operation["operationId"]
-    for methods in build_app().openapi()["paths"].values()
-    for operation in methods.values()
-    if "200" in operation["responses"] and "application/json" not in operation["responses"]["200"]["content"]
-}
-"""Operations that answer with a file."""
 
 
 @pytest.fixture(scope="module")
@@ -32,49 +24,54 @@ def service() -> Iterator[Service]:
         yield started
 
 
-def printed() -> dict[str, str]:
-    """The request of each operation, as the page shows it."""
+def printed(heading: str) -> dict[str, str]:
+    """The request of each operation in a language, as the page shows it."""
     page = pages.render(build_app().openapi())[""]
     articles = re.findall(r'<article class="operation" aria-labelledby="(\w+)">(.*?)</article>', page, re.DOTALL)
-    return {
-        name: html.unescape(re.search(r"<h4>Request</h4>\s*<pre[^>]*><code>(.*?)</code>", text, re.DOTALL)[1])
-        for name, text in articles
-    }
+    sample = re.compile(rf"<(h4|summary)>{heading}</\1>\s*<pre[^>]*><code>(.*?)</code>", re.DOTALL)
+    return {name: html.unescape(sample.search(text)[2]) for name, text in articles}
 
 
-def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
-    (tmp_path / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n", encoding="utf-8")
+@pytest.mark.parametrize(("heading", "language"), [
+    ("Request", sample_runs.curl),
+    ("Request in Python", sample_runs.python),
+    ("Request in TypeScript", sample_runs.typescript),
+])  # fmt: skip
+def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path, heading: str, language: Callable):
     (tmp_path / "photo.png").write_bytes(_PNG)
     (tmp_path / "jars.csv").write_text("sku_code,name\nJAR-25,Jam jar\n,Nameless\n", encoding="utf-8")
-    variables = {"BASE": service.address, "KEY": service.key, "CLIENT_ID": service.client_id, "HOME": str(tmp_path)}
-    requests = printed()
+    samples = printed(heading)
+    with language(tmp_path, samples) as send:
+        done = _morning(service, send)
+    assert done == samples.keys()
 
-    def sent(name: str, **more: str) -> dict:
-        done = subprocess.run(
-            ["bash", "-c", requests.pop(name)],
-            env=os.environ | variables | more,
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, (name, done.stdout, done.stderr)
-        return {} if name in FILES else json.loads(done.stdout)
+
+def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
+    """Send every request, in an order in which each finds what it asks for; return the operations."""
+    always = {"BASE": service.address, "KEY": service.key, "CLIENT_ID": service.client_id}
+    done: set[str] = set()
+
+    def sent(name: str, *change: str, **more: str) -> Any:
+        done.add(name)
+        answer = send(name, always | more, partial(re.sub, *change) if change else str)
+        assert not isinstance(answer, dict) or "correlationId" not in answer, (name, answer)
+        return answer
 
     sku = sent("post_sku")["data"]["id"]
     asked = service.made("supplier-request", "create", "--company", service.company_id, "--sku", "WTR-50")
     sent("post_supplier_data", TOKEN=asked["token"], COMPONENT_ID=asked["component_ids"][0])
     imported = sent("post_import", FILE="jars.csv")["id"]
     sent("get_import", ID=imported)
-    _finished(service, imported)
+    _finished(service, f"imports/{imported}")
     for name in ("post_repeat", "list_rejected", "get_rejected_file", "post_corrections", "post_undo"):
         sent(name, ID=imported)
     draft = sent("post_draft", ID=sku)["data"]
     sent("get_draft", ID=draft["id"])
-    requests["post_issue"] = re.sub(r"\d{4}-\d\d-\d\d", draft["drafted_at"][:10], requests["post_issue"])
-    doc = sent("post_issue", ID=draft["id"])["data"]["id"]
+    day = draft["drafted_at"][:10]
+    doc = sent("post_issue", r"\d{4}-\d\d-\d\d", day, ID=draft["id"])["data"]["id"]
     for name in ("get_doc", "post_renewal", "post_withdrawal"):
         sent(name, ID=doc)
-    assert "/docs/$ID/pdf" in requests.pop("get_doc_pdf")  # bytes, which are no JSON
+    sent("get_doc_pdf", ID=doc)
     sent("post_file", ID=sku, FILE="photo.png")
     sent("put_volumes", ID=sku)
     service.made("rollup", "--company", service.company_id)
@@ -86,21 +83,28 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     enquiry = sent("post_supplier_enquiry")["data"]["id"]
     for name in ("get_supplier_enquiry", "post_remind_supplier", "post_withdraw_enquiry"):
         sent(name, ID=enquiry)
-    sent("get_export", ID=sent("post_export")["data"]["id"])
-    assert "/exports/$ID/file" in requests.pop("get_export_file")  # bytes, and only once the export is completed
+    export = sent("post_export")["data"]["id"]
+    sent("get_export", ID=export)
+    _finished(service, f"exports/{export}")
+    sent("get_export_file", ID=export)
     webhook = sent("post_webhook")["data"]["id"]
     cursor = sent("list_changes")["next_cursor"]
-    requests["post_replay"] = re.sub(r'"after": ?"[\w-]+"', f'"after": "{cursor}"', requests["post_replay"])
-    of_webhook = ("get_webhook", "list_deliveries", "post_roll_secret", "post_replay", "post_test", "patch_webhook")
-    for name in (*of_webhook, "delete_webhook"):
+    for name in ("get_webhook", "list_deliveries", "post_roll_secret", "post_test", "patch_webhook"):
         sent(name, ID=webhook)
-    for name in list(requests):
-        sent(name, ID=sku)
-    assert not requests
+    sent("post_replay", r"""(["']after["']: )["'][\w-]+["']""", rf'\1"{cursor}"', ID=webhook)
+    sent("delete_webhook", ID=webhook)
+    for methods in build_app().openapi()["paths"].values():
+        for operation in methods.values():
+            if operation["operationId"] not in done:
+                sent(operation["operationId"], ID=sku)
+    return done
 
 
-def _finished(service: Service, import_id: str) -> None:
-    """Wait until the import has its report."""
-    headers = {"X-API-Key": service.key}
-    address = f"{service.address}/api/v1/imports/{import_id}"
-    wait_until(lambda: httpx2.get(address, headers=headers).json()["status"] in ("completed", "failed"))
+def _finished(service: Service, path: str) -> None:
+    """Wait until an import or an export has ended."""
+
+    def is_finished() -> bool:
+        answer = httpx2.get(f"{service.address}/api/v1/{path}", headers={"X-API-Key": service.key}).json()
+        return answer.get("data", answer)["status"] in ("completed", "failed")
+
+    wait_until(is_finished)

@@ -66,6 +66,9 @@ WITHOUT_PICTURE: Final = (
     "enquiry",
     "supplier-enquiry",
     "password",
+    "guides",
+    "guides-found",
+    "guide",
 )
 """Pages that look like one of those above, and have no picture in docs/pages."""
 
@@ -156,6 +159,9 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "reference": "/reference",
         "reference-errors": "/reference/errors",
         "reference-fields": "/reference/fields",
+        "guides": "/reference/guides",
+        "guides-found": "/reference/guides?q=volumes+batch",
+        "guide": "/reference/guides/auditor",
         "consent": assistant.consent,
         "connections": "/connections",
         "review": "/review",

@@ -1,0 +1,66 @@
+"""The official clients built and installed as a user has them, and programs run with each."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tools import build_clients
+from tools.generated_clients import CLIENTS, environment
+from tools.node_packages import NODE
+
+
+def python(place: Path) -> None:
+    """Install the wheel into a folder."""
+    wheel = build_clients.python_wheel(place)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    subprocess.run([*install, "--target", place / "installed", wheel], check=True)
+
+
+def run_python(place: Path, program: Path, variables: dict[str, str]) -> str:
+    """Return what a program with the wheel says; its libraries are the client's own dependencies."""
+    path = {"PYTHONPATH": str(place / "installed")}
+    return _said([environment(), "-W", "error", program], place, variables | path)
+
+
+def typescript(place: Path) -> None:
+    """Install the package into a folder, with the compiler beside it; skip where no registry can be reached."""
+    modules = build_clients.modules()
+    if modules is None:
+        pytest.skip("NOT CHECKED: the TypeScript client needs an npm registry once, and none can be reached")
+    package = build_clients.npm_package(place, modules)
+    packages = place / "node_modules"
+    packages.mkdir()
+    for each in modules.iterdir():
+        (packages / each.name).symlink_to(each)
+    with tarfile.open(package) as packed:
+        packed.extractall(place, filter="data")
+    (place / "package").rename(packages / "pcds-client")
+    shutil.copy(CLIENTS / "package.json", place)
+
+
+def compile_typescript(place: Path, *programs: Path) -> None:
+    """Compile programs strictly against the package's types; a program is `built/<name>.js` then."""
+    options = ["--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "--outDir", "built"]
+    _said([NODE, "node_modules/typescript/bin/tsc", *options, *programs], place, {})
+
+
+def run_typescript(place: Path, name: str, variables: dict[str, str]) -> str:
+    """Return what a compiled program says."""
+    return _said(
+        [NODE, *(["--import", "./names.mjs"] if (place / "names.mjs").exists() else []), f"built/{name}.js"],
+        place,
+        variables,
+    )
+
+
+def _said(command: list[str | Path], place: Path, variables: dict[str, str]) -> str:
+    done = subprocess.run(
+        command, cwd=place, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

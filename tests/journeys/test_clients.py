@@ -1,0 +1,80 @@
+"""The official clients before a service that fails: what may be sent again is, under one key, and happens once."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.journeys import built_clients
+from tests.journeys.failing_proxy import LOSES, before
+from tools.service import Service, running
+
+PROGRAMS = Path(__file__).with_name("clients")
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with running() as started:
+        yield started
+
+
+@pytest.mark.parametrize("language", ["python", "typescript"])
+def test_a_write_whose_answers_fail_happens_once(service: Service, tmp_path: Path, language: str):
+    exports = len(_get(service, "exports").json()["data"])
+    with before(service.port) as proxy:
+        proxy.faults = [429, 503, LOSES, None, LOSES, 500, None, 429, LOSES]
+        variables = {"PCDS_URL": proxy.url, "PCDS_KEY": service.key}
+        said = json.loads(_run(tmp_path, language, variables))
+    assert said == {"statuses": [201, 202, 429], "lost": True}
+    paths = [each.path.partition("?")[0].rpartition("/")[2] for each in proxy.seen]
+    assert paths == ["skus"] * 4 + ["exports"] * 3 + ["skus"] * 2
+    keys = [each.key for each in proxy.seen]
+    assert None not in keys
+    assert [len(set(part)) for part in (keys[:4], keys[4:7], keys[7:])] == [1, 1, 2]
+    assert len(set(keys)) == 4
+    [sku] = _get(service, f"skus?q=RETRIED-{language}").json()["data"]
+    assert _get(service, f"skus/{sku['id']}").headers["ETag"] == '"1"'  # its first version
+    assert len(_get(service, "exports").json()["data"]) == exports + 1
+
+
+def test_what_is_written_by_hand_holds_strict_types(tmp_path: Path):
+    """It cannot be checked in its place, where the generated half is not."""
+    built_clients.python(tmp_path)
+    names = [path.name for path in (built_clients.build_clients.WRITTEN / "python" / "pcds_client").glob("*.py")]
+    assert names
+    package = tmp_path / "installed" / "pcds_client"
+    (package / "py.typed").unlink(missing_ok=True)
+    checked = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
+    done = subprocess.run(
+        [*checked, *(str(package / name) for name in names)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def _run(place: Path, language: str, variables: dict[str, str]) -> str:
+    if language == "python":
+        built_clients.python(place)
+        return built_clients.run_python(place, PROGRAMS / "write.py", variables)
+    built_clients.typescript(place)
+    shutil.copy(PROGRAMS / "write.ts", place)
+    built_clients.compile_typescript(place, Path("write.ts"))
+    return built_clients.run_typescript(place, "write", variables)
+
+
+def _get(service: Service, path: str) -> httpx2.Response:
+    answer = httpx2.get(f"{service.address}/api/v1/{path}", headers={"X-API-Key": service.key})
+    assert answer.status_code == 200, answer.text
+    return answer
