@@ -7,6 +7,7 @@ all of them need, and forking. What does not: which programs run and when they s
 Polars and NumPy start threads as they are imported, and a fork loses threads: each program imports them by itself.
 """
 
+import atexit
 import ctypes
 import gc
 import importlib
@@ -52,6 +53,7 @@ def main() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # a collection would write to the pages of all objects, and so copy them
+    atexit.register(gc.unfreeze)  # of every program: libraries that report leaks would report all frozen objects
     path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
