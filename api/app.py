@@ -60,7 +60,7 @@ from connector import server
 from connector.gate import Gate, at_gate
 from connector.oauth import routes as oauth
 from connector.owners import Owner, folder_of
-from warehouse import logs
+from warehouse import logs, tracing
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -92,6 +92,7 @@ def create(
     """
     chosen = settings or Settings.load()
     logs.configure(chosen)
+    tracing.configure(chosen, "api")
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -9,7 +9,8 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
-from typing import Final
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import structlog
@@ -24,6 +25,10 @@ from api.errors import Fault, Refused, Stopping
 from api.headers import of_rate, with_common_headers
 from api.languages import accepted_language, in_language
 from schemas.addresses import behind, coarse_network_of
+from warehouse import tracing
+
+if TYPE_CHECKING:
+    from warehouse.otlp import Traced
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -60,7 +65,7 @@ class Correlation:
                 message["headers"] = with_common_headers(message.get("headers", ()), header, *rate)
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(correlation_id=identifier):
+        with structlog.contextvars.bound_contextvars(correlation_id=identifier), _traced(scope) as span:
             try:
                 await self.app(scope, receive, named)
             except ClientDisconnect:
@@ -76,6 +81,8 @@ class Correlation:
                 await self._answer(scope, receive, named, Fault())
             finally:
                 self._log_request(scope, status, begun)
+                if span is not None:
+                    _describe(span, scope, status)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
         """Send the answer to a fault or a stop; JSON where rendering the page fails."""
@@ -102,6 +109,25 @@ class Correlation:
             client=str(state["client_id"]) if "client_id" in state else None,
             network=_network(scope),
         )
+
+
+def _traced(scope: Scope) -> AbstractContextManager["Traced | None"]:
+    """Trace the request, as part of the caller's trace where it names one."""
+    if not tracing.is_on() or scope["path"] in _PROBES:
+        return nullcontext()
+    return tracing.span(scope["method"], kind="SERVER", parent=Headers(scope=scope).get("traceparent"))
+
+
+def _describe(span: "Traced", scope: Scope, status: int) -> None:
+    state, route = scope["state"], _route(scope)
+    attributes = {
+        "http.request.method": scope["method"],
+        "http.route": route,
+        "http.response.status_code": status,
+        "pcds.correlation_id": state["correlation_id"],
+        "pcds.company_id": str(state["company_id"]) if "company_id" in state else None,
+    }
+    span.describe(f"{scope['method']} {route or ''}".strip(), attributes, failed=status >= 500)
 
 
 def _json(request: Request, refused: Refused) -> Response:

@@ -29,6 +29,7 @@ from schemas import report, texts
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from warehouse import tracing
 from warehouse.companies import slugs
 from warehouse.imports import mappings, queries, words
 from warehouse.imports.queries import StoredUpload
@@ -65,8 +66,10 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
         words=own_words,
         today=write.now.date(),
     )
-    read = await read_apart(request, write.company_id, "company", order)
-    response, launch = await run_in_threadpool(_accept, write, sent, read)
+    with tracing.span("import.read"):
+        read = await read_apart(request, write.company_id, "company", order)
+    with tracing.span("import.accept"):
+        response, launch = await run_in_threadpool(_accept, write, sent, read)
     if launch is not None:
         request.app.state.launching.soon(launch)
     return response

@@ -17,7 +17,7 @@ import structlog
 
 from api.staff.upstream import Upstream
 from pipelines.engine.jobs import run_config
-from warehouse import dagster_home
+from warehouse import dagster_home, tracing
 from warehouse.imports.queue import SMALL_ROWS
 
 _PATH: Final = f"{dagster_home.PREFIX}/graphql"
@@ -31,6 +31,8 @@ mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams
 }
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
+_TRACEPARENT: Final = "pcds/traceparent"
+"""The tag by which the run continues the request's trace (`pipelines.engine.traced`)."""
 _STARTED_BY: Final = "pcds"
 """The name that the Runs page shows as the launcher."""
 
@@ -98,6 +100,8 @@ class ExportLaunch:
 
 
 def _variables(job: str, slug: str, config: Mapping[str, object], tags: Mapping[str, str]) -> dict[str, Any]:
+    if (traceparent := tracing.here()) is not None:
+        tags = {**tags, _TRACEPARENT: traceparent}
     run = {
         "selector": {**_WHERE, "jobName": job},
         "runConfigData": config,

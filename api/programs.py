@@ -19,6 +19,7 @@ MEMORY: Final = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:30000,muzzy_decay_ms:30000
 COUNTED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable of prometheus-client: a folder in which all API processes of a machine count (`api.measuring`)."""
 _PYTHON: Final = (sys.executable, "-m")
+_NAME_BYTES: Final = 400
 _QUIET: Final = ("--log-level", "warning")
 
 
@@ -75,6 +76,11 @@ def celery_worker(_: Settings) -> Program:
 def server(_: Settings) -> Program:
     """Return one process of the API, which listens by itself."""
     return Program("api", (*_PYTHON, "api.server"))
+
+
+def forker(_: Settings) -> Program:
+    """Return the process that forks the programs of `orchestration`; the blanks are room for their names."""
+    return Program("forker", (*_PYTHON, "pipelines.engine.forker", " " * _NAME_BYTES))
 
 
 def orchestration(settings: Settings, *, number_of_workers: int = WORKERS) -> list[Program]:

@@ -5,7 +5,6 @@ database server (`warehouse.embedded`).
 """
 
 import contextlib
-import ctypes
 import http.client
 import json
 import os
@@ -16,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any, Final
 
 import structlog
 
-from api import address, programs
+from api import address, forked, programs
 from api.ports import bind_socket, refuse_taken
 from warehouse import dagster_home, leftovers, logs
 from warehouse.database import Database
@@ -39,7 +38,6 @@ _LONGEST_PAUSE_SECONDS: Final = 30.0
 _ALONE_SECONDS: Final = 5.0
 """How long at most the API and the code server start alone, so that the first answer comes soon."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 
 log = structlog.get_logger(__name__)
 
@@ -99,8 +97,9 @@ class _Gate:
 class _Child:
     """One program that is kept running; a `once` program is done when it has succeeded.
 
-    One with `after` is started when a program answers at that socket. One of the `api` is started before the database
-    is prepared, and one that is `first` before the catalogue is loaded.
+    One with `after` is started when a program answers at that socket, and one with `forker` is forked by the program
+    there. One of the `api` is started before the database is prepared, and one that is `first` before the catalogue is
+    loaded. One that is `last` ends after all others.
     """
 
     name: str
@@ -110,7 +109,9 @@ class _Child:
     first: bool = False
     descriptors: tuple[int, ...] = ()
     after: Path | None = None
-    process: subprocess.Popen[bytes] | None = None
+    forker: Path | None = None
+    last: bool = False
+    process: subprocess.Popen[bytes] | forked.Forked | None = None
     done: bool = False
     _started: float = 0.0
     _due: float = 0.0
@@ -120,7 +121,8 @@ class _Child:
         """Start the program when it is due, and notice when it has ended."""
         now = time.monotonic()
         if self.process is None:
-            if not self.done and now >= self._due and (self.after is None or is_served(self.after)):
+            needed = (path for path in (self.forker, self.after) if path is not None)
+            if not self.done and now >= self._due and all(map(is_served, needed)):
                 self._start(environment)
         elif self.process.poll() is not None:
             status = self.process.returncode
@@ -134,16 +136,22 @@ class _Child:
 
     def _start(self, environment: Mapping[str, str]) -> None:
         self._started = time.monotonic()
-        self.process = subprocess.Popen(  # noqa: S603  (our own programs, no shell)
+        self.process = self._begun(environment)
+        if self.process is not None:
+            log.info("child.started", child=self.name, pid=self.process.pid)
+
+    def _begun(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes] | forked.Forked | None:
+        if self.forker is not None:
+            return forked.start(self.command, environment, self.forker)
+        return subprocess.Popen(  # noqa: S603  (our own programs, no shell)
             self.command,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=self.descriptors,
             start_new_session=True,  # an interrupt from the terminal reaches only the supervisor
-            preexec_fn=_end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
+            preexec_fn=leftovers.end_with_parent(),  # noqa: PLW1509  (nothing else runs in this process while it forks)
         )
-        log.info("child.started", child=self.name, pid=self.process.pid)
 
     def ask_to_end(self) -> None:
         """Send SIGTERM to the program itself, which ends the processes that it started."""
@@ -242,10 +250,12 @@ class _Supervisor:
 
     def _end(self) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS
-        for child in self._children:
-            child.ask_to_end()
-        for child in self._children:
-            child.end(deadline)
+        for last in (False, True):
+            ending = [child for child in self._children if child.last == last]
+            for child in ending:
+                child.ask_to_end()
+            for child in ending:
+                child.end(deadline)
 
     def _fresh_environment(self) -> dict[str, str]:
         database = Database.of(self._settings)
@@ -261,14 +271,22 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
     api = (sys.executable, "-m", "api.server", "--fd", str(descriptors[0]), "--after", str(descriptors[1]))
     names = ["api"] if api_workers == 1 else [f"api {number}" for number in range(1, api_workers + 1)]
     catalogue = (sys.executable, "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed")
-    code = programs.code_server(settings).name
+    code, forker = programs.code_server(settings).name, programs.forker(settings)
+    socket_of_forker = dagster_home.forker_socket(settings) if forked.SUPPORTED else None
     return [
         *(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names),
         _Child("catalogue", catalogue, once=True, first=True),
         *(
-            _Child(program.name, program.command, after=program.after, first=program.name == code)
+            _Child(
+                program.name,
+                program.command,
+                after=program.after,
+                first=program.name == code,
+                forker=socket_of_forker,
+            )
             for program in programs.orchestration(settings)
         ),
+        *([_Child(forker.name, forker.command, first=True, last=True)] if forked.SUPPORTED else []),
     ]
 
 
@@ -309,7 +327,7 @@ def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[
         stdout=subprocess.PIPE,
         env=os.environ | settings.environment() | leftovers.Mark.own().variables,
         start_new_session=True,
-        preexec_fn=_end_with_parent(),
+        preexec_fn=leftovers.end_with_parent(),
     )
     if done.returncode < 0:
         log.error("prepare.killed", signal=-done.returncode)
@@ -344,17 +362,3 @@ def _keeper(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start the process that stops the embedded server if this process is killed (`warehouse.keeper`)."""
     command = (sys.executable, "-m", "warehouse.keeper")
     return subprocess.Popen(command, env=dict(environment), stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
-
-
-def _end_with_parent() -> Callable[[], None] | None:
-    """Return a child's function that makes the kernel end it when the supervisor is killed; only Linux can do it."""
-    if sys.platform != "linux":
-        return None
-    prctl, parent = ctypes.CDLL(None, use_errno=True).prctl, os.getpid()
-
-    def arrange() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # killed before this was arranged
-            os._exit(1)
-
-    return arrange

@@ -53,8 +53,9 @@ class Service:
         found: dict[str, float] = {}
         for process in (self.process, *self.process.children(recursive=True), *_postgres()):
             try:
-                memory = process.memory_info()
-                found[_name(process)] = found.get(_name(process), 0) + (memory.rss - memory.shared) / 2**20
+                # Not what is resident less what is shared with files: forked processes share other pages, too.
+                private = process.memory_full_info().uss / 2**20
+                found[_name(process)] = found.get(_name(process), 0) + private
             except psutil.Error:
                 continue
         return found
@@ -70,6 +71,7 @@ def _name(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     known = {
         "pipelines.sandbox.child": "readers",
+        "pipelines.engine.forker": "forker",
         "pipelines.engine.worker": "workers",
         "api.server": "api",
         "pipelines.engine.ui": "dagster webserver",

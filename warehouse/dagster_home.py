@@ -70,11 +70,18 @@ def workspace(settings: Settings) -> Path:
 
 
 def code_socket(settings: Settings) -> Path:
-    """Return the path of the code server's socket, which only the service's own account can reach.
+    """Return the path of the code server's socket, which only the service's own account can reach."""
+    return _socket(settings, "code.sock")
 
-    The socket is in the data directory, or in a folder of temporary files where that path is too long for a socket.
-    """
-    socket = _home(settings) / "code.sock"
+
+def forker_socket(settings: Settings) -> Path:
+    """Return the path of the socket at which `pipelines.engine.forker` is asked for a process, as private as that."""
+    return _socket(settings, "forker.sock")
+
+
+def _socket(settings: Settings, name: str) -> Path:
+    """Return a path in the data directory, or in a folder of temporary files where that is too long for a socket."""
+    socket = _home(settings) / name
     if len(os.fsencode(socket)) <= _LONGEST_SOCKET:
         return socket
     folder = Path(tempfile.gettempdir()) / f"pcds-{hashlib.sha256(os.fsencode(socket)).hexdigest()[:16]}"

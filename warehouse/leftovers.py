@@ -5,8 +5,11 @@ supervisor carries its mark, whichever process started it. The keeper (`warehous
 as the supervisor is gone, and so does the next start.
 """
 
+import ctypes
 import os
-from collections.abc import Iterable, Iterator
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -16,6 +19,7 @@ MARK: Final = "PCDS_SUPERVISOR"
 GRACE_SECONDS: Final = 7.0
 """How long a process may take to end: the worker finishes its current chunk, the API its current requests."""
 
+_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 _START_FIELD: Final = 19
 """`starttime` among the fields behind the name, from 0 (proc_pid_stat(5))."""
 
@@ -79,6 +83,20 @@ def end(processes: Iterable[psutil.Process], *, grace_seconds: float = GRACE_SEC
     for process in alive:
         _tell(process, kill=True)
     psutil.wait_procs(alive, timeout=grace_seconds)
+
+
+def end_with_parent() -> Callable[[], None] | None:
+    """Return a child's function that makes the kernel end it when this one is killed; only Linux can do it."""
+    if sys.platform != "linux":
+        return None
+    prctl, parent = ctypes.CDLL(None, use_errno=True).prctl, os.getpid()
+
+    def arrange() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # killed before this was arranged
+            os._exit(1)
+
+    return arrange
 
 
 def listening(port: int) -> psutil.Process | None:

@@ -67,6 +67,12 @@ def _contact(value: str) -> str:
     return value
 
 
+def _collector(value: str) -> str:
+    if not value.startswith(("http://", "https://")) or not value.isprintable() or " " in value:
+        raise ValueError("must be an address such as http://127.0.0.1:4318/v1/traces")
+    return value
+
+
 SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
 PostgresUrl = Annotated[SecretStr, AfterValidator(_postgres_url)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -131,6 +137,11 @@ class Settings(BaseSettings):
     metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = None
     """The token, of at least 16 characters, with which `/metrics` is read; without it only this machine may read it,
     and only where the service has no public address.
+    """
+
+    traces_endpoint: Annotated[str, AfterValidator(_collector)] | None = None
+    """The collector to which traces are sent by OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`; without it
+    nothing is traced. OpenTelemetry reads the rest, such as headers, from its own `OTEL_…` variables.
     """
 
     security_contact: Annotated[str, AfterValidator(_contact)] | None = None

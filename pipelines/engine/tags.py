@@ -46,6 +46,9 @@ LARGE: Final = {"pcds/size": "large"}
 LARGE_PUBLICATION: Final = {"pcds/publication_size": "large"}
 """On publications of large portfolios: one at a time, so that an import finds a free worker (dagster.yaml)."""
 
+TRACEPARENT: Final = "pcds/traceparent"
+"""Where traces are sent: the request that the run continues (`warehouse.tracing`)."""
+
 REGRADE: Final = "pcds/regrade"
 """On every run of a regrade: the version it is for. dagster.yaml limits how many runs have it at a time."""
 

@@ -34,11 +34,11 @@ from dagster._cli.api import _execute_run_command_body, _resume_run_command_body
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.definitions import defs
-from pipelines.engine import leaving
+from pipelines.engine import leaving, traced
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import shared_resources
 from pipelines.engine.tags import PARTITION
-from warehouse import logs
+from warehouse import logs, tracing
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.imports.queue import LISTENER
@@ -121,7 +121,11 @@ class Worker:
         body = _resume_run_command_body if resuming else _execute_run_command_body
         try:
             # An interruption outside this block would end the worker.
-            with capture_interrupts(), self.cancellations.interrupting(launched.run_id):
+            with (
+                traced.run(self._instance, run),
+                capture_interrupts(),
+                self.cancellations.interrupting(launched.run_id),
+            ):
                 body(launched.run_id, self._instance, lambda _: None, False)
         except _DATABASE_ERRORS:
             raise
@@ -204,6 +208,7 @@ def main() -> None:
     parser.parse_args()
     settings = Settings.load()
     logs.configure(settings)
+    tracing.configure(settings, "worker")
     database = Database.of(settings)
     stopping = shared_resources().shutdown.event
     leaving.is_warm_worker = True

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -24,6 +25,7 @@ from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, stage_rows, write_patch
+from warehouse import tracing
 from warehouse.clock import Clock
 from warehouse.imports import claims
 from warehouse.imports.claims import Claim
@@ -155,7 +157,8 @@ def _in_order(
     before: Future[CommittedChunk] | None = None
     for chunk in chunks(job.upload, job.typed, job.work, rows.end(size)):
         turn = partial(_await_turn, before, proceed)
-        begun = threads.submit(job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
+        context = copy_context()  # the thread's spans belong to the run's
+        begun = threads.submit(context.run, job.pool.retrying, partial(_write_chunk, job, rows, chunk, turn))
         if before is not None:
             yield before.result()
         before = begun
@@ -216,23 +219,25 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
         rules = job.rulesets.active(conn)
-        ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
-        if not work.dry_run:
-            ahead = stage_rows(conn, ahead, source)
+        with tracing.span("import.grade"):
+            ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
+            if not work.dry_run:
+                ahead = stage_rows(conn, ahead, source)
         turn()
         now, rules = job.clock.now(), job.rulesets.active(conn)
-        outcome = write_patch(
-            conn,
-            work.company_id,
-            patch,
-            origin=work.origin,
-            now=now,
-            rules=rules,
-            dry_run=work.dry_run,
-            source=source,
-            import_id=work.id,
-            ahead=ahead,
-        )
+        with tracing.span("import.store"):
+            outcome = write_patch(
+                conn,
+                work.company_id,
+                patch,
+                origin=work.origin,
+                now=now,
+                rules=rules,
+                dry_run=work.dry_run,
+                source=source,
+                import_id=work.id,
+                ahead=ahead,
+            )
         found = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))

@@ -1,0 +1,107 @@
+"""Forks Dagster's programs from one process that has loaded their libraries (`python -m pipelines.engine.forker`).
+
+Webserver, daemon, code server and workers each need Dagster and its storage: 90 MiB and more than a second of processor
+time a process. A forked process shares those pages with all others, and starts at once. What belongs here: loading what
+all of them need, and forking. What does not: which programs run and when they start again (`api.serve`).
+
+Polars and NumPy start threads as they are imported, and a fork loses threads: each program imports them by itself.
+"""
+
+import atexit
+import ctypes
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from warehouse import dagster_home, leftovers
+from warehouse.settings import Settings
+
+_LOADED: Final = (
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "dagster_postgres",
+    "duckdb",
+    "grpc_health.v1.health",
+    "httpx2",
+    "pipelines.engine.daemon",
+    "psycopg_pool",
+    "warehouse.logs",
+    "xlsxwriter",
+)
+"""What most of the programs import, without threads."""
+_ARGUMENTS_FIELD: Final = 45
+"""`arg_start` among the fields behind the name, from 0; `arg_end` follows it (proc_pid_stat(5))."""
+
+
+class Program(NamedTuple):
+    """A program to become: a module and its arguments, as after `python -m`, and its environment."""
+
+    command: list[str]
+    environment: dict[str, str]
+
+
+def main() -> None:
+    """Load the libraries, then fork what the supervisor asks for until SIGTERM."""
+    path = dagster_home.forker_socket(Settings.load())
+    for name in _LOADED:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # a collection would write to the pages of all objects, and so copy them
+    atexit.register(gc.unfreeze)  # of every program: libraries that report leaks would report all frozen objects
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        program = _forked(listener)
+    _become(program)
+
+
+def _forked(listener: socket.socket) -> Program:
+    """Answer each request: fork a program, or say how one ended. Return in a forked process alone."""
+    end_with_parent = leftovers.end_with_parent()
+    while True:
+        with listener.accept()[0] as supervisor, supervisor.makefile("rb") as request:
+            asked = json.loads(request.read() or "null")
+            if asked is None:  # it only looked whether this process answers
+                continue
+            if "ended" in asked:  # no number is used again before the supervisor has asked for its end
+                answer = os.waitstatus_to_exitcode(os.waitpid(asked["ended"], 0)[1])
+            elif (answer := os.fork()) == 0:
+                os.setsid()
+                if end_with_parent is not None:
+                    end_with_parent()
+                return Program(**asked)
+            try:
+                supervisor.sendall(json.dumps(answer).encode())
+            except OSError:  # it waited no longer, and will ask for another one
+                if "ended" not in asked:
+                    os.kill(answer, signal.SIGKILL)
+
+
+def _become(program: Program) -> None:
+    """Run the program in this process."""
+    os.environ.clear()
+    os.environ.update(program.environment)
+    _show([sys.executable, "-m", *program.command])
+    sys.argv = program.command
+    if program.command[0] in _LOADED:  # one of these is a program itself, and runs as one
+        del sys.modules[program.command[0]]
+    runpy.run_module(program.command[0], run_name="__main__", alter_sys=True)
+
+
+def _show(command: list[str]) -> None:
+    """Write the command over the arguments that this process was started with, where `ps` finds them."""
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    begin, end = (int(field) for field in fields[_ARGUMENTS_FIELD : _ARGUMENTS_FIELD + 2])
+    text = os.fsencode("\0".join(command))[: end - begin - 1]
+    ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)
+
+
+if __name__ == "__main__":
+    main()
