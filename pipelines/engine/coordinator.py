@@ -62,7 +62,7 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         return company is None or self._others(run, {PARTITION: company}) == 0
 
     def _has_room(self, limit: Mapping[str, Any], run: dg.DagsterRun) -> bool:
-        """Return whether a limit is kept with the run and all that wait; one of any value of a tag is not counted here."""
+        """Return whether a limit is kept with the run and all that wait; one of any value of a tag is not counted."""
         value = limit.get("value")
         return isinstance(value, str) and self._others(run, {limit["key"]: value}) < limit["limit"]
 
