@@ -15,6 +15,7 @@ from bench import (
     connector,
     exports,
     grading,
+    graphs,
     idempotency,
     imports,
     lists,
@@ -54,6 +55,7 @@ _PARTS: Final = (
     "uploads",
     "audit",
     "imports",
+    "graphs",
     "review",
     "connector",
 )
@@ -115,6 +117,7 @@ def main() -> None:
             "review": review.measure(service),
             "connector": connector.measure(service, asked.rows),
             "imports": imports.measure(service, asked.rows, asked.rounds),
+            "graphs": graphs.measure(service, asked.rows, asked.rounds),
         }
         for name, lines in parts.items():
             if asked.only in (None, name):

@@ -5,6 +5,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,11 +17,12 @@ from bench import data, floors
 from bench.report import Line, against
 from bench.service import Service
 
+_LOOK_SECONDS = 0.1
 KINDS = (("first load", False), ("all rows changed", True), ("identical again", True))
 
 
-def run_import(service: Service, key: str, path: Path) -> tuple[float, dict[str, Any]]:
-    """Return the seconds from POST to completed, and the import as it is polled at the end."""
+def run_import(service: Service, key: str, path: Path, *, every: float = 0.02) -> tuple[float, dict[str, Any]]:
+    """Return the seconds from POST to completed, and the import as it is polled at the end, `every` so many seconds."""
     headers = {"X-API-Key": key, "Content-Type": "application/octet-stream"}
     body, begun = path.read_bytes(), time.perf_counter()
     address = f"{service.url}/api/v1/imports?filename={path.name}"
@@ -33,7 +35,7 @@ def run_import(service: Service, key: str, path: Path) -> tuple[float, dict[str,
         if status["status"] in ("completed", "failed"):
             assert status["status"] == "completed", status["failure"]
             return time.perf_counter() - begun, status
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def measure(service: Service, rows: int, rounds: int) -> Iterator[Line]:
@@ -74,20 +76,25 @@ def _floor(service: Service, company: UUID, path: Path) -> float:
 
 
 def _memory(service: Service, rows: int) -> Line:
-    """Measure the highest private memory of all processes during an import above idle, sampled every 50 ms."""
     _, key = service.company()
-    idle, peak, done = sum(service.private_mib().values()), 0.0, threading.Event()
+    with over_idle(service) as mib:
+        run_import(service, key, data.xlsx_file(rows, changed=False))
+    return Line(f"peak memory of an XLSX import of {rows} rows", f"{mib[0]:.0f} MiB over idle")
+
+
+@contextmanager
+def over_idle(service: Service) -> Iterator[list[float]]:
+    """Yield a list of one number: by the end of the block, the most MiB over those before that all processes had."""
+    idle, most, done = sum(service.private_mib().values()), [0.0], threading.Event()
 
     def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.05):
-            peak = max(peak, sum(service.private_mib().values()))
+        while not done.wait(_LOOK_SECONDS):
+            most[0] = max(most[0], sum(service.private_mib().values()) - idle)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        run_import(service, key, data.xlsx_file(rows, changed=False))
+        yield most
     finally:
         done.set()
         watcher.join()
-    return Line(f"peak memory of an XLSX import of {rows} rows", f"{peak - idle:.0f} MiB over idle ({idle:.0f} MiB)")

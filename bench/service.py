@@ -8,7 +8,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 import psutil
 
+from bench.loaded import server_of
 from tools.ports import free_port
 from warehouse.accounts import users
 from warehouse.clock import Clock
@@ -28,12 +29,13 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service: its address, its database, its process."""
+    """A running service: its address, its database, its process, the parent of its Postgres processes."""
 
     url: str
     port: int
     database: Database
     process: psutil.Process
+    server: psutil.Process
     data_dir: Path
 
     def command(self, *arguments: str) -> dict[str, Any]:
@@ -51,7 +53,7 @@ class Service:
     def private_mib(self) -> dict[str, float]:
         """Return the private memory of every process of the service, in MiB, by its role; Postgres counted as one."""
         found: dict[str, float] = {}
-        for process in (self.process, *self.process.children(recursive=True), *_postgres()):
+        for process in self._processes():
             try:
                 # Not what is resident less what is shared with files: forked processes share other pages, too.
                 private = process.memory_full_info().uss / 2**20
@@ -60,11 +62,17 @@ class Service:
                 continue
         return found
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of every process of the service up to now, of ended ones too."""
+        spent = 0.0
+        for process in self._processes():
+            with suppress(psutil.Error):
+                spent += sum(process.cpu_times()[:4])  # its own, and those of its children that have ended
+        return spent
 
-def _postgres() -> Iterator[psutil.Process]:
-    for process in psutil.process_iter(["name"]):
-        if process.info["name"] == "postgres":
-            yield process
+    def _processes(self) -> Iterator[psutil.Process]:
+        for parent in (self.process, self.server):
+            yield from (parent, *parent.children(recursive=True))
 
 
 def _name(process: psutil.Process) -> str:
@@ -112,7 +120,7 @@ def started() -> Iterator[Service]:
             try:
                 url = f"http://127.0.0.1:{port}"
                 _wait(url, child)
-                yield Service(url, port, database, psutil.Process(child.pid), data_dir)
+                yield Service(url, port, database, psutil.Process(child.pid), server_of(database), data_dir)
             finally:
                 child.terminate()
                 child.wait(30)

@@ -34,6 +34,9 @@ TERMINATED: Final = "pcds/terminated"
 PARTITION: Final = "dagster/partition"
 """Dagster's own, on every run of a company, however it was started: companies take turns by it."""
 
+PRIORITY: Final = "dagster/priority"
+"""Dagster's own, on queued runs: those of a higher number leave the queue first, equal ones in their order."""
+
 COMPANY: Final = "pcds/company_id"
 """The company of the run."""
 

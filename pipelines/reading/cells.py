@@ -45,6 +45,12 @@ class TypedSheet:
     given: dict[str, pl.Series]
     faults: pl.DataFrame
 
+    def part(self, start: int, length: int) -> "TypedSheet":
+        """Return the typed columns of some lines; the sheet and the faults stay those of all lines."""
+        values = {name: column.slice(start, length) for name, column in self.values.items()}
+        given = {name: column.slice(start, length) for name, column in self.given.items()}
+        return TypedSheet(self.sheet, values, given, self.faults)
+
     def with_faults(self, name: str, found: pl.DataFrame) -> "TypedSheet":
         """Return a copy with more faults of the column `name`."""
         more = found.with_columns(name=pl.lit(name)).select(self.faults.columns)

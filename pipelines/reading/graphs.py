@@ -29,6 +29,10 @@ _UNKNOWN_MATERIAL: Final = Message(
 )
 
 
+_LINES_AT_A_TIME: Final = 20_000
+"""A line's text needs several times its size while it is put together: of 200 000 lines at once 130 MiB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Graphs:
     """`texts` has a row per SKU without fault: `sku_code`, `components` (JSON array text), `line` (its first).
@@ -50,11 +54,12 @@ NO_GRAPHS = Graphs(
 def read_graphs(typed: TypedSheet) -> Graphs:
     """Return the graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
     groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
-    objects = {group: _component_objects(typed, group) for group in groups}
-    for group, found in objects.items():
-        typed = _with_missing_values(typed, group, found.is_not_null())
     code, lines = typed.values["sku_code"], typed.sheet.table["line"]
-    table = pl.DataFrame({"sku_code": code, "line": lines, "text": join_json(list(objects.values()), "", "")})
+    starts = range(0, max(len(code), 1), _LINES_AT_A_TIME)
+    found = pl.concat([_line_texts(typed.part(start, _LINES_AT_A_TIME), groups) for start in starts])
+    for group in groups:
+        typed = _with_missing_values(typed, group, found[f"there:{group}"])
+    table = pl.DataFrame({"sku_code": code, "line": lines, "text": found["text"]})
     faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
     faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
     named = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
@@ -67,6 +72,13 @@ def read_graphs(typed: TypedSheet) -> Graphs:
         )
     )
     return Graphs(texts, frozenset(faulty), code.null_count(), typed)
+
+
+def _line_texts(typed: TypedSheet, groups: list[str | None]) -> pl.DataFrame:
+    """Return each line's components as `text`, with commas between them, and by group whether there is one."""
+    objects = {group: _component_objects(typed, group) for group in groups}
+    there = {f"there:{group}": found.is_not_null() for group, found in objects.items()}
+    return pl.DataFrame({"text": join_json(list(objects.values()), "", ""), **there})
 
 
 def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:

@@ -35,7 +35,7 @@ _CODE: Final = Path(__file__).parents[3]
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
 """Variables that a program needs to start; no other is passed on, so that no secret is."""
 _MOST_THREADS: Final = 4
-_PURGED_AFTER: Final = "dirty_decay_ms:30000,muzzy_decay_ms:30000"
+_PURGED_AFTER: Final = "dirty_decay_ms:1000,muzzy_decay_ms:0"
 
 
 class ReaderFault(RuntimeError):  # noqa: N818  (the other modules say fault)

@@ -6,6 +6,7 @@ stored line that it replaces (decisions §3), so that an unchanged graph has an 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, cast
 
 import orjson
@@ -23,7 +24,6 @@ _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
 _PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
 _BLANK: Final[Mapping[str, None]] = dict.fromkeys(("id", *_ORDER))
 _NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
-_NO_LIBRARY_PART: Final[LibraryPart] = {}
 _REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
 _FILLED: Final = tuple(LibraryPart.__annotations__)
 """Fields that a library component fills where the line leaves them out."""
@@ -45,10 +45,8 @@ def complete_lines(
     issues: list[Issue] = []
     sent_lines: list[Component] = orjson.loads(draft)
     for number, line in enumerate(sent_lines):
-        given = {name: value for name, value in line.items() if value is not None}
-        part: Mapping[str, object] = library.get(line.get("component_id") or "", _NO_LIBRARY_PART)
-        filled = {**{name: part[name] for name in _FILLED if part.get(name) is not None}, **given}
-        if "material_family" not in filled:
+        filled = _with_library_values(line, library)
+        if filled.get("material_family") is None:
             issues.append(
                 Issue(
                     "required",
@@ -57,10 +55,20 @@ def complete_lines(
                 )
             )
         if (declared := line.get("substances")) is not None:
-            filled["substances"], faults = _substances(declared, number, rules)
+            kept, faults = _substances(declared, number, rules)
+            filled = {**filled, "substances": kept}
             issues += faults
         lines.append(_canonical(filled))
     return lines, issues
+
+
+def _with_library_values(line: Component, library: Mapping[str, LibraryPart]) -> Mapping[str, object]:
+    """Return the line with the library component's values where it gives none itself."""
+    if (part := library.get(line.get("component_id") or "")) is None:
+        return line
+    own: Mapping[str, object] = line
+    values: Mapping[str, object] = part
+    return {**own, **{name: values[name] for name in _FILLED if own.get(name) is None and values.get(name) is not None}}
 
 
 def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substances, list[Issue]]:
@@ -72,9 +80,18 @@ def _substances(sent: Substances, number: int, rules: RuleSet) -> tuple[Substanc
 
 
 def _canonical(line: Mapping[str, object]) -> Component:
-    given = [name for name, value in line.items() if value is not None and value != {}]
-    ordered = {name: line[name] for name in sorted(given, key=_PLACE.__getitem__)}
-    return cast(Component, {name: _number(value) if name in _NUMBERS else value for name, value in ordered.items()})
+    """Return the given values in canonical order; components of one file mostly give the same fields."""
+    given = {
+        name: _number(value) if name in _NUMBERS else value
+        for name in _in_order(tuple(line))
+        if (value := line[name]) is not None and value != {}
+    }
+    return cast(Component, given)
+
+
+@lru_cache(maxsize=4096)
+def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(names, key=_PLACE.__getitem__))
 
 
 def _number(value: object) -> float:
@@ -86,7 +103,12 @@ def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
     """Return the canonical text of a graph, with the ids of matching stored lines; None for an empty graph."""
     if not lines:
         return None
-    old: list[Component] = orjson.loads(stored) if stored else []
+    ids = _matching_ids(lines, orjson.loads(stored)) if stored else [str(uuid7()) for _ in lines]
+    return orjson.dumps([{"id": identity, **line} for identity, line in zip(ids, lines, strict=True)]).decode()
+
+
+def _matching_ids(lines: Sequence[Component], old: Sequence[Component]) -> list[str]:
+    """Return an id for each line: of the same library component, else at the same place of its type, else a new one."""
     by_library: dict[str, list[str]] = defaultdict(list)
     by_place: dict[tuple[str, int], str] = {}
     places: dict[str, int] = defaultdict(int)
@@ -96,14 +118,6 @@ def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
         kind = line["component_type"]
         by_place[kind, places[kind]] = line["id"]
         places[kind] += 1
-    ids = _matching_ids(lines, by_library, by_place)
-    return orjson.dumps([{"id": identity, **line} for identity, line in zip(ids, lines, strict=True)]).decode()
-
-
-def _matching_ids(
-    lines: Sequence[Component], by_library: Mapping[str, list[str]], by_place: Mapping[tuple[str, int], str]
-) -> list[str]:
-    """Return an id for each line: of the same library component, else at the same place of its type, else a new one."""
     ids: list[str | None] = [None] * len(lines)
     used: set[str] = set()
     for index, line in enumerate(lines):
@@ -111,7 +125,7 @@ def _matching_ids(
         if unused:
             ids[index] = unused[0]
             used.add(unused[0])
-    places: dict[str, int] = defaultdict(int)
+    places.clear()
     for index, line in enumerate(lines):
         kind = line["component_type"]
         place = by_place.get((kind, places[kind]))

@@ -1,6 +1,6 @@
-"""Ten imports of one company and ten companies at once, a large one among them: all end, each report its own.
+"""Files of one company and of others at once, small and large: all end, each report its own, and companies take turns.
 
-Nothing here depends on the machine's speed: a lock keeps the large import from its end until all others have theirs.
+Nothing here depends on the machine's speed: a lock keeps a large import from its end until the others are there.
 """
 
 from collections.abc import Iterator
@@ -86,3 +86,31 @@ def test_small_imports_do_not_wait_for_a_large_one_and_every_report_is_its_own(p
     assert place.one(f"SELECT version {held} AND sku_code = '{SHARED}'") == (10,)
     for other in others:
         assert place.one(f"SELECT count(*) FROM skus WHERE company_id = '{other.company}'") == (SMALL + 1,)
+
+
+def test_a_company_with_many_large_files_does_not_keep_another_waiting_for_all_of_them(place: Place) -> None:
+    other = replace(place, company=uuid4(), key=new_key(), processes={}, kept={})
+    other.found(Database.of(place.settings))
+    place.start("api")
+    place.start("worker 1", "worker 2")
+    wait_until(place.is_ready)
+
+    queued = (
+        "SELECT count(DISTINCT value) FROM dagster.runs JOIN dagster.run_tags USING (run_id) "
+        "WHERE key = 'pcds/import_id' AND status = 'QUEUED'"
+    )
+    with held_back(place, "L0-0"):
+        urls = {"L0": sent(place, "L0", LARGE)}
+        wait_until(lambda: place.call("GET", urls["L0"])["status"] == "processing")
+        urls |= {mark: sent(place, mark, LARGE) for mark in ("L1", "L2", "L3")}
+        wait_until(lambda: place.one(queued) == (3,))
+        url = sent(other, "OTHER", LARGE)
+        wait_until(lambda: place.one(queued) == (4,))
+    reports = {mark: ended(place, url) for mark, url in urls.items()} | {"OTHER": ended(other, url)}
+
+    for mark, report in reports.items():
+        counts = dict(report["counts"])
+        assert (report["status"], counts["total"], counts["rejected"]) == ("completed", LARGE + 2, 1), mark
+        assert [(e["sku_code"], e["value"]) for e in report["errors"]] == [(f"{mark}-BAD", mark)]
+    later = [mark for mark in urls if reports[mark]["finished_at"] > reports["OTHER"]["finished_at"]]
+    assert later == ["L1", "L2", "L3"], "its file was the next, though three had waited longer"

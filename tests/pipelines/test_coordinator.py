@@ -10,6 +10,7 @@ import pytest
 import yaml
 from dagster._core.remote_origin import GrpcServerCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 from dagster._core.run_coordinator import SubmitRunContext
+from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 
 from pipelines.engine import tags
 from tests.waiting import wait_until
@@ -31,6 +32,11 @@ def some_job() -> None:
     """Anything."""
 
 
+@dg.job
+def other_job() -> None:
+    """Anything else."""
+
+
 @pytest.fixture
 def instance(database: Database) -> Iterator[dg.DagsterInstance]:
     """An instance with our launcher and coordinator, where two runs may be under way."""
@@ -45,8 +51,8 @@ def instance(database: Database) -> Iterator[dg.DagsterInstance]:
         "run_coordinator": {
             "module": "pipelines.engine.coordinator",
             "class": "EagerRunCoordinator",
-            "config": {"max_concurrent_runs": 2, "tag_concurrency_limits": LIMITS},
         },
+        "concurrency": {"runs": {"max_concurrent_runs": 2, "tag_concurrency_limits": LIMITS}},  # as in dagster.yaml
     }
     with dg.instance_for_test(overrides=overrides) as instance:
         yield instance
@@ -54,9 +60,9 @@ def instance(database: Database) -> Iterator[dg.DagsterInstance]:
 
 @pytest.fixture
 def submit(instance: dg.DagsterInstance) -> Submit:
-    def submitted(company: str | None = None, **more: str) -> dg.DagsterRun:
+    def submitted(company: str | None = None, job: dg.JobDefinition = some_job, **more: str) -> dg.DagsterRun:
         told = {**more, **({} if company is None else {tags.PARTITION: company})}
-        run = instance.create_run_for_job(some_job, tags=told, remote_job_origin=ORIGIN)
+        run = instance.create_run_for_job(job, tags=told, remote_job_origin=ORIGIN)
         return instance.run_coordinator.submit_run(SubmitRunContext(run, None))
 
     return submitted
@@ -77,10 +83,30 @@ def test_no_more_start_at_once_than_may_be_under_way(submit: Submit) -> None:
     assert [submit(company).status for company in ("a", "b", "c", None)] == [STARTING, STARTING, QUEUED, QUEUED]
 
 
-@pytest.mark.parametrize("limited", [tags.LARGE, tags.FOLLOWED, {tags.REGRADE: "2026-11-22"}])
-def test_a_run_that_is_limited_is_queued_where_its_limit_stands(submit: Submit, limited: dict[str, str]) -> None:
+@pytest.mark.parametrize("limited", [tags.FOLLOWED, {tags.REGRADE: "2026-11-22"}])
+def test_a_run_of_a_limit_for_any_value_is_queued(submit: Submit, limited: dict[str, str]) -> None:
     assert submit("a", **limited).status == QUEUED
     assert submit("b", **{"pcds/size": "small"}).status == STARTING
+
+
+def test_one_large_run_starts_at_once_and_the_next_is_queued(submit: Submit) -> None:
+    assert [submit(company, **tags.LARGE).status for company in ("a", "b")] == [STARTING, QUEUED]
+    assert submit("c").status == STARTING
+
+
+def test_companies_take_turns_in_the_queue(submit: Submit, instance: dg.DagsterInstance) -> None:
+    first, *many = [submit("a", **tags.LARGE) for _ in range(4)]
+    one = submit("b", **tags.LARGE)
+    of_other_job = submit("a", **tags.LARGE, job=other_job)
+    daemon = QueuedRunCoordinatorDaemon(interval_seconds=1)
+    assert not daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), None)
+    instance.report_run_canceled(first)
+    order = []
+    while next_runs := daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), None):
+        [run] = next_runs
+        order.append(run.run_id)
+        instance.report_run_canceled(run)
+    assert order == [one.run_id, of_other_job.run_id, *(run.run_id for run in many)]
 
 
 def test_a_run_that_nobody_has_is_canceled_at_once(
