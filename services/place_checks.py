@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from schemas.addresses import is_loopback
 from warehouse.catalogue import queries as catalogue
+from warehouse.embedded import kept
 from warehouse.imports import queue
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
@@ -55,6 +56,9 @@ def of_place(settings: Settings) -> Iterator[Problem]:
             wrong = f"{folder} has {free >> 20} MiB free, less than PCDS_FREE_BYTES; writes are refused soon."
             yield Problem("disk", wrong, "Free disk space, or move the data directory to a larger disk.")
         yield from _readable_secrets(folder)
+        for old in kept(folder):
+            wrong = f"{old} is the database from before the upgrade of Postgres; nothing uses it."
+            yield Problem("old_cluster", wrong, "When all is as it should be, run `pcds drop-old-cluster`.")
     if settings.test_clock_offset:
         wrong = f"PCDS_TEST_CLOCK_OFFSET moves every clock by {settings.test_clock_offset} s."
         yield Problem("clock", wrong, "Remove the variable, unless this is a test.")

@@ -33,15 +33,24 @@ def operators(release: str, directory: Path) -> Iterator[Database]:
         with running(Settings.load(data_dir=directory / release), durable=False) as database:
             yield database
         return
+    with made(release, directory / release, "operator", _PASSWORD) as port:
+        url = f"postgresql://operator:{_PASSWORD}@127.0.0.1:{port}/postgres"
+        yield Database.of(Settings.load(database_url=url))
+    shutil.rmtree(directory / release, ignore_errors=True)
+
+
+@contextmanager
+def made(release: str, home: Path, owner: str, password: str) -> Iterator[int]:
+    """A new cluster of an installed release in the folder, served at the port during the block."""
     binaries = Path(_BINARIES.format(release))
     if not (binaries / "initdb").exists():
         pytest.skip(f"no Postgres {release} is installed (apt install postgresql-{release})")
-    home, port = directory / release, free_port()
+    port = free_port()
     home.mkdir(mode=0o700)
-    account = Account.of(directory / "none")
+    account = Account.of(home.parent / "none")
     account.own(home)
     control = [binaries / "pg_ctl", "-s", "-w", "-D", home / "data"]
-    (home / "password").write_text(_PASSWORD, encoding="ascii")
+    (home / "password").write_text(password, encoding="ascii")
     account.own(home / "password")
     _done(
         account,
@@ -50,7 +59,7 @@ def operators(release: str, directory: Path) -> Iterator[Database]:
             "-D",
             home / "data",
             "-U",
-            "operator",
+            owner,
             f"--pwfile={home / 'password'}",
             "--auth=scram-sha-256",
             "--no-sync",
@@ -61,11 +70,9 @@ def operators(release: str, directory: Path) -> Iterator[Database]:
     )
     _done(account, [*control, "-l", home / "log", "-o", _OPTIONS.format(port=port), "start"])
     try:
-        url = f"postgresql://operator:{_PASSWORD}@127.0.0.1:{port}/postgres"
-        yield Database.of(Settings.load(database_url=url))
+        yield port
     finally:
         _done(account, [*control, "-m", "immediate", "stop"])
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def _done(account: Account, command: list[str | Path]) -> None:

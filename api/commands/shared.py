@@ -27,7 +27,9 @@ def show(record: Mapping[str, object], *, as_json: bool) -> None:
         typer.echo(text)
         return
     for name, value in orjson.loads(text).items():
-        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        if value == []:
+            typer.echo(f"{name}: none")
+        elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
             for item in value:
                 typer.echo("  ".join(_plain(part) for part in item.values()))
         else:

@@ -67,3 +67,19 @@ def test_one_log_line_a_request_without_the_key(caller, caplog):
     assert (line["route"], line["status"], line["company"]) == ("/api/v1/skus/{id}", 200, str(caller.company))
     assert line["ms"] > 0
     assert caller.key not in str(line)
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("203.0.113.77", "203.0.113.0/24"),
+        ("2001:db8:77:9::5", "2001:db8:77::/48"),
+        ("::ffff:203.0.113.77", "203.0.113.0/24"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/v1/skus", "/api/mcp", "/sign-in"])
+def test_the_line_has_the_callers_network_and_the_route_but_no_address(http, caplog, address, network, path):
+    http.get(path, headers={"X-Forwarded-For": address})
+    [line] = _lines(caplog)
+    assert (line["route"], line["network"]) == (path, network)
+    assert address not in caplog.text

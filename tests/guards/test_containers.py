@@ -1,7 +1,7 @@
 """The image, the compose file and the units: as far as a machine without a container engine can tell, they would run.
 
-Not tried here: building the image, the engine's own merging of the compose file, and the file's own commands;
-tests/journeys starts the same programs by theirs.
+Not tried here: building the image, and the engine's own merging of the compose file. The file's own commands are
+started by tests/journeys/test_compose.py.
 """
 
 import re

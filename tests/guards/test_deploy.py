@@ -1,5 +1,7 @@
 """What lies in deploy/: as far as a machine without a cluster can tell, it names only what there is."""
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,7 +17,9 @@ from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-FILES = sorted(path for path in (DEPLOY / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")
+BASE, EXAMPLE = DEPLOY / "kubernetes" / "base", DEPLOY / "kubernetes" / "overlays" / "example"
+FILES = sorted(path for path in BASE.glob("*.yaml") if path.name != "kustomization.yaml")
+KUBECTL = shutil.which("kubectl")
 NAMED = {
     ("ConfigMap", "pcds"),
     ("Service", "pcds"),
@@ -24,6 +28,10 @@ NAMED = {
     ("Deployment", "pcds-api"),
     ("Deployment", "pcds-daemon"),
     ("Deployment", "pcds-worker"),
+    ("NetworkPolicy", "pcds"),
+    ("NetworkPolicy", "pcds-api"),
+    ("PodDisruptionBudget", "pcds-api"),
+    ("PodDisruptionBudget", "pcds-worker"),
 }
 SECRETS = {"pcds", "pcds-connector"}
 """Made by whoever deploys, with what config.yaml says."""
@@ -56,9 +64,66 @@ def test_kinds_and_names_are_those_that_the_documents_speak_of() -> None:
     assert sorted(found) == sorted(NAMED)
 
 
-def test_the_kustomization_has_every_file() -> None:
-    kustomization = yaml.safe_load((DEPLOY / "kubernetes" / "kustomization.yaml").read_text(encoding="utf-8"))
-    assert sorted(kustomization["resources"]) == [file.name for file in FILES]
+def kustomization(folder: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8")))
+
+
+def made(kind: str) -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each["spec"] for each in documents() if each["kind"] == kind}
+
+
+def test_the_base_has_every_file_and_the_example_names_what_the_base_has() -> None:
+    assert kustomization(BASE)["resources"] == [file.name for file in FILES]
+    example = kustomization(EXAMPLE)
+    assert {*example} == {"apiVersion", "kind", "namespace", "resources", "images", "replicas", "patches"}
+    assert [(EXAMPLE / each).resolve() for each in example["resources"]] == [BASE]
+    assert {each["name"] for each in example["images"]} == {each["image"] for each in containers()}
+    assert {each["name"] for each in example["replicas"]} <= {*made("Deployment")}
+    patches = [yaml.safe_load((EXAMPLE / each["path"]).read_text(encoding="utf-8")) for each in example["patches"]]
+    assert {(patch["kind"], patch["metadata"]["name"]) for patch in patches} <= NAMED
+
+
+def test_no_container_has_rights_or_writes_outside_its_volumes() -> None:
+    for pod in templates().values():
+        assert pod["securityContext"] == {
+            "runAsNonRoot": True,
+            "runAsUser": 10001,
+            "runAsGroup": 10001,
+            "fsGroup": 10001,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+        assert pod["automountServiceAccountToken"] is False
+    for each in containers():
+        assert each["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+def test_what_runs_twice_keeps_one_while_nodes_are_drained() -> None:
+    several = {name: spec["selector"] for name, spec in made("Deployment").items() if spec["replicas"] > 1}
+    budgets = made("PodDisruptionBudget")
+    assert {name: spec["selector"] for name, spec in budgets.items()} == several
+    assert {spec["minAvailable"] for spec in budgets.values()} == {1}
+
+
+def test_pods_are_reached_by_the_port_of_the_api_alone() -> None:
+    label = "app.kubernetes.io/name"
+    labels = {
+        each["spec"]["template"]["metadata"]["labels"][label]
+        for each in documents()
+        if each["kind"] in ("Deployment", "Job")
+    }
+    policies = made("NetworkPolicy")
+    [every] = policies["pcds"]["podSelector"]["matchExpressions"]
+    assert (every["key"], every["operator"], {*every["values"]}) == (label, "In", labels)
+    assert policies["pcds"]["policyTypes"] == ["Ingress", "Egress"]
+    assert "ingress" not in policies["pcds"]
+    assert policies["pcds-api"]["podSelector"]["matchLabels"][label] in labels
+    [api] = [each for each in containers() if each["name"] == "api"]
+    [opened] = policies["pcds-api"]["ingress"]
+    assert [port["port"] for port in opened["ports"]] == [port["name"] for port in api["ports"]]
 
 
 def test_every_variable_is_a_setting() -> None:
@@ -122,8 +187,31 @@ def test_probes_ask_what_the_service_answers() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_published_schemas_of_kubernetes_allow_it(file: Path) -> None:
-    schemas = pytest.importorskip("kubernetes_validate", reason="needs kubernetes-validate: make distributed")
-    for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+    allowed(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="needs kubectl, whose own kustomize builds the example")
+def test_kustomize_builds_the_example() -> None:
+    built = subprocess.run([str(KUBECTL), "kustomize", EXAMPLE], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    found = [*yaml.safe_load_all(built.stdout)]
+    assert {(each["kind"], each["metadata"]["name"]) for each in found} == NAMED
+    assert {each["metadata"]["namespace"] for each in found} == {kustomization(EXAMPLE)["namespace"]}
+    pods = [each["spec"]["template"]["spec"] for each in found if each["kind"] in ("Deployment", "Job")]
+    images = {each["image"] for pod in pods for each in chain(pod["containers"], pod.get("initContainers", ()))}
+    [image] = kustomization(EXAMPLE)["images"]
+    assert images == {f"{image['newName']}:{image['newTag']}"}
+    [config] = [each["data"] for each in found if each["kind"] == "ConfigMap"]
+    patch = yaml.safe_load((EXAMPLE / "config.yaml").read_text(encoding="utf-8"))["data"]
+    [base] = [each["data"] for each in documents() if each["kind"] == "ConfigMap"]
+    assert config == base | patch
+    allowed(built.stdout)
+
+
+def allowed(text: str) -> None:
+    """Holds documents against the published schemas, which know no other fields."""
+    schemas = pytest.importorskip("kubernetes_validate", reason="needs kubernetes-validate: make setup-dev")
+    for document in yaml.safe_load_all(text):
         schemas.validate(document, schemas.latest_version(), strict=True)
 
 

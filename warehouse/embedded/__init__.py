@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import IO
 
 from warehouse.database import Database
-from warehouse.embedded.server import Server, ServerError
+from warehouse.embedded.clusters import ServerError
+from warehouse.embedded.places import remove
+from warehouse.embedded.server import Server
+from warehouse.embedded.upgrade import kept
 from warehouse.settings import Settings, SettingsError
 
-__all__ = ["Server", "ServerError", "prepared", "revive", "running"]
+__all__ = ["Server", "ServerError", "kept", "prepare_data_dir", "remove", "revive", "running"]
 
 
 @contextmanager
@@ -28,7 +31,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
     if settings.database_url is not None:
         yield Database.of(settings)
         return
-    data_dir, server = prepare_data_dir(settings.data_dir), Server(settings.data_dir, durable)
+    data_dir, server = prepare_data_dir(settings.data_dir), _server(settings, durable=durable)
     with (data_dir / "postgres.users.lock").open("ab") as users:
         with _alone(data_dir):
             server.start()
@@ -41,9 +44,13 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
                     server.stop()
 
 
+def _server(settings: Settings, *, durable: bool) -> Server:
+    return Server(settings.data_dir, durable, settings.old_postgres_bin)
+
+
 def revive(settings: Settings, *, durable: bool = True) -> bool:
     """Start the embedded server again where it died; return True where it had. Call it inside `running`."""
-    server = Server(settings.data_dir, durable)
+    server = _server(settings, durable=durable)
     if settings.database_url is not None or server.alive():
         return False
     with _alone(settings.data_dir):

@@ -37,24 +37,33 @@ def binaries(account: Account) -> Path:
 
 
 def new_cluster(account: Account, data_dir: Path) -> Path:
-    """Make an empty directory that the account owns, where it can later be renamed to its final name."""
-    for leftover in data_dir.glob("postgres-*"):  # of a start that was killed half way
-        shutil.rmtree(leftover)
+    """Make an empty directory that the account owns; `settle` gives it its final name."""
+    for leftover in drafts(data_dir):  # of a start that was killed half way
+        remove(leftover)
     home = data_dir if account.reaches(data_dir) else _shared()
     directory = home / f"postgres-{secrets.token_hex(4)}"
+    if home != data_dir:  # first, so that a killed start leaves nothing that the next one does not find
+        (data_dir / directory.name).symlink_to(directory, target_is_directory=True)
     directory.mkdir(mode=0o700)
     account.own(directory)
     return directory
 
 
-def settle(cluster: Path, data_dir: Path) -> None:
-    """Rename a finished cluster to its name in the data directory: it appears there whole or not at all."""
-    place = data_dir / "postgres"
-    if cluster.parent == data_dir:
-        cluster.rename(place)
-        return
-    place.unlink(missing_ok=True)  # a link whose cluster is gone
-    place.symlink_to(cluster, target_is_directory=True)
+def drafts(data_dir: Path) -> list[Path]:
+    """Return the unfinished clusters of the data directory, or the links to them."""
+    return list(data_dir.glob(f"postgres-{'[0-9a-f]' * 8}"))
+
+
+def remove(place: Path) -> None:
+    """Remove a cluster, and its link where the cluster lies elsewhere."""
+    shutil.rmtree(place.resolve(), ignore_errors=True)
+    if place.is_symlink():
+        place.unlink()
+
+
+def settle(cluster: Path, place: Path) -> None:
+    """Give a finished cluster, or the link to it, its name in the data directory: whole or not at all."""
+    (place.parent / cluster.name).rename(place)
 
 
 def _bin(root: Path) -> Path:

@@ -5,10 +5,7 @@ Every function here expects that the caller holds the data directory's lock (`wa
 
 import json
 import os
-import random
 import secrets
-import socket
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,41 +13,40 @@ from typing import Final
 
 from psycopg import pq
 
-from warehouse.database import OWNER, Address
-from warehouse.embedded import locks, places
+from warehouse.database import Address
+from warehouse.embedded import clusters, locks, places, upgrade
 from warehouse.embedded.account import Account
+from warehouse.embedded.clusters import ServerError
+from warehouse.embedded.ports import LOOPBACK, becomes_free, free_port
 
 _CONFIGURATION: Final = Path(__file__).with_name("postgresql.conf")
-_LOOPBACK: Final = "127.0.0.1"
-_PORTS: Final = range(20_000, 32_000)  # below the range that systems use for outgoing connections
 _SOCKET_PATH_LIMIT: Final = 100  # bytes; a socket's whole path must fit into about 104 (macOS) to 108 (Linux)
 _RECOVERY_SECONDS: Final = 300
 _LEFTOVER_SECONDS: Final = 15.0
-_PORT_SECONDS: Final = 3.0
 _LOG_BYTES: Final = 10_000_000
-
-
-class ServerError(Exception):
-    """The embedded server could not be made, started or stopped; `str()` says what failed and names its log."""
-
-    code = "embedded_postgres_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of one data directory. `durable` False turns fsync off, for tests only."""
+    """The server of one data directory. `durable` False turns fsync off, for tests only.
+
+    `old_programs` is where the programs of an earlier major version lie, if an upgrade does not find them itself.
+    """
 
     data_dir: Path
     durable: bool = True
+    old_programs: Path | None = None
 
     def start(self) -> None:
         """Start the server unless it runs, and wait until it answers. Raises `ServerError`."""
-        cluster = self.data_dir / "postgres"
-        if not (cluster / "PG_VERSION").exists():
+        place = self.data_dir / "postgres"
+        upgrade.go_on(place)
+        if not (place / "PG_VERSION").exists():
             self._initialise()
-        cluster = cluster.resolve()
-        if self._joined(cluster):
+        if self._joined(place.resolve()):
             return
+        upgrade.bring_over(place, self.old_programs, durable=self.durable)
+        cluster = place.resolve()
         self._configure(cluster)
         deadline = time.monotonic() + _LEFTOVER_SECONDS
         locks.clear(cluster)
@@ -74,38 +70,15 @@ class Server:
         return locks.postmaster((self.data_dir / "postgres").resolve()) is not None
 
     def _initialise(self) -> None:
-        account = Account.of(self.data_dir / "postgres")
-        cluster = places.new_cluster(account, self.data_dir)
-        secret = secrets.token_urlsafe(32)
-        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=cluster.parent) as password:
-            password.write(secret)
-            password.flush()
-            account.own(Path(password.name))
-            made = account.run(
-                [
-                    places.binaries(account) / "initdb",
-                    "-D",
-                    cluster,
-                    "-U",
-                    OWNER,
-                    f"--pwfile={password.name}",
-                    "--auth=scram-sha-256",
-                    "--encoding=UTF8",
-                    "--locale=C",
-                    "--locale-provider=builtin",
-                    "--builtin-locale=C.UTF-8",
-                    *([] if self.durable else ["--no-sync"]),
-                ]
-            )
-        if made.returncode != 0:
-            raise ServerError(f"The embedded Postgres could not be made in {cluster}: {made.stderr.strip()}")
-        _write_address(self.data_dir, Address(_LOOPBACK, _free_port(), secret))
-        places.settle(cluster, self.data_dir)
+        account, secret = Account.of(self.data_dir / "postgres"), secrets.token_urlsafe(32)
+        cluster = clusters.make(account, self.data_dir, secret, durable=self.durable)
+        _write_address(self.data_dir, Address(LOOPBACK, free_port(), secret))
+        places.settle(cluster, self.data_dir / "postgres")
 
     def _configure(self, cluster: Path) -> None:
         """Write the settings of this start; the port stays the same unless another program took it in the meantime."""
         known = Address.read(self.data_dir)
-        port = known.port if _becomes_free(known.port) else _free_port()
+        port = known.port if becomes_free(known.port) else free_port()
         by_socket = len(os.fsencode(cluster / f".s.PGSQL.{port}")) <= _SOCKET_PATH_LIMIT
         directory = str(cluster).replace("'", "''") if by_socket else ""
         lines = [
@@ -118,7 +91,7 @@ class Server:
         log = cluster / "log"
         if log.exists() and log.stat().st_size > _LOG_BYTES:
             log.rename(cluster / "log.1")
-        _write_address(self.data_dir, Address(str(cluster) if by_socket else _LOOPBACK, port, known.secret))
+        _write_address(self.data_dir, Address(str(cluster) if by_socket else LOOPBACK, port, known.secret))
 
     def _joined(self, cluster: Path) -> bool:
         """Return whether a server that another process started answers; waits for it to recover or to end."""
@@ -148,25 +121,3 @@ def _write_address(data_dir: Path, address: Address) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)
-
-
-def _becomes_free(port: int) -> bool:
-    """Return whether the port is free, or becomes free: processes of a killed server release it in a moment."""
-    deadline = time.monotonic() + _PORT_SECONDS
-    while not (free := _is_free(port)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return free
-
-
-def _free_port() -> int:
-    return next(port for port in random.sample(_PORTS, len(_PORTS)) if _is_free(port))
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_LOOPBACK, port))
-        except OSError:
-            return False
-    return True
