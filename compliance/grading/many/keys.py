@@ -13,6 +13,10 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
+# glibc returns freed memory to the system above a limit, and the next block then pays a tenth of its time for pages
+# that are mapped anew. Freeing one large array, which nobody writes to, raises that limit for the process.
+np.empty(2**24, np.int8)
+
 _EMPTY: Final = -1
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
