@@ -1,16 +1,20 @@
 """Steps 4 to 7 of grading.md for many units: adds up weights, and looks up what the kernel said of parts."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from compliance.grading.many.codes import MISSING, UNGRADED
-from compliance.grading.many.keys import Bools, Floats, Ints, any_in, spread, sums
+from compliance.grading.many.keys import Bools, Floats, Ints, any_in, ranges, sums
 from compliance.grading.many.parts import BODY
 from compliance.grading.many.tables import Tables
 from compliance.grading.many.units import Units
 from compliance.grading.score import ORDER
 from compliance.rule_rows import TOLERANCE
+
+_CLEARLY_MORE: Final = 0.501
+"""The share of a pack's weight that a part outweighs the others with, however sums are rounded."""
 
 
 @dataclass(slots=True)
@@ -75,16 +79,22 @@ def _missing(units: Units, tables: Tables) -> Ints:
 
 
 def _predominant(units: Units, tables: Tables) -> Ints:
-    """Return the heaviest group within the heaviest family (step 4c)."""
+    """Return the heaviest group within the heaviest family (step 4c).
+
+    Most packs have a part that outweighs all others together, and so do its family and its group, unless the family is
+    *other*, which counts only alone. Only the rest is summed by family and by group.
+    """
     parts, count = tables.parts, len(units)
     group, family = parts.group.ints(units.part), parts.family.ints(units.part)
-    first = group[units.start]
-    found = first.copy()
-    several = np.flatnonzero(any_in(units.unit, units.member & (group != first[units.unit]), count))
-    if several.size:
-        mixed = units.take(several)
-        at = units.places(several)
-        found[several] = _heaviest_group(mixed, group[at], family[at], tables)
+    total = sums(units.unit, units.grams, count)
+    clear = units.grams > _CLEARLY_MORE * total[units.unit] + TOLERANCE
+    clear &= family != parts.families.index("other")
+    found = np.full(count, -1)
+    found[units.unit[clear]] = group[clear]
+    unclear = np.flatnonzero(found < 0)
+    if unclear.size:
+        at = units.places(unclear)
+        found[unclear] = _heaviest_group(units.take(unclear), group[at], family[at], tables)
     return found
 
 
@@ -112,8 +122,10 @@ def _heaviest_group(units: Units, group: Ints, family: Ints, tables: Tables) -> 
 def _weights(unit: Ints, kind: Ints, grams: Floats, shape: tuple[int, int]) -> Floats:
     """Return the weight of each kind in each unit to nine decimals, minus infinity where a unit has none of it."""
     cell = unit * shape[1] + kind
-    weights = np.round(sums(cell, grams, shape[0] * shape[1]), 9)
-    weights[np.bincount(cell, minlength=weights.size) == 0] = -np.inf
+    weights = sums(cell, grams, shape[0] * shape[1])
+    present = np.bincount(cell, minlength=weights.size) > 0
+    weights[present] = np.round(weights[present], 9)
+    weights[~present] = -np.inf
     return weights.reshape(shape)
 
 
@@ -164,10 +176,7 @@ def _held(units: Units, seat: Ints, total: Floats, tables: Tables) -> Ints:
     if not part.size:
         return held
     unit = units.unit[part]
-    asking, within = spread(units.size[unit])
-    other = units.start[unit][asking] + within
-    weighed = units.grams[other] != 0
-    asking, other = asking[weighed], other[weighed]
+    asking, other = ranges(units.start[unit], units.size[unit])
     counted = tables.shares.counted(share[asking], units.kinds()[other])
     weights = sums(asking[counted], units.grams[other[counted]], part.size)
     percent = 100 * weights / total[unit]

@@ -59,7 +59,7 @@ def assessed(skus: pl.DataFrame, components: pl.DataFrame, tables: Tables) -> Bl
     """Return the SKUs of the columns, assessed."""
     lines = with_bodies(skus, components)
     sku, count = lines["sku"].to_numpy().astype(np.int64), skus.height
-    part = tables.coding.parts(lines, skus["svhc"].gather(lines["sku"]))
+    part = tables.coding.parts(lines, skus)
     form, level, outside = tables.coding.own_columns(skus)
     has_graph, has_part, has_body = np.zeros((3, count), np.bool_)
     has_graph[components["sku"].to_numpy()] = True

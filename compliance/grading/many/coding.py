@@ -5,6 +5,8 @@ thickness were a part of its own.
 """
 
 from collections.abc import Callable
+from functools import cache
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -34,43 +36,40 @@ class Coding:
 
     def __init__(self, rules: RuleSet, words: FactWords, parts: Parts) -> None:
         self._rules, self._words, self._table = rules, words, parts
+        self._of_line = _packed(rules)
         self.levels: list[str | None] = []
         self._texts: dict[str, int] = {}
         self._additives: dict[str, int] = {}
         self._own: dict[tuple[str | None, ...], tuple[int, int, int]] = {}
 
-    def parts(self, components: pl.DataFrame, sku_svhc: pl.Series) -> Ints:
-        """Return the part of each component; `sku_svhc` is the status that its SKU declares."""
-        keys = self._keys(components, sku_svhc)
-        _, first = np.unique(keys, return_index=True)
-        row_of: dict[int, int] = dict(zip(keys[first].tolist(), first.tolist(), strict=True))
+    def parts(self, components: pl.DataFrame, skus: pl.DataFrame) -> Ints:
+        """Return the part of each component of these SKUs."""
+        keys = self._keys(components, skus)
+
+        @cache
+        def row_of() -> dict[int, int]:
+            _, first = np.unique(keys, return_index=True)
+            return dict(zip(keys[first].tolist(), first.tolist(), strict=True))
 
         def ask(key: int) -> int:
-            at = row_of[key]
-            line = line_of(components.row(at, named=True))
-            return self._table.number(part_of(line, sku_svhc[at], self._rules))
+            line = components.row(row_of()[key], named=True)
+            return self._table.number(part_of(line_of(line), skus["svhc"][line["sku"]], self._rules))
 
         return self._table.of_columns.numbers(keys, ask)
 
-    def _keys(self, components: pl.DataFrame, sku_svhc: pl.Series) -> Ints:
+    def _keys(self, components: pl.DataFrame, skus: pl.DataFrame) -> Ints:
         """Return one number for all columns of a component but its weight: equal numbers are equal parts."""
-        rules, key, values = self._rules, np.zeros(components.height, np.int64), 1
-        columns = [
-            *((_enumerated(components[name], kind), len(kind.categories) + 1) for name, kind in _ENUMS.items()),
-            *((_truths(components[name]), 3) for name in PART_TRUTHS),
-            *(
-                (_bands(components[name], rules.bands.get(name, ())), 2 * len(rules.bands.get(name, ())) + 2)
-                for name in PART_NUMBERS
-            ),
-            (self._materials(components["polymer_or_grade"]), len(rules.materials) + 3),
+        try:
+            key = components.select(self._of_line).to_series().to_numpy()
+            status = skus.select(_place("svhc", _STATUS)).to_series().to_numpy()[components["sku"].to_numpy()]
+        except pl.exceptions.InvalidOperationError as unknown:
+            raise BeyondArraysError from unknown
+        for column, size in (
+            (status, len(_STATUS.categories) + 1),
+            (self._materials(components["polymer_or_grade"]), len(self._rules.materials) + 3),
             (self._sets(components["additives"]), _ADDITIVES),
-            (_enumerated(components["svhc"], _STATUS), len(_STATUS.categories) + 1),
-            (_enumerated(sku_svhc, _STATUS), len(_STATUS.categories) + 1),
-        ]
-        for column, size in columns:
-            key, values = key * size + column, values * size
-        if values > 1 << 63:
-            raise BeyondArraysError
+        ):
+            key = key * size + column
         return key
 
     def _materials(self, texts: pl.Series) -> Ints:
@@ -142,21 +141,29 @@ def _mapped(texts: pl.Series, known: dict[str, int], ask: Callable[[str], int]) 
     return texts.replace_strict(distinct, numbers, default=0, return_dtype=pl.Int64).to_numpy()
 
 
-def _enumerated(words: pl.Series, kind: pl.Enum) -> Ints:
+def _packed(rules: RuleSet) -> pl.Expr:
+    """Return the number of what a component gives in columns of few values."""
+    columns = [
+        *((_place(name, kind), len(kind.categories) + 1) for name, kind in {**_ENUMS, "svhc": _STATUS}.items()),
+        *(((pl.col(name).cast(pl.Int64) + 1).fill_null(0), 3) for name in PART_TRUTHS),
+        *((_band(name, rules.bands.get(name, ())), 2 * len(rules.bands.get(name, ())) + 2) for name in PART_NUMBERS),
+    ]
+    key = pl.lit(0, pl.Int64)
+    for column, size in columns:
+        key = key * size + column
+    values = prod(size for _, size in columns) * (len(_STATUS.categories) + 1) * (len(rules.materials) + 3) * _ADDITIVES
+    if values > 1 << 63:
+        raise BeyondArraysError
+    return key
+
+
+def _place(name: str, kind: pl.Enum) -> pl.Expr:
     """Return the place of each word in its vocabulary, counted from 1; 0 for null."""
-    try:
-        places = words.cast(kind).to_physical()
-    except pl.exceptions.InvalidOperationError as unknown:
-        raise BeyondArraysError from unknown
-    return (places.cast(pl.Int64) + 1).fill_null(0).to_numpy()
+    return (pl.col(name).cast(kind).to_physical().cast(pl.Int64) + 1).fill_null(0)
 
 
-def _truths(values: pl.Series) -> Ints:
-    return (values.cast(pl.Int64) + 1).fill_null(0).to_numpy()
-
-
-def _bands(numbers: pl.Series, bounds: tuple[float, ...]) -> Ints:
+def _band(name: str, bounds: tuple[float, ...]) -> pl.Expr:
     """Return the band of each number between the bounds, or the bound itself, counted from 1; 0 for null."""
-    given = numbers.to_numpy()
-    sides = np.searchsorted(bounds, given, "left") + np.searchsorted(bounds, given, "right")
-    return np.where(numbers.is_null().to_numpy(), 0, sides + 1)
+    number = pl.col(name)
+    passed = sum(((number >= bound).cast(pl.Int64) + (number > bound).cast(pl.Int64) for bound in bounds), pl.lit(0))
+    return pl.when(number.is_null()).then(0).otherwise(passed + 1)

@@ -1,19 +1,16 @@
 """Grades blocks of SKUs in arrays, and by the kernel what arrays do not take."""
 
 from collections.abc import Iterator
-from typing import Final
 
 import numpy as np
 import polars as pl
 
+from compliance.grading.bulk import BLOCK
 from compliance.grading.many.block import Block, assessed
 from compliance.grading.many.codes import BeyondArraysError
 from compliance.grading.many.kernel import GRADED, by_the_kernel
 from compliance.grading.many.tables import tables_of
 from compliance.rule_rows import RuleSet
-
-BLOCK: Final = 10_000
-"""SKUs that are graded together: more need more memory, and gain nothing."""
 
 
 def grade_columns(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:

@@ -13,6 +13,10 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
+# glibc returns freed memory to the system above a limit, and the next block then pays a tenth of its time for pages
+# that are mapped anew. Freeing one large array, which nobody writes to, raises that limit for the process.
+np.empty(2**24, np.int8)
+
 _EMPTY: Final = -1
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -121,14 +125,15 @@ class Lists:
 
     def expand(self, lists: Ints) -> tuple[Ints, Ints, Ints]:
         """Return all members of these lists: the place of the list in `lists`, the place in the list, the member."""
-        owner, within = spread(self._size.ints(lists))
-        return owner, within, self._members.ints(self._start.ints(lists)[owner] + within)
+        start = self._start.ints(lists)
+        owner, at = ranges(start, self._size.ints(lists))
+        return owner, at - start[owner], self._members.ints(at)
 
 
-def spread(sizes: Ints) -> tuple[Ints, Ints]:
-    """Return for groups of these sizes each member's group and its place in the group."""
+def ranges(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """Return the members of ranges with these starts and sizes, one range after the other: its range, and itself."""
     group = np.repeat(np.arange(sizes.size), sizes)
-    return group, np.arange(group.size) - (np.cumsum(sizes) - sizes)[group]
+    return group, np.arange(group.size) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
 
 
 def sums(group: Ints, weights: Floats, groups: int) -> Floats:

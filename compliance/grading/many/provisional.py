@@ -4,7 +4,7 @@ import numpy as np
 
 from compliance.grading.many.assess import Assessed, assess, score
 from compliance.grading.many.codes import UNGRADED
-from compliance.grading.many.keys import Bools, Floats, Ints, any_in, spread
+from compliance.grading.many.keys import Bools, Floats, Ints, any_in, ranges
 from compliance.grading.many.tables import BODY_FIELDS, Tables
 from compliance.grading.score import ORDER
 
@@ -102,8 +102,7 @@ def body_changes(found: Assessed, left: Bools, tables: Tables) -> tuple[Ints, In
         owner, given = tables.words_to_try(found.stream[on], bit)
         tried.append((on[owner], found.word[on][owner] & ~tables.words.masks[field] | given))
     at, word = (np.concatenate(each) for each in zip(*tried, strict=True))
-    owner, within = spread(units.size[at])
-    places = units.start[at][owner] + within
+    owner, places = ranges(units.start[at], units.size[at])
     asked = tables.seats.asked.ints(found.seat[places])
     reads = np.flatnonzero((asked & (word[owner] ^ found.word[at][owner])) != 0)
     owner, places = owner[reads], places[reads]

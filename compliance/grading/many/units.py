@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from compliance.grading.many.keys import Bools, Floats, Ints, spread
+from compliance.grading.many.keys import Bools, Floats, Ints, ranges
 from compliance.grading.many.parts import BODY, MATERIALS, Parts
 
 
@@ -84,13 +84,11 @@ class Units:
 
     def places(self, units: Ints) -> Ints:
         """Return the places of all parts of these units, unit after unit."""
-        owner, within = spread(self.size[units])
-        return self.start[units][owner] + within
+        return ranges(self.start[units], self.size[units])[1]
 
     def take(self, units: Ints) -> "Units":
         """Return copies of these units; one may be asked for several times."""
-        owner, within = spread(self.size[units])
-        at = self.start[units][owner] + within
+        owner, at = ranges(self.start[units], self.size[units])
         size = self.size[units]
         return Units(
             heads=self.heads.at(units),
@@ -107,8 +105,7 @@ class Units:
 
     def with_part(self, units: Ints, places: Ints, others: Ints, parts: Parts) -> "Units":
         """Return copies of units, each with another part in the place of one member."""
-        owner, within = spread(self.size[units])
-        at = self.start[units][owner] + within
+        owner, at = ranges(self.start[units], self.size[units])
         part = np.where(at == places[owner], others[owner], self.part[at])
         kept = self.member[at]
         lines = Lines(owner[kept], part[kept], self.grams[at][kept], self.unweighed[at][kept])
