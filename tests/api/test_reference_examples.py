@@ -94,6 +94,8 @@ def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path):
     of_webhook = ("get_webhook", "list_deliveries", "post_roll_secret", "post_replay", "post_test", "patch_webhook")
     for name in (*of_webhook, "delete_webhook"):
         sent(name, ID=webhook)
+    tester = service.made("key", "issue", "--company", service.company_id, "--test")
+    sent("post_reset", KEY=tester["api_key"])
     for name in list(requests):
         sent(name, ID=sku)
     assert not requests
