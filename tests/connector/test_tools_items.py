@@ -46,6 +46,7 @@ async def test_an_item_of_very_many_parts_is_told_in_pages(assistant: Assistant)
     assert (beyond["item"]["components"], beyond["page"]["next_offset"]) == ([], None)
 
 
+@pytest.mark.promise("CON-12")
 async def test_without_a_limit_an_item_of_many_parts_is_told_in_short_answers_that_lose_nothing(assistant: Assistant):
     line = {
         "component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "separable": True,
