@@ -34,6 +34,7 @@ from api import (
     portfolio_exports,
     published,
     refusals,
+    sandbox,
     schemas,
     security_contact,
     skus,
@@ -141,6 +142,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
     # Paths with a name come before the single SKU: the name would else be read as a SKU's id.
     for resource in (
         tokens,
+        sandbox,
         batches,
         exports,
         archive,
@@ -172,10 +174,8 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         reference,
     ):
         app.include_router(resource.router)
-    app.include_router(metrics.router)
-    app.include_router(security_contact.router)
-    app.include_router(pages.router)
-    app.include_router(oauth.router)
+    for beside in (metrics, security_contact, pages, oauth):
+        app.include_router(beside.router)
     staff.install(app)
     app.router.routes.append(LoggedRoute(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)

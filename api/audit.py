@@ -3,8 +3,8 @@
 `warehouse.audit.ledger` writes its entries.
 """
 
-from datetime import UTC, date, datetime, time
-from typing import Annotated, Final
+from datetime import datetime, time
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -15,35 +15,20 @@ from api.answers import json_of
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
 from api.errors import WithoutAuditLog
-from api.parameters import Limit, Offset, instant, one_of, plain_text
+from api.parameters import INSTANT_OR_DAY, Limit, Offset, bound, one_of, plain_text
 from api.reading import read
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
-from schemas.messages import Message
 from schemas.models import validator
-from schemas.normalise import Unfit
 from schemas.responses import AuditLogResponse
 from services.audit import page
 from warehouse.audit import entries
 
 router = APIRouter(prefix=V1, tags=["Audit"])
 
-_INSTANT_OR_DAY: Final = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
-
-
-def _bound(value: str, of_day: time) -> datetime:
-    """Return an instant, or a UTC day as its first or last moment. Raise `Unfit`."""
-    if len(value) != len("2026-08-12"):
-        return instant(value)
-    try:
-        return datetime.combine(date.fromisoformat(value), of_day, UTC)
-    except ValueError:
-        raise Unfit("invalid_format", Message("Send a day as YYYY-MM-DD, or an RFC 3339 instant.")) from None
-
-
 Since = Annotated[
     datetime | None,
-    BeforeValidator(validator(_bound, time.min)),
-    WithJsonSchema(_INSTANT_OR_DAY),
+    BeforeValidator(validator(bound, time.min)),
+    WithJsonSchema(INSTANT_OR_DAY),
     Query(
         description="Only entries at or after this: a whole UTC day (YYYY-MM-DD), or an RFC 3339 instant with Z or an "
         "offset."
@@ -51,8 +36,8 @@ Since = Annotated[
 ]
 Until = Annotated[
     datetime | None,
-    BeforeValidator(validator(_bound, time.max)),
-    WithJsonSchema(_INSTANT_OR_DAY),
+    BeforeValidator(validator(bound, time.max)),
+    WithJsonSchema(INSTANT_OR_DAY),
     Query(description="Only entries at or before this: a whole UTC day, which is included, or an RFC 3339 instant."),
 ]
 Action = Annotated[

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from api.errors import Forbidden, RateLimited, Unauthenticated
 from api.service import service_of
 from schemas.vocabularies import VOCABULARIES
-from warehouse.access.keys import ADMIT, PREFIX, REQUESTS_PER_MINUTE, Key, Rate, digest
+from warehouse.access import tokens
+from warehouse.access.keys import ADMIT, PREFIX, REQUESTS_PER_MINUTE, TEST_PREFIX, Key, Rate, digest
 from warehouse.sessions import AsyncConnection
 
 TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
@@ -28,6 +29,8 @@ class Credential:
 
     digest: bytes
     is_token: bool
+    is_test: bool
+    """Whether it is of a sandbox, as its prefix says."""
 
 
 SCHEMES: Final[Mapping[str, Any]] = {
@@ -56,9 +59,10 @@ async def credential_of(request: Request) -> Credential:
     key = request.headers.get("X-API-Key")
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if not key and scheme.lower() == "bearer":
-        credential = Credential(digest(token.strip()), is_token=True)
+        token = token.strip()
+        credential = Credential(digest(token), is_token=True, is_test=token.startswith(tokens.TEST_PREFIX))
     elif key and key.startswith(PREFIX):
-        credential = Credential(digest(key), is_token=False)
+        credential = Credential(digest(key), is_token=False, is_test=key.startswith(TEST_PREFIX))
     else:
         raise Unauthenticated("missing_api_key")
     request.state.credential = credential
@@ -98,7 +102,7 @@ def accept_key(request: Request, row: Sequence[Any] | None, credential: Credenti
         raise Unauthenticated("invalid_token" if credential.is_token else "invalid_api_key")
     key, retry_after = Key(*row[:5]), row[6]
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
-    request.state.rate = Rate(*row[7:])
+    request.state.rate, request.state.is_sandbox = Rate(*row[7:]), credential.is_test
     if retry_after:
         raise RateLimited(retry_after)
     if scope not in key.scopes:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import measuring
 from api.errors import Fault, Refused, Stopping
-from api.headers import of_rate, with_common_headers
+from api.headers import of_rate, of_sandbox, with_common_headers
 from api.languages import accepted_language, in_language
 from schemas.addresses import behind, coarse_network_of
 from warehouse import tracing
@@ -62,7 +62,8 @@ class Correlation:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 rate = of_rate(state.get("rate"))
-                message["headers"] = with_common_headers(message.get("headers", ()), header, *rate)
+                sandbox = of_sandbox(is_sandbox=state.get("is_sandbox", False))
+                message["headers"] = with_common_headers(message.get("headers", ()), header, *rate, *sandbox)
             await send(message)
 
         with structlog.contextvars.bound_contextvars(correlation_id=identifier), _traced(scope) as span:

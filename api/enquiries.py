@@ -15,7 +15,7 @@ from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.languages import in_language
-from api.parameters import DryRun, Limit, Offset, RecordId
+from api.parameters import DryRun, Limit, Offset, RecordId, SupplierName
 from api.reading import read
 from api.reasons import with_reason
 from api.service import service_of
@@ -45,10 +45,16 @@ _ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reac
     ),
 )
 async def list_supplier_enquiries(
-    request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0
+    request: Request,
+    presented: Presented,
+    *,
+    supplier_name: SupplierName = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
 ) -> Response:
     """A page of enquiries, newest first: what was asked, answered, is open or overdue."""
-    (page,) = await read(request, presented, enquiries.page(limit, offset), _days(request))
+    asked = {**_days(request), "supplier_name": supplier_name}
+    (page,) = await read(request, presented, enquiries.page(limit, offset), asked)
     return json_text(page)
 
 

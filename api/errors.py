@@ -85,11 +85,11 @@ class Unauthenticated(Refused):
 class Forbidden(Refused):
     """The credential is valid but does not allow this operation."""
 
-    def __init__(self, scope: str) -> None:
-        """`scope` is the missing one."""
+    def __init__(self, scope: str, message: Message | None = None) -> None:
+        """`scope` is the missing one; a `message` says what else the credential lacks."""
         super().__init__(
             "insufficient_scope",
-            Message("This operation needs the scope {scope}, which the credential lacks.", scope=scope),
+            message or Message("This operation needs the scope {scope}, which the credential lacks.", scope=scope),
         )
 
 

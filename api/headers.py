@@ -26,6 +26,11 @@ def of_rate(rate: Rate | None) -> list[tuple[bytes, bytes]]:
     return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", left.encode())]
 
 
+def of_sandbox(*, is_sandbox: bool) -> list[tuple[bytes, bytes]]:
+    """Return the header that marks what a test key is answered; none for any other request."""
+    return [(b"sandbox", b"true")] if is_sandbox else []
+
+
 def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
     """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
     kept_headers = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]

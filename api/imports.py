@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, time
 from typing import Annotated, Any, Final, TypeVar
 
 import orjson
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,14 +21,17 @@ from api.errors import InvalidBody, NotFound
 from api.importing import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
 from api.languages import accepted_language, in_language
 from api.parameters import (
+    INSTANT_OR_DAY,
     DryRunValues,
     Filename,
+    ImportStatus,
     Limit,
     MappingNameValues,
     MappingValues,
     Offset,
     RecordId,
     agreed,
+    bound,
     one_of,
     sent_once,
     truth,
@@ -39,7 +43,6 @@ from schemas.issues import Issue
 from schemas.messages import ORIGINAL, Message
 from schemas.models import issues_of, validator
 from schemas.responses import ImportAccepted, ImportListResponse, ImportStatusResponse
-from schemas.vocabularies import VOCABULARIES
 from warehouse.access.keys import Key
 from warehouse.imports import polls
 from warehouse.imports.polls import poll_query
@@ -64,11 +67,23 @@ _BODY = {
 _PARAMETERS: Final = ("filename", "dry_run", "mapping", "mapping_name")
 
 
-Status = Annotated[
+SubmittedSince = Annotated[
+    datetime | None,
+    BeforeValidator(validator(bound, time.min)),
+    WithJsonSchema(INSTANT_OR_DAY),
+    Query(description="Only those submitted at or after this: a whole UTC day, or an RFC 3339 instant."),
+]
+SubmittedUntil = Annotated[
+    datetime | None,
+    BeforeValidator(validator(bound, time.max)),
+    WithJsonSchema(INSTANT_OR_DAY),
+    Query(description="Only those submitted at or before this: a whole UTC day, which is included, or an instant."),
+]
+IsDryRun = Annotated[
     str | None,
-    AfterValidator(validator(one_of, VOCABULARIES["import_status"])),
-    WithJsonSchema({"type": "string", "enum": list(VOCABULARIES["import_status"])}),
-    Query(description="Only those in this state."),
+    AfterValidator(validator(one_of, ("true", "false"))),
+    WithJsonSchema({"type": "string", "enum": ["true", "false"]}),
+    Query(description="Only dry runs, or none of them."),
 ]
 
 
@@ -206,10 +221,20 @@ def _mapping_name(file: Upload, sent: _Sent) -> str | None:
 
 @router.get("", **operation("List imports", answers={200: ImportListResponse}, errors=READ_ERRORS, preview=True))
 async def list_imports(
-    request: Request, presented: Presented, status: Status = None, limit: Limit = 50, offset: Offset = 0
+    request: Request,
+    presented: Presented,
+    *,
+    status: ImportStatus = None,
+    since: SubmittedSince = None,
+    until: SubmittedUntil = None,
+    dry_run: IsDryRun = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
 ) -> Response:
     """The company's imports, newest first, each with its counts; dry runs among them."""
-    (page,) = await read(request, presented, polls.page(limit, offset), {"status": status})
+    asked = {"status": status, "since": since, "until": until, "dry_run": dry_run}
+    filters = {name: value for name, value in asked.items() if value is not None}
+    (page,) = await read(request, presented, polls.page(limit, offset, tuple(filters)), filters)
     return json_text(page)
 
 

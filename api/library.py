@@ -7,7 +7,7 @@ from starlette.responses import Response
 from api.answers import json_text, revalidated
 from api.auth import Credential, Presented
 from api.document import READ_ERRORS, V1, operation
-from api.parameters import Limit, Offset
+from api.parameters import Limit, NameLike, Offset
 from api.reading import read
 from schemas.responses import BrandListResponse, LibraryComponentListResponse, SiteListResponse
 from warehouse.library import queries as library
@@ -24,9 +24,11 @@ router = APIRouter(prefix=V1, tags=["Library"])
         revalidated=True,
     ),
 )
-async def list_components(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+async def list_components(
+    request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """A page of shared components, sorted by code (by code point). They resolve `component_id` of component lines."""
-    return await _listed(request, presented, library.page("library_component", limit, offset))
+    return await _listed(request, presented, library.page("library_component", limit, offset, narrowed=bool(q)), q)
 
 
 @router.get(
@@ -38,20 +40,24 @@ async def list_components(request: Request, presented: Presented, limit: Limit =
         revalidated=True,
     ),
 )
-async def list_sites(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+async def list_sites(
+    request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """A page of sites, sorted by name (by code point). They resolve `manufacturing_site_id` and `packing_site_id`."""
-    return await _listed(request, presented, library.page("site", limit, offset))
+    return await _listed(request, presented, library.page("site", limit, offset, narrowed=bool(q)), q)
 
 
 @router.get(
     "/brands",
     **operation("List brands", answers={200: BrandListResponse}, errors=READ_ERRORS, revalidated=True),
 )
-async def list_brands(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+async def list_brands(
+    request: Request, presented: Presented, *, q: NameLike = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
     """A page of brands, sorted by name (by code point). They resolve `brand_id`."""
-    return await _listed(request, presented, library.page("brand", limit, offset))
+    return await _listed(request, presented, library.page("brand", limit, offset, narrowed=bool(q)), q)
 
 
-async def _listed(request: Request, presented: Credential, query: str) -> Response:
-    (page,) = await read(request, presented, query, {})
+async def _listed(request: Request, presented: Credential, query: str, q: str | None) -> Response:
+    (page,) = await read(request, presented, query, {"q": q} if q else {})
     return revalidated(request, json_text(page))

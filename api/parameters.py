@@ -7,7 +7,7 @@ have, and the header Idempotency-Key. What does not: how a fault is answered (`a
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit
+from schemas.vocabularies import VOCABULARIES
 
 T = TypeVar("T")
 MAX_PAGE: Final = 200
@@ -51,6 +52,20 @@ def instant(value: str) -> datetime:
         except ValueError:
             pass  # the form of an instant, but no real date or time
     raise Unfit("invalid_format", Message("Send an RFC 3339 instant with Z or an offset, and write its + as %2B."))
+
+
+def bound(value: str, of_day: time) -> datetime:
+    """Return an instant, or a UTC day as its first or last moment; raise `Unfit`."""
+    if len(value) != len("2026-08-12"):
+        return instant(value)
+    try:
+        return datetime.combine(date.fromisoformat(value), of_day, UTC)
+    except ValueError:
+        raise Unfit("invalid_format", Message("Send a day as YYYY-MM-DD, or an RFC 3339 instant.")) from None
+
+
+INSTANT_OR_DAY: Final = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
+"""The published type of what `bound` reads."""
 
 
 def _codes(values: Sequence[str]) -> list[str]:
@@ -107,6 +122,25 @@ def agreed(name: str, check: Callable[[Sequence[str]], T], values: Sequence[str]
         raise InvalidBody([Issue(unfit.code, unfit.message, name)]) from None
 
 
+ImportStatus = Annotated[
+    str | None,
+    AfterValidator(validator(one_of, VOCABULARIES["import_status"])),
+    WithJsonSchema({"type": "string", "enum": list(VOCABULARIES["import_status"])}),
+    Query(description="Only those in this state."),
+]
+"""The state of an import or an export."""
+SupplierName = Annotated[
+    str | None,
+    AfterValidator(validator(plain_text)),
+    WithJsonSchema({"type": "string"}),
+    Query(description="Only requests to the supplier of this name, in any case."),
+]
+NameLike = Annotated[
+    str | None,
+    AfterValidator(validator(plain_text)),
+    WithJsonSchema({"type": "string", "x-stability": "preview"}),
+    Query(description="Only those whose name or code contains this, in any case."),
+]
 RecordId = Annotated[UUID, BeforeValidator(UUID), Path(alias="id", description="The record's id, not its code.")]
 """The id of the path; a malformed one is answered as an unknown one."""
 Limit = Annotated[

@@ -20,7 +20,7 @@ from api.bodies import fingerprint, json_body
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
 from api.launching import ExportLaunch
-from api.parameters import DryRun, Limit, Offset, RecordId
+from api.parameters import DryRun, ImportStatus, Limit, Offset, RecordId
 from api.reading import read
 from api.service import service_of
 from api.writing import Write
@@ -114,9 +114,17 @@ def _nothing_queued(sent: ExportInput, skus: int, write: Write) -> dict[str, Any
 
 
 @router.get("", **operation("List exports", answers={200: ExportListResponse}, errors=READ_ERRORS, preview=True))
-async def list_exports(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+async def list_exports(
+    request: Request,
+    presented: Presented,
+    *,
+    status: ImportStatus = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
     """The exports that are kept, newest first."""
-    (page,) = await read(request, presented, queries.page(limit, offset), {"now": service_of(request).clock.now()})
+    asked = {"now": service_of(request).clock.now(), "status": status}
+    (page,) = await read(request, presented, queries.page(limit, offset), asked)
     return json_text(page)
 
 

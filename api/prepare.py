@@ -14,8 +14,10 @@ import structlog
 
 from api import demo
 from api.cli import in_plain_words
+from services import sandboxes
 from warehouse import logs
 from warehouse.catalogue import queries as catalogue
+from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
@@ -26,6 +28,7 @@ log = structlog.get_logger(__name__)
 def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
     """Migrate the tables, and add the demo company if wanted; call it inside `running`.
 
+    It also erases what the reset of a sandbox left, where a process was killed before it had.
     `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
     `migrate` raises.
     """
@@ -36,6 +39,7 @@ def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> di
         first_start = not (settings.data_dir / "demo.json").exists()
         made = demo.prepare(settings, database)
         greeting = demo.banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
+    sandboxes.erase_left(settings, database, Clock.of(settings).now())
     with psycopg.connect(database.app_url) as connection:
         loaded = catalogue.is_loaded(connection)
     return {"catalogue": loaded, "greeting": greeting}

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.answers import json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, operation
-from api.parameters import Limit, Offset, one_of, plain_text
+from api.parameters import Limit, Offset, SupplierName, one_of
 from api.reading import read
 from api.service import service_of
 from schemas.models import validator
@@ -19,12 +19,6 @@ from warehouse.review import suppliers
 
 router = APIRouter(prefix=V1, tags=["Suppliers"])
 
-SupplierName = Annotated[
-    str | None,
-    AfterValidator(validator(plain_text)),
-    WithJsonSchema({"type": "string"}),
-    Query(description="Only requests to the supplier of this name, in any case."),
-]
 State = Annotated[
     str | None,
     AfterValidator(validator(one_of, suppliers.STATES)),

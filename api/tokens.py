@@ -22,7 +22,7 @@ from schemas.access import TokenForm, TokenInput
 from schemas.responses import TokenResponse
 from schemas.vocabularies import VOCABULARIES
 from warehouse.access import tokens
-from warehouse.access.keys import Key, digest
+from warehouse.access.keys import TEST_PREFIX, Key, digest
 
 router = APIRouter(prefix=f"{V1}/oauth", tags=["Access"])
 
@@ -73,6 +73,7 @@ async def _client(request: Request, grant: Grant) -> Key | None:
         return None
     key = found.key
     request.state.company_id, request.state.client_id = key.company_id, key.client_id
+    request.state.is_sandbox = grant.secret.startswith(TEST_PREFIX)
     return key
 
 
@@ -85,7 +86,7 @@ def _granted(grant: Grant, key: Key) -> list[str]:
 
 
 async def _issued(request: Request, key: Key, scopes: list[str]) -> Response:
-    service, token = service_of(request), tokens.new_token()
+    service, token = service_of(request), tokens.new_token(is_test=request.state.is_sandbox)
     expires_at = service.clock.now() + timedelta(seconds=tokens.LIFETIME_SECONDS)
     async with service.reads.company(key.company_id) as connection:
         await tokens.issue(connection, key, token=token, scopes=scopes, expires_at=expires_at)

@@ -28,6 +28,8 @@ ACTIONS: Final[dict[str, str]] = {
     "import.undone": "The writes of an import were taken back, where nothing had touched their SKUs since.",
     "library_component.created": "A shared component was added to the library.",
     "ruleset.activated": "Another version of the rules grades from now on, for all companies.",
+    "sandbox.created": "A sandbox was made, which test keys reach; its own entries are in its own ledger.",
+    "sandbox.reset": "A test key emptied the sandbox: an empty one took its place and its keys.",
     "site.created": "A site was added.",
     "sku.archived": "A SKU left lists, figures and the plan's count; its history stays.",
     "sku.created": "A SKU was created.",

@@ -18,6 +18,7 @@ from services import supplier_requests
 from services.supplier_requests import CannotAsk, Item
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
+from warehouse.companies import sandboxes
 from warehouse.review import enquiries, mails
 from warehouse.review.enquiries import Enquiry
 from warehouse.review.enquiry_links import EnquiryLinks
@@ -62,9 +63,10 @@ def create(
 ) -> UUID | None:
     """Ask a supplier about the SKUs, in the caller's transaction; return the enquiry's id.
 
-    With `mailing` it is mailed where it has an address. With `dry_run` nothing is stored and None returned. Raises
-    `EnquiryRefused` with every fault.
+    With `mailing` it is mailed where it has an address; a sandbox mails nobody. With `dry_run` nothing is stored and
+    None returned. Raises `EnquiryRefused` with every fault.
     """
+    mailing = mailing and sandboxes.account_of(conn, company_id) is None
     last_day, issues = _check(conn, sent, now, mailing=mailing)
     if issues:
         raise EnquiryRefused(issues)
@@ -131,7 +133,7 @@ def remind(
     is_open = any(item.state in texts.WAITS_FOR_SUPPLIER for item in enquiries.items_of(conn, enquiry_id))
     if not mailing or not enquiry.supplier_email or is_early or not is_open or _has_ended(enquiry, now):
         return False
-    if _has_mailed_enough(conn, now):
+    if _has_mailed_enough(conn, now) or sandboxes.account_of(conn, company_id) is not None:
         return False
     if not dry_run:
         mails.add(conn, company_id, enquiry_id, "reminder", due_at=now, at=now)

@@ -7,14 +7,14 @@ from uuid import UUID
 import orjson
 import typer
 
-from api.commands.operator import as_operator, find_company, login_name, new_id
+from api.commands.operator import Operator, as_operator, find_company, login_name, new_id
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from schemas import texts
 from services.company_export import ExportError, export, read
 from services.company_removal import remove
 from warehouse.companies import queries as companies
-from warehouse.companies import removed
-from warehouse.sessions import Connection
+from warehouse.companies import removed, sandboxes
+from warehouse.sessions import Connection, become
 from warehouse.settings import Settings
 
 app = typer.Typer(help="Companies and their plans.", no_args_is_help=True)
@@ -52,24 +52,29 @@ def set_plan(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move a company to another plan; what it holds stays."""
+    """Move a company, and its sandbox, to another plan; what they hold stays."""
     with as_operator(data_dir) as operator, operator.owner(company) as connection:
         _check_plan(connection, plan)
         name, before = find_company(connection, company)
         if before != plan:
-            companies.set_plan(connection, company, plan)
-            operator.enter(
-                connection, company, "company.updated", company, before={"plan": before}, after={"plan": plan}
-            )
+            _move(operator, connection, company, before, plan)
+            if (sandbox := sandboxes.of(connection, company)) is not None:
+                become(connection, sandbox)
+                _move(operator, connection, sandbox, before, plan)
     show({"id": str(company), "name": name, "plan": plan}, as_json=as_json)
 
 
 @app.command("list")
 def list_companies(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List all companies, oldest first."""
+    """List all companies, oldest first; a sandbox names the company whose test keys reach it."""
     with as_operator(data_dir) as operator, operator.owner() as connection:
         rows = companies.every(connection)
-    show({"companies": [{"id": str(i), "name": name, "plan": plan} for i, name, plan in rows]}, as_json=as_json)
+        accounts = sandboxes.accounts(connection)
+    listed = [
+        {"id": str(i), "name": name, "plan": plan, **({"sandbox_of": str(accounts[i])} if i in accounts else {})}
+        for i, name, plan in rows
+    ]
+    show({"companies": listed}, as_json=as_json)
 
 
 @app.command("export")
@@ -104,7 +109,7 @@ def remove_company(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Erase a company and write a signed certificate; asked again after a kill, go on where it was cut off.
+    """Erase a company, and its sandbox; write a signed certificate; after a kill, go on where it was cut off.
 
     What stays is the hash of each link of its audit chain. Backups taken before still have the company.
     """
@@ -117,11 +122,20 @@ def remove_company(
             with operator.owner(company) as owner:
                 if removed.of(owner, company) is None and find_company(owner, company)[0] != name:
                     raise Refusal(f"The company {company} has another name; `pcds company list` shows it.")
-            done = remove(settings, operator.database, company, operator.clock.now(), by=login_name(), exported=about)
+                sandboxed = sandboxes.every_of(owner, company)
+            now = operator.clock.now()
+            done = remove(settings, operator.database, company, now, by=login_name(), exported=about)
+            for sandbox in sandboxed:
+                remove(settings, operator.database, sandbox, now, by=login_name(), exported=None)
         except ExportError as error:
             raise Refusal(str(error)) from None
     certificate.write_bytes(orjson.dumps(done, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
     show({"company_id": str(company), "certificate": str(certificate), **done["statement"]}, as_json=as_json)
+
+
+def _move(operator: Operator, owner: Connection, company: UUID, before: str, plan: str) -> None:
+    companies.set_plan(owner, company, plan)
+    operator.enter(owner, company, "company.updated", company, before={"plan": before}, after={"plan": plan})
 
 
 def _check_plan(connection: Connection, plan: str) -> None:

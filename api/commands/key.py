@@ -10,8 +10,10 @@ from api.commands.operator import Operator, as_operator, find_company, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, check_choices, show, split_values
 from schemas import texts
 from schemas.vocabularies import VOCABULARIES
+from services.sandboxes import make
 from warehouse.access import keys, windows
 from warehouse.companies import queries as companies
+from warehouse.companies import sandboxes
 
 app = typer.Typer(help="API keys of a company.", no_args_is_help=True)
 
@@ -23,19 +25,33 @@ def issue(
     scopes: Annotated[list[str], typer.Option("--scopes", help="read, write or both.")] = ["read,write"],  # noqa: B006
     name: Annotated[str, typer.Option("--name", help="Names the key's actor in the audit log.")] = "api key",
     allow_any_plan: Annotated[bool, typer.Option("--allow-any-plan", help="Though the plan includes none.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="A test key: it reaches the company's sandbox alone.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a key."""
+    """Issue a key, with --test one of the company's sandbox, which is made where there is none."""
     granted = check_choices(VOCABULARIES["scope"], split_values(scopes))
     if not granted:
         raise typer.BadParameter("A key needs a scope: read, write or both.")
-    client_id, key = new_id(), keys.new_key()
+    client_id = new_id()
     with as_operator(data_dir) as operator:
+        company, is_test = _reached(operator, company, test=test)
+        key = keys.new_key(is_test=is_test)
         issue_key(
             operator, company, client_id=client_id, key=key, name=name, scopes=granted, allow_any_plan=allow_any_plan
         )
     show({"client_id": str(client_id), "api_key": key, "scopes": granted}, as_json=as_json)
+
+
+def _reached(operator: Operator, company: UUID, *, test: bool) -> tuple[UUID, bool]:
+    """Return the company that a key is to reach, and whether it is a sandbox."""
+    with operator.company(company) as connection:
+        if sandboxes.account_of(connection, company) is not None:
+            return company, True
+    if not test:
+        return company, False
+    with operator.owner() as owner:
+        return make(owner, company, origin=operator.origin, now=operator.clock.now()), True
 
 
 def issue_key(
@@ -86,9 +102,10 @@ def roll(
     Give the new key to its program, then `pcds key revoke` the old one. What was sent with the old key and an
     Idempotency-Key is repeated with the old key: the new one is a client of its own.
     """
-    new_client, key = new_id(), keys.new_key()
+    new_client = new_id()
     with as_operator(data_dir) as operator:
         company, at = company_of_key(operator, client), operator.clock.now()
+        key = keys.new_key(is_test=_reached(operator, company, test=False)[1])
         with operator.owner(company) as connection:
             old = next(each for each in keys.with_use(connection) if each.client_id == client)
             if old.revoked_at is not None:
@@ -119,7 +136,13 @@ def company_of_key(operator: Operator, client: UUID) -> UUID:
 
 @app.command("list")
 def list_keys(company: CompanyId, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List a company's keys, the revoked ones too; never the keys themselves."""
-    with as_operator(data_dir) as operator, operator.company(company) as connection:
-        record = {"keys": keys.every(connection)}
-    show(record, as_json=as_json)
+    """List a company's keys, the revoked ones and those of its sandbox too; never the keys themselves."""
+    with as_operator(data_dir) as operator:
+        with operator.company(company) as connection:
+            listed = [{**key, "test": False} for key in keys.every(connection)]
+        with operator.pool.system() as connection:
+            sandbox = sandboxes.of(connection, company)
+        if sandbox is not None:
+            with operator.company(sandbox) as connection:
+                listed += [{**key, "test": True} for key in keys.every(connection)]
+    show({"keys": listed}, as_json=as_json)

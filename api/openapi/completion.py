@@ -59,6 +59,10 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
         "description": "What is left of it: `r` requests now, one more in `t` seconds at the latest.",
         "schema": {"type": "string"},
     },
+    "Sandbox": {
+        "description": "Present where a test key or a token of one asked, so that the answer is of the sandbox.",
+        "schema": {"type": "string", "const": "true"},
+    },
     "Idempotent-Replayed": {
         "description": "Present where the answer is the stored one of an earlier request with this Idempotency-Key.",
         "schema": {"type": "string", "const": "true"},
@@ -110,7 +114,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
             errors.publish(response, counted=writes)
         names = ["X-Correlation-Id", *_HEADERS_OF_STATUS.get(status, ())]
         if secured:
-            names += ["RateLimit-Policy", "RateLimit"]
+            names += ["RateLimit-Policy", "RateLimit", "Sandbox"]
         if once and status.startswith("2"):
             names.append("Idempotent-Replayed")
         headers = response.setdefault("headers", {})

@@ -105,7 +105,7 @@ def _list_page(
 ) -> Response:
     offset, now = offset_of(request), service_of(request).clock.now()
     with service_of(request).writes.company(session.company_id) as conn:
-        asked = {"now": now, "today": now.date()}
+        asked = {"now": now, "today": now.date(), "supplier_name": None}
         (listed,) = conn.execute(enquiries.page(PAGE_SIZE, offset), asked).fetchone() or ("{}",)
     named = "\n".join(request.query_params.getlist("sku"))
     return page(

@@ -13,7 +13,17 @@ from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import reading, searches
 from connector.tools.answer import Page, Told, Tool, instant, refusal
-from connector.tools.arguments import DEFAULT_LIMIT, UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, require_one, uuid_of
+from connector.tools.arguments import (
+    DEFAULT_LIMIT,
+    UNKNOWN_ITEM,
+    FittingLimit,
+    ItemId,
+    Limit,
+    Offset,
+    SkuCode,
+    require_one,
+    uuid_of,
+)
 from connector.tools.windows import cut_to_window
 from pipelines.writing import present
 from schemas import texts
@@ -37,6 +47,10 @@ _SHOWN: Final = (
     "food_contact",
     "updated_at",
 )
+SHORT: Final = 8_000
+"""Characters of an answer whose size was not asked for."""
+_SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
+"""How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
 _SOURCE: Final = "The company's own packaging records in this service"
 _GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
 
@@ -150,7 +164,7 @@ class ItemTools:
         self,
         sku_code: SkuCode = None,
         id: ItemId = None,  # noqa: A002  (the contract's name)
-        limit: Limit = DEFAULT_LIMIT,
+        limit: FittingLimit = None,
         offset: Offset = 0,
     ) -> ItemDetail:
         """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
@@ -169,11 +183,18 @@ class ItemTools:
         row = detail.row_of(found)
         item, rules = await present.sku_detail_on_loop(row, self._service.rules_for, today=today)
         stream = item["compliance"]["grade_trace"]["stream"]
-        shown, page = cut_to_window(orjson.loads(orjson.dumps(item)), limit, offset)
-        return ItemDetail(
-            as_of=instant(self._service.clock.now()),
-            sources=[_SOURCE, _GRADES, *unread(stream, rules)],
-            next_step=page.way_on("Call check_missing_data with this sku_code for what is missing, the worst first."),
-            item={**shown},
-            page=page,
-        )
+        whole, sources = orjson.loads(orjson.dumps(item)), [_SOURCE, _GRADES, *unread(stream, rules)]
+        for size in _SIZES if limit is None else (limit,):
+            shown, page = cut_to_window(whole, size, offset)
+            told = ItemDetail(
+                as_of=instant(self._service.clock.now()),
+                sources=sources,
+                next_step=page.way_on(
+                    "Call check_missing_data with this sku_code for what is missing, the worst first."
+                ),
+                item={**shown},
+                page=page,
+            )
+            if len(orjson.dumps(told.model_dump())) <= SHORT:
+                break
+        return told

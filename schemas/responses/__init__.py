@@ -53,6 +53,7 @@ from schemas.responses.library import (
     SiteListResponse,
     SiteResult,
 )
+from schemas.responses.sandbox import SandboxResetResult
 from schemas.responses.service import Health, JsonSchemaDocument, OpenApiDocument
 from schemas.responses.skus import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWhatIf, SkuWriteResult
 from schemas.responses.suppliers import SupplierSubmissionAccepted
@@ -99,6 +100,7 @@ __all__ = [
     "OwnWordListResponse",
     "OwnWordsWriteResult",
     "RejectedRowListResponse",
+    "SandboxResetResult",
     "SiteListResponse",
     "SiteResult",
     "SkuBatchResponse",

@@ -67,6 +67,9 @@ def test_each_command_starts_in_a_process_of_its_own(command):
     assert done.stdout == ""
 
 
+NEW_COMPANY = ("company", "add", "--name", "Other", "--plan", "enterprise")
+
+
 def test_a_company_is_added_moved_and_listed(pcds):
     added = pcds.json("company", "add", "--name", "Brandt", "--plan", "growth")
     assert (added["name"], added["plan"]) == ("Brandt", "growth")
@@ -107,6 +110,30 @@ def test_a_key_is_rolled_with_its_name_scopes_and_window(pcds, company):
     assert last["old_revoked_at"]
     assert "revoked" in pcds.refused(1, "key", "roll", new["client_id"])
     assert "no key" in pcds.refused(1, "key", "roll", NOBODY)
+
+
+def test_a_test_key_reaches_the_sandbox_which_goes_with_its_company(pcds, tmp_path):
+    company = pcds.json("company", "add", "--name", "Brandt", "--plan", "enterprise")["id"]
+    own = pcds.json("key", "issue", "--company", company)
+    tests = [pcds.json("key", "issue", "--company", company, "--test") for _ in range(2)]
+    assert not own["api_key"].startswith("svc_test_")
+    assert all(key["api_key"].startswith("svc_test_") for key in tests)
+    listed = {key["client_id"]: key["test"] for key in pcds.json("key", "list", "--company", company)["keys"]}
+    assert listed == {own["client_id"]: False, **{key["client_id"]: True for key in tests}}
+    rolled = pcds.json("key", "roll", tests[0]["client_id"])
+    assert rolled["api_key"].startswith("svc_test_")
+    pcds.json("company", "set-plan", company, "growth")
+    [sandbox] = [each for each in pcds.json("company", "list")["companies"] if each.get("sandbox_of") == company]
+    assert (sandbox["name"], sandbox["plan"]) == ("Brandt (sandbox)", "growth")
+    assert "no API keys" in pcds.refused(1, "key", "issue", "--company", company, "--test")
+    done = pcds.json("sandbox", "reset", "--company", company)
+    assert done["skus_removed"] == 0
+    certificate = tmp_path / "certificate.json"
+    removal = ("--name", "Brandt", "--certificate", certificate, "--without-export")
+    pcds.json("company", "remove", company, *removal)
+    left = {each["id"] for each in pcds.json("company", "list")["companies"]}
+    assert not {company, sandbox["id"]} & left
+    assert "no sandbox" in pcds.refused(1, "sandbox", "reset", "--company", pcds.json(*NEW_COMPANY)["id"])
 
 
 def test_windows_are_listed_with_what_they_are_now(pcds, company):

@@ -54,6 +54,7 @@ PREVIEW = {
     ("GET", "/supplier-enquiries/{id}"),
     ("POST", "/supplier-enquiries/{id}/remind"),
     ("POST", "/supplier-enquiries/{id}/withdraw"),
+    ("POST", "/sandbox/reset"),
     ("GET", "/words"),
     ("PUT", "/words"),
     ("GET", "/figures/tonnes"),

@@ -105,6 +105,7 @@ OF_NO_RECORD = {
     "POST /account/leave",
     "POST /people",
     "POST /enquiries",
+    "POST /keys/test",
 }
 """Routes of a signed-in person that name no record."""
 FORMS = {"POST /supplier-requests", "POST /declarations"}

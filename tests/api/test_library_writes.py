@@ -86,3 +86,42 @@ def test_imports_are_listed_by_their_state(caller, join):
     [issue] = caller.get("/imports", params={"status": "lost"}).json()["details"]
     assert (issue["field"], issue["code"]) == ("status", "not_in_vocabulary")
     assert join().get("/imports").json()["data"] == []
+
+
+@pytest.mark.promise("LST-28")
+def test_imports_are_narrowed_by_day_and_dry_run(caller):
+    tried = {"files": {"file": ("a.csv", b"sku_code,name\nA,Jar\n")}, "params": {"dry_run": "true"}}
+    assert caller.request("POST", "/imports", **tried).status_code == 202
+    real = sent(caller, "sku_code,name\nA,Jar\n")
+
+    def listed(**params):
+        page = caller.get("/imports", params=params).json()
+        assert page["pagination"]["total"] == len(page["data"])
+        return [each["id"] for each in page["data"]]
+
+    day = caller.get("/imports").json()["data"][0]["created_at"][:10]
+    assert listed(dry_run="false") == [real]
+    assert len(listed(since=day, until=day)) == 2
+    assert listed(until="2020-01-01") == listed(since="2120-01-01T00:00:00Z") == []
+    for params, code in (({"since": "yesterday"}, "invalid_format"), ({"dry_run": "perhaps"}, "not_in_vocabulary")):
+        [issue] = caller.get("/imports", params=params).json()["details"]
+        assert (issue["field"], issue["code"]) == (*params, code)
+
+
+@pytest.mark.promise("LST-29")
+def test_the_library_is_searched_by_name_or_code(caller, join):
+    for name in ("Aqua", "Aqua Plus", "100 %"):
+        caller.post("/brands", {"name": name})
+    caller.post("/components", PART)
+    join().post("/brands", {"name": "Aqua of others"})
+
+    def names(path, q):
+        page = caller.get(path, params={"q": q}).json()
+        assert page["pagination"]["total"] == len(page["data"])
+        return [each["name"] for each in page["data"]]
+
+    assert names("/brands", "aqua") == ["Aqua", "Aqua Plus"]
+    assert names("/brands", "%") == ["100 %"]
+    assert names("/components", "cap-1") == names("/components", "CAP") == ["Cap"]
+    assert names("/sites", "x") == []
+    assert len(names("/brands", "")) == 3

@@ -93,6 +93,8 @@ def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
         sent(name, ID=webhook)
     sent("post_replay", r"""(["']after["']: )["'][\w-]+["']""", rf'\1"{cursor}"', ID=webhook)
     sent("delete_webhook", ID=webhook)
+    tester = service.made("key", "issue", "--company", service.company_id, "--test")
+    sent("post_reset", KEY=tester["api_key"])
     for methods in build_app().openapi()["paths"].values():
         for operation in methods.values():
             if operation["operationId"] not in done:

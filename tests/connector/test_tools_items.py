@@ -46,6 +46,33 @@ async def test_an_item_of_very_many_parts_is_told_in_pages(assistant: Assistant)
     assert (beyond["item"]["components"], beyond["page"]["next_offset"]) == ([], None)
 
 
+@pytest.mark.promise("CON-12")
+async def test_without_a_limit_an_item_of_many_parts_is_told_in_short_answers_that_lose_nothing(assistant: Assistant):
+    line = {
+        "component_type": "cap", "material_family": "plastic", "polymer_or_grade": "PP", "separable": True,
+        "colour": "dark", "attachment": "firmly_attached", "ink_type": None, "recycled_content_percent": 10,
+    }  # fmt: skip
+    body = {"component_type": "body", "material_family": "plastic", "weight_g": 30}
+    made = assistant.made(markets=["FR"], components=[body, *({**line, "weight_g": n} for n in range(1, 40))])
+    whole = (await assistant.call("get_packaging_item", sku_code=made.sku_code, limit=200)).told["item"]
+    seen: dict[str, list[object]] = {"components": [], "missing": [], "open": [], "parts": []}
+    offset, pages = 0, 0
+    while offset is not None:
+        answer = await assistant.call("get_packaging_item", sku_code=made.sku_code, offset=offset)
+        assert len(answer.text) <= 8_000
+        told, trace = answer.told, answer.told["item"]["compliance"]["grade_trace"]
+        assert told["page"]["total"] >= 40
+        for name, found in (("components", told["item"]["components"]), *((n, trace[n]) for n in ("missing", "open"))):
+            seen[name] += found
+        seen["parts"] += [part["component_id"] for unit in trace["units"] for part in unit["components"]]
+        offset, pages = told["page"]["next_offset"], pages + 1
+    assert pages > 3
+    assert seen["components"] == whole["components"]
+    every = whole["compliance"]["grade_trace"]
+    assert (seen["missing"], seen["open"]) == (every["missing"], every["open"])
+    assert set(seen["parts"]) == {part["component_id"] for unit in every["units"] for part in unit["components"]}
+
+
 @pytest.mark.parametrize("named", [{}, {"id": str(uuid4()), "sku_code": "A"}])
 async def test_an_item_is_named_once(assistant: Assistant, named: dict[str, str]):
     answer = await assistant.call("get_packaging_item", **named)

@@ -79,6 +79,7 @@ async def test_the_tools_say_what_they_do_and_take_nothing_else(assistant: Assis
         assert "'default': None" not in str(tool.input_schema), name  # left out means untouched, null means cleared
 
 
+@pytest.mark.promise("CON-13")
 async def test_the_list_fits_into_a_models_context(assistant: Assistant):
     async with assistant.connected() as client:
         tools = (await client.list_tools()).tools

@@ -171,6 +171,9 @@ def test_a_supplier_is_listed_with_what_was_asked_answered_and_is_open(caller):
     good(caller.post(f"{PATH}/{asked.id}/withdraw", {}))
     assert [each["sku_code"] for each in caller.data("/supplier-requests", state="ended")] == ["ENQ-2"]
     assert caller.data("/supplier-requests", supplier_name="Nobody") == []
+    [of_one] = caller.data("/supplier-enquiries", supplier_name="PRÉFORMES")
+    assert of_one["supplier_name"] == "Préformes"
+    assert caller.data("/supplier-enquiries", supplier_name="Nobody") == []
     refused(caller.get("/supplier-requests", params={"state": "lost"}), 400, "invalid_body")
 
 

@@ -19,6 +19,9 @@ from warehouse.sessions import Connection
 PREFIX: Final = "svc_"
 """Every key begins with this (interface v1, Authentication)."""
 
+TEST_PREFIX: Final = f"{PREFIX}test_"
+"""A key of a sandbox begins with this, and no other does."""
+
 REQUESTS_PER_MINUTE: Final = 120
 """Requests of a key with its tokens in any 60 seconds, outside a window (interface v1, Limits)."""
 
@@ -62,9 +65,13 @@ class Rate(NamedTuple):
     reset: int
 
 
-def new_key() -> str:
+def new_key(*, is_test: bool = False) -> str:
     """Make a key of 43 random URL-safe characters behind the prefix."""
-    return PREFIX + secrets.token_urlsafe(32)
+    if is_test:
+        return TEST_PREFIX + secrets.token_urlsafe(32)
+    while (key := PREFIX + secrets.token_urlsafe(32)).startswith(TEST_PREFIX):
+        pass  # once in a thousand million
+    return key
 
 
 def digest(secret: str) -> bytes:

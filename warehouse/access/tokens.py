@@ -16,6 +16,9 @@ from warehouse.sessions import AsyncConnection
 PREFIX: Final = "sat_"
 """Every token begins with this, and no key does."""
 
+TEST_PREFIX: Final = f"{PREFIX}test_"
+"""A token of a sandbox's key begins with this, and no other does."""
+
 LIFETIME_SECONDS: Final = 900
 """Lifetime of a token, by the service's clock (interface v1, Limits)."""
 
@@ -60,9 +63,13 @@ async def admit(
     return Admitted(None if digest_found is None else Key(*columns), digest_found, retry_after)
 
 
-def new_token() -> str:
+def new_token(*, is_test: bool = False) -> str:
     """Make a token of 43 random URL-safe characters behind the prefix."""
-    return PREFIX + secrets.token_urlsafe(32)
+    if is_test:
+        return TEST_PREFIX + secrets.token_urlsafe(32)
+    while (token := PREFIX + secrets.token_urlsafe(32)).startswith(TEST_PREFIX):
+        pass  # once in a thousand million
+    return token
 
 
 async def issue(

@@ -8,7 +8,7 @@ import psycopg
 
 from warehouse.sessions import Connection, Pool
 
-_ADD: Final = "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, %s, %s, %s)"
+_ADD: Final = "INSERT INTO companies (id, name, plan, created_at, sandbox_of) VALUES (%s, %s, %s, %s, %s)"
 _COUNTER: Final = "INSERT INTO company_counters (company_id) VALUES (%s)"
 _COUNTED: Final = "SELECT skus, links FROM company_counters"
 LINKS: Final = "SELECT links FROM company_counters"
@@ -41,9 +41,11 @@ def allows_keys(connection: Connection, plan: str) -> bool:
     return bool(row and row[0])
 
 
-def add(connection: Connection, company_id: UUID, *, name: str, plan: str, at: datetime) -> None:
+def add(
+    connection: Connection, company_id: UUID, *, name: str, plan: str, at: datetime, sandbox_of: UUID | None = None
+) -> None:
     """Add a company with its counter, in a transaction of the owner that has the company set."""
-    connection.execute(_ADD, [company_id, name, plan, at])
+    connection.execute(_ADD, [company_id, name, plan, at, sandbox_of])
     connection.execute(_COUNTER, [company_id])
 
 

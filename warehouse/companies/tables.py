@@ -8,11 +8,13 @@ from sqlalchemy import (
     Column,
     DateTime,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     Table,
     Text,
     Uuid,
+    text,
 )
 
 from warehouse.base import company, identity, instant, metadata
@@ -42,6 +44,13 @@ companies = Table(
         unique=True,
         comment="names the company's partition in Dagster; made from its first name, never changed",
     ),
+    Column("sandbox_of", Uuid, comment="the company whose test keys reach this one; null for a company of its own"),
+    Column(
+        "left_at",
+        DateTime(timezone=True),
+        comment="when a reset took its keys to a new sandbox; it is erased after that",
+    ),
+    Index("uq_companies_sandbox_of", "sandbox_of", unique=True, postgresql_where=text("left_at IS NULL")),
 )
 
 company_counters = Table(

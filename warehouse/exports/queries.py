@@ -13,6 +13,8 @@ from warehouse import pages
 from warehouse.sessions import Connection
 
 _KEPT: Final = "(expires_at IS NULL OR expires_at > %(now)s)"
+_FOUND: Final = f"{_KEPT} AND (%(status)s::text IS NULL OR status = %(status)s::text)"
+"""What the list is narrowed to; a null `status` is any."""
 _SHOWN: Final = f"""
     id, format, source, status, skus_total, skus_done, {pages.instant("as_of")} AS as_of, rows, size_bytes, sha256,
     failure, {pages.instant("created_at")} AS created_at, {pages.instant("finished_at")} AS finished_at,
@@ -45,16 +47,16 @@ class ExportFile(NamedTuple):
 
 
 def page(limit: int, offset: int) -> str:
-    """Return the query of ExportListResponse as one JSON text, newest first, for the parameter `now`."""
+    """Return the query of ExportListResponse as one JSON text, newest first; parameters `now` and `status`."""
     return pages.page(
         _SHOWN,
         "kept",
         order="kept_at DESC, id",
         limit=limit,
         offset=offset,
-        rows=f"SELECT *, created_at AS kept_at FROM exports WHERE {_KEPT} ORDER BY created_at DESC, id "
+        rows=f"SELECT *, created_at AS kept_at FROM exports WHERE {_FOUND} ORDER BY created_at DESC, id "
         f"LIMIT {limit:d} OFFSET {offset:d}",
-        total=f"(SELECT count(*) FROM exports WHERE {_KEPT})",
+        total=f"(SELECT count(*) FROM exports WHERE {_FOUND})",
     )
 
 

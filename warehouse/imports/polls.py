@@ -4,6 +4,7 @@ Callers poll many times while their file is worked on, on the same cores: the da
 included (`api.reading`). What belongs here: that statement. What does not: the work (`pipelines.imports`).
 """
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -51,12 +52,17 @@ SELECT json_build_object(
 FROM imports WHERE id = %(import_id)s"""
 
 
-def page(limit: int, offset: int) -> str:
-    """Build the query of ImportListResponse as one JSON text, `page`, newest first, for the parameter `status`.
+_NARROWED: Final = {
+    "status": "status = %(status)s",
+    "since": "created_at >= %(since)s",
+    "until": "created_at <= %(until)s",
+    "dry_run": "dry_run = %(dry_run)s::boolean",
+}
 
-    A null `status` is any.
-    """
-    chosen = "FROM imports WHERE %(status)s::text IS NULL OR status = %(status)s::text"
+
+def page(limit: int, offset: int, filters: Sequence[str]) -> str:
+    """Build the query of ImportListResponse as one JSON text, `page`, newest first; `filters` have a parameter each."""
+    chosen = f"FROM imports WHERE {' AND '.join(_NARROWED[name] for name in filters) or 'true'}"
     return pages.page(
         _LISTED,
         "imports",

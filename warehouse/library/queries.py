@@ -32,8 +32,10 @@ _SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code
 """The resource types that can be listed, and their sort column: unique in the company, so the order is total."""
 
 
-def page(resource: str, limit: int, offset: int) -> str:
+def page(resource: str, limit: int, offset: int, *, narrowed: bool = False) -> str:
     """Build a page of the company's records as one JSON text, `page`; every field of the table except the company.
+
+    Where it is `narrowed`, only those whose name or code contains the parameter `q`, in any case.
 
     Sorted by code point, whatever the collation of the database: the order is the same on every server, and a client
     can repeat it.
@@ -45,7 +47,20 @@ def page(resource: str, limit: int, offset: int) -> str:
         if column.name != "company_id"
     ]
     order = f'{_SORTED_BY[resource]} COLLATE "C"'
-    return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
+    if not narrowed:
+        return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
+    named = "name || ' ' || code" if resource == "library_component" else "name"
+    found = f"FROM {table.name} WHERE strpos(lower({named}), lower(%(q)s)) > 0"
+    rows = f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    return pages.page(
+        ", ".join(shown),
+        table.name,
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=rows,
+        total=f"(SELECT count(*) {found})",
+    )
 
 
 def first_names(connection: Connection, resource: str, most: int) -> list[tuple[str, str]]:

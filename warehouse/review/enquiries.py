@@ -164,8 +164,24 @@ def withdraw(connection: Connection, enquiry_id: UUID, *, at: datetime) -> None:
 
 
 def page(limit: int, offset: int) -> str:
-    """Return the query of SupplierEnquiryListResponse as one JSON text, newest first; parameters `now` and `today`."""
-    return pages.page(_LISTED, "supplier_enquiries", order=_ORDER, limit=limit, offset=offset, beside=_COUNTED)
+    """Return the query of SupplierEnquiryListResponse as one JSON text, newest first.
+
+    Parameters `now`, `today` and `supplier_name`; null is any supplier.
+    """
+    found = (
+        "FROM supplier_enquiries WHERE "
+        "(%(supplier_name)s::text IS NULL OR lower(supplier_name) = lower(%(supplier_name)s::text))"
+    )
+    return pages.page(
+        _LISTED,
+        "supplier_enquiries",
+        order=_ORDER,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * {found} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {found})",
+        beside=_COUNTED,
+    )
 
 
 DETAIL: Final = f"""

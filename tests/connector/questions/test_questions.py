@@ -55,6 +55,7 @@ def faults_of(answer: Answer, contains: dict[str, Any], asked: dict[str, Any]) -
     return faults
 
 
+@pytest.mark.promise("CON-05", "CON-06", "CON-07", "CON-08", "CON-09", "CON-10")
 async def test_each_question_is_answered(assistant: Assistant, clock: StoppedClock):
     await filled(assistant, clock)
     with assistant.service.writes.company(assistant.company) as conn:
@@ -74,6 +75,7 @@ async def test_each_question_is_answered(assistant: Assistant, clock: StoppedClo
 
 
 @pytest.mark.long
+@pytest.mark.promise("CON-11")
 async def test_counts_are_the_same_from_every_tool(assistant: Assistant, clock: StoppedClock):
     await filled(assistant, clock)
     async with assistant.connected() as client:

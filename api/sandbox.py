@@ -1,0 +1,67 @@
+"""POST /sandbox/reset: empties the sandbox that a test key reaches (decision 0064)."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.answers import json_of
+from api.auth import Writer
+from api.bodies import fingerprint
+from api.document import READ_ERRORS, V1, operation
+from api.errors import Forbidden
+from api.parameters import DryRun
+from api.writing import Write
+from schemas.messages import Message
+from schemas.responses import SandboxResetResult
+from services import sandboxes
+from warehouse.companies import sandboxes as stored
+from warehouse.sessions import owner_transaction
+
+router = APIRouter(prefix=f"{V1}/sandbox", tags=["Access"])
+
+_ONLY_TEST_KEYS: Final = Message("Only a test key, which begins with svc_test_, can reset its sandbox.")
+
+
+@router.post(
+    "/reset",
+    **operation(
+        "Empty the sandbox",
+        answers={200: SandboxResetResult},
+        errors=(*READ_ERRORS, "insufficient_scope", "idempotency_key_reuse"),
+        preview=True,
+    ),
+)
+async def post_reset(request: Request, key: Writer, dry_run: DryRun) -> Response:
+    """Leaves a test key with an empty company: no SKU, file, import, webhook, word, link or entry of the audit log.
+
+    Test keys, their request windows and tokens stay. A cursor of `GET /changes` ends with it: begin again without
+    `after`. Any other key is refused, with 403. What was there is erased at once after the answer.
+    """
+    return await run_in_threadpool(_reset, Write.by_key(request, key), dry_run=dry_run)
+
+
+def _reset(write: Write, *, dry_run: bool) -> Response:
+    service, asked = write.service, fingerprint({})
+    with service.writes.company(write.company_id) as conn:
+        account, skus = stored.account_of(conn, write.company_id), stored.held(conn, write.company_id)
+    if account is None:
+        raise Forbidden("write", _ONLY_TEST_KEYS)
+    reached = write.company_id
+    if not dry_run:
+        if (answered := write.answered(asked, dry_run=False)) is not None:
+            return answered
+        with owner_transaction(service.database.owner_url) as owner:
+            done = sandboxes.reset(owner, account, write.company_id, origin=write.origin, now=write.now)
+        reached, skus = done.sandbox, done.skus
+    data: dict[str, Any] = {"reset_at": write.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
+    # The answer is kept in the new sandbox, where the key of a repeat leads.
+    answer = replace(write, company_id=reached).answer(
+        asked, lambda _: {"dry_run": dry_run, "data": data}, json_of, dry_run=dry_run
+    )
+    answer.background = BackgroundTask(sandboxes.erase_left, service.settings, service.database, write.now)
+    return answer

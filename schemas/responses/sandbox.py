@@ -1,0 +1,17 @@
+"""Models of the reset of a sandbox."""
+
+from schemas.responses.base import Answer, Instant, Number
+
+
+class SandboxReset(Answer):
+    """When it was emptied, and how many SKUs it had."""
+
+    reset_at: Instant
+    skus_removed: Number
+
+
+class SandboxResetResult(Answer):
+    """What a reset of the sandbox did; with `dry_run` what it would do."""
+
+    dry_run: bool
+    data: SandboxReset
