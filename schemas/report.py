@@ -72,6 +72,7 @@ class MappedBy(TypedDict, total=False):
     switched_off: list[SwitchedOff]
     constants: dict[str, str]
     values: dict[str, dict[str, object]]
+    header_row_mapped: bool
 
 
 class SourceSheet(MappedBy):

@@ -60,13 +60,14 @@ class Told(Answer):
     """What the caller's mapping has settled of a table; absent from imports of earlier releases.
 
     `mapped` are the fields whose column it names, `constants` the values that every line has, `values` what the texts
-    of a field's cells mean, as the mapping says it.
+    of a field's cells mean, as the mapping says it. `header_row_mapped` is true where it names the header's line.
     """
 
     mapped: list[str] | SkipJsonSchema[None] = None
     switched_off: list[SwitchedOff] | SkipJsonSchema[None] = None
     constants: dict[str, str] | SkipJsonSchema[None] = None
     values: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
+    header_row_mapped: bool | SkipJsonSchema[None] = None
 
 
 class SourceSheet(Told):
