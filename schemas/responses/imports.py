@@ -6,7 +6,7 @@ from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.issues import ISSUE_CODES
-from schemas.responses.base import Answer, Identifier, Instant, Issue, Pagination, code
+from schemas.responses.base import Answer, Grade, Identifier, Instant, Issue, Pagination, code
 
 
 class SourceColumn(Answer):
@@ -211,6 +211,30 @@ class ImportListResponse(Answer):
     pagination: Pagination
 
 
+class GradeChange(Answer):
+    """How many SKUs a dry run would bring from one grade to another."""
+
+    before: Grade | None
+    after: Grade | None
+    skus: int
+
+
+class ChangedGrade(Answer):
+    """A stored SKU whose grade a dry run would change."""
+
+    sku_id: Identifier
+    sku_code: str
+    before: Grade | None
+    after: Grade | None
+
+
+class ForeseenGrades(Answer):
+    """What a dry run would do to grades: every SKU that it accepts is counted once."""
+
+    grades: list[GradeChange]
+    changed: list[ChangedGrade]
+
+
 class ImportStatusResponse(Answer):
     """How far an import is, with one page of its error report."""
 
@@ -227,3 +251,4 @@ class ImportStatusResponse(Answer):
     failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination
+    preview: ForeseenGrades | SkipJsonSchema[None] = None

@@ -157,6 +157,34 @@ def test_what_cannot_be_read_is_said_at_the_form(browser, lang, data):
     assert 'lang="' + lang in answer.text
 
 
+def grade_of(caller, sku):
+    return caller.get(f"/skus/{sku['id']}").json()["data"]["compliance"]["recyclability_grade"]
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_a_dry_run_says_what_would_become_of_the_grades(caller, browser, lang):
+    """By REST and on the page alike: new items, changed and unchanged ones, the changed ones linked."""
+    facts = {"material": "plastic", "material_subtype": "PET", "packaging_format": "bottle", "weight_grams": 20}
+    one, two = (caller.made(sku_code=code, name="Flasche", **facts) for code in ("G-1", "G-2"))
+    rows = b"sku_code;name;material;material_subtype\nG-1;Flasche;plastic;PVC\nG-2;Flasche;plastic;PET\nG-3;Neu;;\n"
+    address, page = shown(caller, browser, send(browser, rows, lang=lang))
+    path = address.partition("?")[0]
+    preview = caller.get(path).json()["preview"]
+    after = preview["changed"][0]["after"]
+    before = grade_of(caller, one)
+    assert before != after
+    changed = {"sku_id": one["id"], "sku_code": "G-1", "before": before, "after": after}
+    assert preview["changed"] == [changed]
+    told = {(each["before"], each["after"]): each["skus"] for each in preview["grades"]}
+    assert told == {(None, "not_assessed"): 1, (before, after): 1, (before, before): 1}
+    assert f"/items/{one['id']}?lang={lang}" in page
+    assert f"/items/{two['id']}" not in page
+    done = confirm(browser, address, page, "import").headers["Location"]
+    run(caller, done.rpartition("/")[2])
+    assert grade_of(caller, one) == after, "as it was foreseen"
+    assert "preview" not in caller.get(done).json()
+
+
 UNKNOWN = [["Bestand", "Stand 1"], ["Nr", "Was", "Wie schwer"], ["7001", "Dose", 31.5], ["7002", "Tube", 210]]
 """A table of which nobody but its owner knows the columns."""
 
