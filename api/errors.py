@@ -32,6 +32,7 @@ from schemas.bounds import first_hundred
 from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.report import ImportSource
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 """Headers of every answer about a token (RFC 6749, section 5.1)."""
@@ -169,6 +170,15 @@ class InvalidBody(Refused):
     def __init__(self, issues: Sequence[Issue]) -> None:
         """`issues` is never empty."""
         super().__init__("invalid_body", details=[issue.as_dict() for issue in first_hundred(issues)])
+
+
+class UnknownColumns(InvalidBody):
+    """A table lacks a column that it needs; `outline` describes those that it has, for a page that asks which it is."""
+
+    def __init__(self, issues: Sequence[Issue], outline: ImportSource) -> None:
+        """`issues` is never empty."""
+        super().__init__(issues)
+        self.issue, self.outline = issues[0], outline
 
 
 class UnsupportedMediaType(InvalidBody):

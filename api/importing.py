@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.bodies import fingerprint, unreadable
-from api.errors import InvalidBody, NotFound
+from api.errors import InvalidBody, NotFound, UnknownColumns
 from api.launching import Launch
 from api.parameters import MAX_MAPPING_NAME
 from api.read_apart import read_apart
@@ -41,8 +41,9 @@ from warehouse.sessions import Connection
 class Submission:
     """A file to import. `mapping` applies to it; with `keeps_mapping` it is also stored under `mapping_name`.
 
-    `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`). `sender_id` is the client of the key,
-    or the person.
+    With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
+    a person can say what they are. `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`).
+    `sender_id` is the client of the key, or the person.
     """
 
     data: bytes
@@ -53,6 +54,7 @@ class Submission:
     keeps_mapping: bool
     fingerprint: bytes
     sender_id: UUID
+    asks_columns: bool = False
 
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
@@ -66,8 +68,13 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
         words=own_words,
         today=write.now.date(),
     )
-    with tracing.span("import.read"):
-        read = await read_apart(request, write.company_id, "company", order)
+    try:
+        with tracing.span("import.read"):
+            read = await read_apart(request, write.company_id, "company", order)
+    except UnknownColumns as unknown:
+        if not sent.asks_columns:
+            raise
+        return await run_in_threadpool(_ask_columns, write, sent, unknown)
     with tracing.span("import.accept"):
         response, launch = await run_in_threadpool(_accept, write, sent, read)
     if launch is not None:
@@ -108,6 +115,27 @@ def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Respons
     return write.answer(sent.fingerprint, work, show, dry_run=sent.dry_run), launch
 
 
+def _ask_columns(write: Write, sent: Submission, unknown: UnknownColumns) -> Response:
+    """Store the file as a dry run that failed because nobody knows its columns; return what names it."""
+
+    def work(conn: Connection) -> dict[str, str]:
+        import_id = imports.ask_columns(
+            conn,
+            write.service.objects,
+            write.company_id,
+            unknown.outline,
+            unknown.issue,
+            data=sent.data,
+            filename=sent.filename,
+            origin=write.origin,
+            key_id=sent.sender_id,
+            now=write.now,
+        )
+        return {"id": str(import_id)}
+
+    return write.answer(sent.fingerprint, work, partial(json_of, status=202), dry_run=True)
+
+
 def stored_import(service: Service, company_id: UUID, import_id: UUID) -> StoredUpload:
     """Return an import of the company. Raise `NotFound` where there is none of that id."""
     with service.writes.company(company_id) as conn:
@@ -134,11 +162,12 @@ def repeated(
     dry_run: bool,
     sender_id: UUID,
     keep_as: str | None = None,
+    asks_columns: bool = False,
 ) -> Submission | Response:
     """Return the submission of an earlier import's file with this mapping, or the answer that an equal request had.
 
-    `keep_as` is the name under which an import keeps the mapping. Raise `InvalidBody` where the file is no longer
-    stored.
+    `keep_as` is the name under which an import keeps the mapping; `asks_columns` as in `Submission`. Raise
+    `InvalidBody` where the file is no longer stored.
     """
     named = [] if keep_as is None else [keep_as]
     digest = fingerprint([found.sha256, found.filename, mapping, dry_run, *named])
@@ -153,6 +182,7 @@ def repeated(
         keeps_mapping=keep_as is not None,
         fingerprint=digest,
         sender_id=sender_id,
+        asks_columns=asks_columns,
     )
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from api.errors import InvalidBody, RateLimited
+from api.errors import InvalidBody, RateLimited, UnknownColumns
 from api.service import service_of
 from pipelines.reading import ReadingRefused
 from pipelines.sandbox.pool import QueueFull
@@ -35,4 +35,5 @@ async def read_apart(
     try:
         return await asyncio.wrap_future(future)
     except ReadingRefused as refused:
-        raise InvalidBody(refused.of_field(field)) from None
+        issues, outline = refused.of_field(field), refused.outline
+        raise (InvalidBody(issues) if outline is None else UnknownColumns(issues, outline)) from None

@@ -72,6 +72,7 @@ class MappedBy(TypedDict, total=False):
     switched_off: list[SwitchedOff]
     constants: dict[str, str]
     values: dict[str, dict[str, object]]
+    header_row_mapped: bool
 
 
 class SourceSheet(MappedBy):
@@ -181,6 +182,30 @@ class Pagination(TypedDict):
     total: int
 
 
+class GradeChange(TypedDict):
+    """How many SKUs a dry run would bring from one grade to another; `before` is null for new ones."""
+
+    before: str | None
+    after: str | None
+    skus: int
+
+
+class ChangedGrade(TypedDict):
+    """A stored SKU whose grade a dry run would change."""
+
+    sku_id: str
+    sku_code: str
+    before: str | None
+    after: str | None
+
+
+class ForeseenGrades(TypedDict):
+    """What a dry run would do to grades: counts of all SKUs that it accepts, and the first whose grade changes."""
+
+    grades: list[GradeChange]
+    changed: list[ChangedGrade]
+
+
 class ImportReport(TypedDict):
     """How far an import is, with one page of its faults: ImportStatusResponse."""
 
@@ -197,6 +222,7 @@ class ImportReport(TypedDict):
     failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination
+    preview: NotRequired[ForeseenGrades]
 
 
 class PolledReport(ImportReport, total=False):

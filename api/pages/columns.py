@@ -1,21 +1,24 @@
 """Shows how the columns of a file were read, and turns a person's other choices into a mapping.
 
 A form has one choice for each column: `sku.A` for column A of the main table, `component.A` for one of the components
-sheet; the value is the field, empty for none. What the person left as it was stays as it was read.
+sheet; the value is the field, empty for none. What the person left as it was stays as it was read. Where a needed
+column was not known, the form also asks for the line of the headers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from api.pages.texts import text
 from pipelines.reading.fields import fields_of
 from schemas.labels import header
-from schemas.report import ImportSource, MappedBy, SourceSheet
+from schemas.report import ImportReport, ImportSource, SourceSheet
 
 Table = Literal["sku", "component"]
 _READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
 """Fields without a header of their own: files have them, records do not."""
+_COLUMNS_UNKNOWN: Final = ("missing_column", "ambiguous_column", "invalid_mapping")
+"""Why a file was refused that has an outline; a file that was accepted fails for other reasons."""
 _WITHOUT: Final = ""
 """The choice of no field."""
 
@@ -61,7 +64,9 @@ def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[
     choices = {name: _name(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
     if column.field:
         choices.setdefault(column.field, column.field)
-    return sorted(choices.items(), key=lambda choice: choice[1].casefold())
+    needed = ("sku_code", "component_type" if column.table == "component" else "name")
+    first = [(field, choices.pop(field)) for field in needed if field in choices]
+    return [*first, *sorted(choices.items(), key=lambda choice: choice[1].casefold())]
 
 
 def _name(table: Table, field: str, lang: str) -> str:
@@ -72,18 +77,25 @@ def _name(table: Table, field: str, lang: str) -> str:
 def chosen_mapping(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
     """Return the mapping with which the file is read as the form says."""
     parts, columns = source["components"], shown_columns(source)
-    mapping = _mapping_of(source, [each for each in columns if each.table == "sku"], form)
+    mapping = _mapping_of("sku", source, columns, form)
     if source["sheet"] is not None:
         mapping["sheet"] = source["sheet"]
     if parts is not None and _is_own_sheet(source, parts):
-        of_parts = _mapping_of(parts, [each for each in columns if each.table == "component"], form)
+        of_parts = _mapping_of("component", parts, columns, form)
         mapping["components"] = {**of_parts, "sheet": parts["sheet"]}
     return mapping
 
 
-def _mapping_of(read: MappedBy, columns: Sequence[ShownColumn], form: Mapping[str, str]) -> dict[str, object]:
+def header_row_input(table: Table) -> str:
+    """Return the name of the input for the line of a table's headers."""
+    return f"{table}.header_row"
+
+
+def _mapping_of(
+    table: Table, read: ImportSource | SourceSheet, shown: Iterable[ShownColumn], form: Mapping[str, str]
+) -> dict[str, object]:
     """Return the mapping of one table: what a mapping had settled before, then what the form changes."""
-    mapped = set(read.get("mapped", ()))
+    mapped, columns = set(read.get("mapped", ())), [each for each in shown if each.table == table]
     chosen: dict[str, list[str]] = {}
     off = {each["field"] for each in read.get("switched_off", ())}
     for each in columns:
@@ -99,7 +111,16 @@ def _mapping_of(read: MappedBy, columns: Sequence[ShownColumn], form: Mapping[st
     for key in ("constants", "values"):
         if given := read.get(key):
             mapping[key] = given
+    line = form.get(header_row_input(table), str(read["header_row"]) if read.get("header_row_mapped") else "").strip()
+    if line:
+        mapping["header_row"] = int(line) if line.isdecimal() else line
     return mapping
+
+
+def asked_for_columns(report: ImportReport) -> bool:
+    """Return whether an import is a dry run that ended because nobody knew its columns: a person can name them."""
+    failure = report["failure"]
+    return report["dry_run"] and failure is not None and failure["code"] in _COLUMNS_UNKNOWN
 
 
 def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:

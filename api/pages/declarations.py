@@ -122,7 +122,7 @@ def _list_page(
     request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
 ) -> Response:
     service, lang, offset = service_of(request), language_of(request), offset_of(request)
-    given = form or _form_of_correction(request, session)
+    given = form or _prefilled_form(request, session)
     stored = figures.current(service.settings.data_dir, session.company_id)
     markets = sorted({market for market, *_ in periods(stored)}) if stored else []
     with service.writes.company(session.company_id) as conn:
@@ -151,11 +151,14 @@ def _list_page(
     )
 
 
-def _form_of_correction(request: Request, session: Session) -> Form:
-    """Return the form filled in from the first declaration of the one that `corrects` names; else an empty one."""
+def _prefilled_form(request: Request, session: Session) -> Form:
+    """Return the form filled in from the first declaration of the one that `corrects` names; else as the address says.
+
+    A row of the calendar leads here with its market, year and half.
+    """
     wanted = request.query_params.get("corrects")
     if not wanted:
-        return Form()
+        return Form({name: request.query_params.get(name, "") for name in ("market", "year", "half")})
     try:
         found = _kept(request, session, UUID(wanted))
     except ValueError:

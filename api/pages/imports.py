@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from api.errors import Refused
 from api.pages import changes
-from api.pages.columns import field_choices, shown_columns
+from api.pages.columns import asked_for_columns, field_choices, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
@@ -111,6 +111,7 @@ def import_page(
         columns=_columns_with_fields(found["source"], lang),
         fields=[(column, field_choices(column, found["source"], lang)) for column in shown_columns(found["source"])],
         translate=lambda text: translate(stored_message(text, templates), lang),
+        asks_columns=asked_for_columns(found),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,

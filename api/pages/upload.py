@@ -1,7 +1,8 @@
 """Pages on which people send a spreadsheet: choose or paste it, see how it was read, correct the columns, import it.
 
-A file is first sent as a dry run, whose page shows what was understood and what would happen. From there it is read
-again with other columns, or imported. Both are the interface's own operations (`api.importing`); nothing is stored in
+A file is first sent as a dry run, whose page shows what was understood and what would happen. Where no column is known
+as the code or the name, the page shows the columns, and the person chooses. From there the file is read again with
+other columns, or imported. Both are the interface's own operations (`api.importing`); nothing is stored in
 between but the dry run.
 """
 
@@ -66,6 +67,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
             keeps_mapping=False,
             fingerprint=b"",
             sender_id=session.user_id,
+            asks_columns=True,
         )
         return redirect(import_address(request, await submit(request, write, sent)))
     except Refused as refused:
@@ -91,7 +93,9 @@ def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submi
     mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
     name = form.get("mapping_name", "").strip()
     keep_as = mapping_name(name) if name and not dry_run else None
-    return repeated(write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id, keep_as=keep_as)
+    return repeated(
+        write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id, keep_as=keep_as, asks_columns=dry_run
+    )
 
 
 async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | None]:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.imports import report, settle
+from pipelines.imports import foreseen, report, settle
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
@@ -27,7 +27,7 @@ from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, stage_rows, write_patch
 from warehouse import tracing
 from warehouse.clock import Clock
-from warehouse.imports import claims
+from warehouse.imports import claims, previews
 from warehouse.imports.claims import Claim
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
@@ -241,6 +241,9 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         found = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
+        if work.dry_run:
+            seen = foreseen.foreseen(outcome, unchanged)
+            previews.store(conn, work.id, foreseen.together(previews.stored(conn, work.id), seen))
         counts = outcome.counts
         counts["unchanged"] += unchanged.total()
         counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected

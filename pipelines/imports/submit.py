@@ -6,8 +6,10 @@ part of this: it needs no database and may take seconds.
 """
 
 import hashlib
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from typing import Any  # Any: a column of an import's row
 from uuid import UUID
 
 from psycopg.types.json import Json
@@ -15,8 +17,9 @@ from uuid_utils import uuid7
 
 from pipelines.reading.packed import PackedUpload
 from pipelines.writing import plans, quota
+from schemas.issues import Issue
 from schemas.messages import templates
-from schemas.report import ImportAccepted
+from schemas.report import ImportAccepted, ImportSource
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
@@ -45,26 +48,76 @@ def submit(
     if not dry_run:
         plans.check_codes(conn, company_id, upload.codes)
     quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=dry_run)
-    import_id = UUID(str(uuid7()))
-    upload_key, table_key = f"{company_id}/imports/{import_id}/upload", f"{company_id}/imports/{import_id}/table"
+    import_id, row = _row(
+        company_id, upload.source, data=data, filename=filename, dry_run=dry_run, origin=origin, key_id=key_id, now=now
+    )
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
-        kept = beside.submit(objects.put, upload_key, data)  # both wait for the disk
-        objects.put(table_key, upload.table)
+        kept = beside.submit(objects.put, row["upload_key"], data)  # both wait for the disk
+        objects.put(row["table_key"], upload.table)
         kept.result()
-    row = {
+    row |= {"status": "queued", "rows_total": upload.rows, "templates": Json(templates(upload.source))}
+    queries.insert(conn, row)
+    _enter(conn, row, origin)
+    return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
+
+
+def ask_columns(
+    conn: Connection,
+    objects: Objects,
+    company_id: UUID,
+    outline: ImportSource,
+    issue: Issue,
+    *,
+    data: bytes,
+    filename: str,
+    origin: Origin,
+    key_id: UUID,
+    now: datetime,
+) -> UUID:
+    """Store a file that was refused for `issue` as a dry run that failed, and return its id.
+
+    `outline` describes its columns (`pipelines.reading.outline`). With a mapping of them the file is read again, as
+    that of any import. Raises as `submit` does.
+    """
+    quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=True)
+    import_id, row = _row(
+        company_id, outline, data=data, filename=filename, dry_run=True, origin=origin, key_id=key_id, now=now
+    )
+    objects.put(row["upload_key"], data)
+    failure = issue.as_dict() | {"correlationId": origin.correlation_id}
+    row |= {"status": "failed", "rows_total": 0, "templates": Json(templates(failure))}
+    queries.insert(conn, row)
+    queries.fail_at_once(conn, import_id, failure, now)
+    _enter(conn, row, origin)
+    after = {"status": "failed", "failure": failure}
+    ledger.enter(conn, company_id, "import.failed", import_id, origin=origin, now=now, before=None, after=after)
+    return import_id
+
+
+def _row(
+    company_id: UUID,
+    source: ImportSource,
+    *,
+    data: bytes,
+    filename: str,
+    dry_run: bool,
+    origin: Origin,
+    key_id: UUID,
+    now: datetime,
+) -> tuple[UUID, dict[str, Any]]:
+    """Return the id of a new import and the columns of its row that every import has."""
+    import_id = UUID(str(uuid7()))
+    return import_id, {
         "id": import_id,
         "company_id": company_id,
-        "status": "queued",
         "dry_run": dry_run,
         "filename": filename,
         "size_bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
-        "upload_key": upload_key,
-        "table_key": table_key,
+        "upload_key": f"{company_id}/imports/{import_id}/upload",
+        "table_key": f"{company_id}/imports/{import_id}/table",
         "default_year": now.year,
-        "source": Json(upload.source),
-        "templates": Json(templates(upload.source)),
-        "rows_total": upload.rows,
+        "source": Json(source),
         "key_id": key_id,
         "key_name": origin.actor_name or "",
         "correlation_id": origin.correlation_id,
@@ -72,10 +125,21 @@ def submit(
         "user_agent": origin.user_agent,
         "created_at": now,
     }
-    queries.insert(conn, row)
-    after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": upload.rows}
-    ledger.enter(conn, company_id, "import.submitted", import_id, origin=origin, now=now, before=None, after=after)
-    return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
+
+
+def _enter(conn: Connection, row: Mapping[str, Any], origin: Origin) -> None:
+    """Enter a new import in the audit log."""
+    after = {name: row[name] for name in ("filename", "size_bytes", "sha256", "dry_run")} | {"rows": row["rows_total"]}
+    ledger.enter(
+        conn,
+        row["company_id"],
+        "import.submitted",
+        row["id"],
+        origin=origin,
+        now=row["created_at"],
+        before=None,
+        after=after,
+    )
 
 
 def _accepted(import_id: UUID, upload: PackedUpload, *, filename: str, dry_run: bool) -> ImportAccepted:

@@ -6,7 +6,7 @@ takes precedence over recognised columns. `columns.py` recognises one header.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipelines.reading import missing_column
 from pipelines.reading.columns import recognise
@@ -16,9 +16,10 @@ from pipelines.reading.forms import form_refusal
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import usable_groups
 from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_header
-from pipelines.reading.labels import header_labels
+from pipelines.reading.labels import Cells, header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
+from pipelines.reading.outline import outline_of
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_code_of_barcode, with_substitutes
 from pipelines.reading.unit_columns import is_shared, paired_units, with_stated_unit, with_units_beside
@@ -70,6 +71,53 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
     ]
     recognised, found = found, [column for column in found if mapped.reads(column)]
+    try:
+        columns = _needed_columns(_Searched(grid, table, sheet, at, line, cells), mapped, chosen, found)
+    except ReadingRefused as refused:
+        refused.outline = outline_of(
+            table,
+            sheet,
+            mapped,
+            _switched_off(mapped, recognised),
+            header_row=line,
+            cells=cells,
+            body=grid.below(last_line),
+            recognised=[*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))],
+        )
+        raise
+    columns = _with_component_prefix(columns) if table == "sku" else columns
+    used = {column.position for column in columns}
+    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
+    above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
+    return Header(
+        line,
+        last_line,
+        tuple(columns),
+        ignored,
+        _switched_off(mapped, recognised),
+        any(map(mentions_packaging, above)),
+        find_possible_materials(columns, cells, grid, at),
+    )
+
+
+class _Searched(NamedTuple):
+    """The header whose columns are wanted: its row `at`, its line in the file, and its labels."""
+
+    grid: Grid
+    table: Table
+    sheet: str | None
+    at: int
+    line: int
+    cells: Cells
+
+
+def _needed_columns(header: _Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
+    """Return one column a field: those `chosen` by the mapping, and of those `found` by their headers what is usable.
+
+    Raises `ReadingRefused` where a needed field has no column, or several.
+    """
+    grid, table, sheet, at, line, cells = header
     named = {(column.table, column.name) for column in chosen}
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *mapped.constants))
@@ -91,20 +139,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         where = missing_column.SearchedHeader(table, sheet, line, cells, [column.position for column in columns])
         barcode = next((column.position for column in columns if column.name == "gtin"), None)
         raise missing_column.refusal(missing, where, barcode)
-    columns = _with_component_prefix(columns) if table == "sku" else columns
-    used = {column.position for column in columns}
-    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
-    above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
-    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
-    return Header(
-        line,
-        last_line,
-        tuple(columns),
-        ignored,
-        _switched_off(mapped, recognised),
-        any(map(mentions_packaging, above)),
-        find_possible_materials(columns, cells, grid, at),
-    )
+    return columns
 
 
 def _switched_off(mapped: SheetMapping, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:

@@ -1,11 +1,11 @@
 """Writes the parts of `source` about a table: the columns read and ignored, and the effect of the caller's mapping."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pipelines.reading.fields import LONGEST_HEADER, Column
 from pipelines.reading.grid import letter
+from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.samples import Samples
-from pipelines.reading.sheet import Sheet
 from schemas.report import IgnoredColumn, MappedBy, SourceColumn
 
 
@@ -26,21 +26,28 @@ def published_samples(samples: Samples) -> dict[str, list[str]]:
     return {letter(at): texts for at, texts in samples.items() if texts}
 
 
-def published_mapping(sheet: Sheet) -> MappedBy:
-    """Return the effect of the mapping: fields whose column it names, fields switched off, constants, values."""
-    return {
-        "mapped": list(dict.fromkeys(c.name for c in sheet.columns if c.mapped and c.constant is None)),
+def published_mapping(
+    columns: Sequence[Column], off: Iterable[tuple[str, int | None, str | None]], mapped: SheetMapping
+) -> MappedBy:
+    """Return the effect of the mapping: fields whose column it names, fields switched off, constants, values.
+
+    `off` are the fields switched off, each with the column that it would have been read from.
+    """
+    told: MappedBy = {
+        "mapped": list(dict.fromkeys(c.name for c in columns if c.mapped and c.constant is None)),
         "switched_off": [
-            {"field": name, "column": None if at is None else letter(at), "header": header}
-            for name, at, header in sheet.off
+            {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
         ],
-        "constants": {c.name: c.constant for c in sheet.columns if c.constant is not None},
+        "constants": {c.name: c.constant for c in columns if c.constant is not None},
         "values": {
             rewriting.column.name: dict(rewriting.sent)
-            for rewriting in sheet.mapped.values
+            for rewriting in mapped.values
             if rewriting.sent or not rewriting.own
         },
     }
+    if mapped.header_row is not None:
+        told["header_row_mapped"] = True
+    return told
 
 
 def _cut(header: str) -> str:

@@ -19,12 +19,14 @@ from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words
+from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.samples import Samples, samples_of
 from pipelines.reading.skipped import find_skipped, skipped_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
 from schemas.messages import Message
+from schemas.report import SourceSheet
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -70,6 +72,20 @@ class Sheet:
         kept = tuple(column for column in self.columns if column.name not in names)
         stray = [(c.position, c.header) for c in self.columns if c.name in names and c.constant is None]
         return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
+
+    def published(self) -> SourceSheet:
+        """Return how it was read, as `source.components` shows it."""
+        return {
+            "sheet": self.name,
+            "header_row": self.header_row,
+            "columns": published_columns(self.columns),
+            "ignored": published_ignored(self.ignored),
+            "decimal_marks": self.marks,
+            "hidden": None,
+            "samples": published_samples(self.samples),
+            "words": {name: dict(values) for name, values in self.words.items()},
+            **published_mapping(self.columns, self.off, self.mapped),
+        }
 
     def kept(self) -> "Sheet":
         """Drop columns that were derived from others for a field that the mapping switches off."""

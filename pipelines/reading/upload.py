@@ -9,7 +9,7 @@ from datetime import date
 
 import polars as pl
 
-from pipelines.reading import asked, stored, unknown_materials
+from pipelines.reading import asked, outline, stored, unknown_materials
 from pipelines.reading.container import detect_format
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
@@ -27,7 +27,7 @@ from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
-from schemas.report import AskedColumn, FileFormat, ImportSource, SourceSheet
+from schemas.report import AskedColumn, FileFormat, ImportSource
 from schemas.words import fold
 
 
@@ -109,14 +109,18 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
 
     delimiter = detect_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)
-    sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
-    return _upload(sheet, None, {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}, mapped, today)
+    about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
+    with outline.completed_by(about):
+        sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
+    return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
-    read = read_tables(Workbook(data), mapped)
+    about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
+    with outline.completed_by(about):
+        read = read_tables(Workbook(data), mapped)
     parts = None if read.parts is None else with_codes_filled(read.parts)
-    upload = _upload(read.main, parts, {"format": "xlsx", "encoding": None, "delimiter": None}, mapped, today)
+    upload = _upload(read.main, parts, about, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
     if (components := upload.source["components"]) is not None and read.parts is not None:
         components["hidden"] = read.hidden_parts
@@ -138,13 +142,13 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "header_row": main.header_row,
         "columns": published_columns(main.columns),
         "ignored": published_ignored(main.ignored),
-        "components": None if parts is None else _published_components(parts),
+        "components": None if parts is None else parts.published(),
         "layout": layout,
         "decimal_marks": main.marks,
         "mapping_name": None,
         "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
         "volume_year": today.year if dated else None,
-        **published_mapping(main),
+        **published_mapping(main.columns, main.off, main.mapped),
         "hidden": None,
         "unread_sheets": [],
         "asked": questions,
@@ -200,17 +204,3 @@ def _split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple
         return *split_groups(main), found
     main, parts = split_long(main)
     return main, parts, "rows" if parts is None else "long"
-
-
-def _published_components(parts: Sheet) -> SourceSheet:
-    return {
-        "sheet": parts.name,
-        "header_row": parts.header_row,
-        "columns": published_columns(parts.columns),
-        "ignored": published_ignored(parts.ignored),
-        "decimal_marks": parts.marks,
-        "hidden": None,
-        "samples": published_samples(parts.samples),
-        "words": {name: dict(values) for name, values in parts.words.items()},
-        **published_mapping(parts),
-    }

@@ -42,7 +42,12 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
     headless: list[SheetPart] = []
     part, header = _first_with_header(book, tables, mapped, headless)
     main = read_sheet(book.body(part, header.columns), part.name, "sku", mapped, delimiter=None, header=header)
-    parts = None if graph is None else _read_components(book, graph, mapped)
+    try:
+        parts = None if graph is None else _read_components(book, graph, mapped)
+    except ReadingRefused as refused:
+        if refused.outline is not None:
+            refused.outline = {**refused.outline, **main.published()}
+        raise
     read = [part] if graph is None or parts is None else [part, graph]
     return WorkbookTables(
         main,

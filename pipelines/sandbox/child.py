@@ -54,9 +54,8 @@ def _run_request(request: dict[str, Any], source: BinaryIO, answer: BinaryIO, cp
         with processor_seconds(cpu_seconds):
             TASKS[request["task"]](source, answer, **request["arguments"])
     except ReadingRefused as refused:
-        return {
-            "refused": [asdict(each) | {"message": to_json(each.message)} for each in refused.issues[:_MOST_ISSUES]]
-        }
+        issues = [asdict(each) | {"message": to_json(each.message)} for each in refused.issues[:_MOST_ISSUES]]
+        return {"refused": issues, "outline": refused.outline}
     except Unfit as unfit:
         return {"unfit": [unfit.code, to_json(unfit.message)]}
     except MemoryError:

@@ -99,8 +99,9 @@ class Reader:
         with _open_source(request.source) as source, _scratch() as answer:
             outcome = self._call(request, source, answer)
             match outcome:
-                case {"refused": issues}:
-                    raise ReadingRefused([Issue(**each | {"message": from_json(each["message"])}) for each in issues])
+                case {"refused": sent, "outline": outline}:
+                    issues = [Issue(**each | {"message": from_json(each["message"])}) for each in sent]
+                    raise ReadingRefused(issues, outline)
                 case {"unfit": [code, message]}:
                     raise Unfit(code, from_json(message))
                 case {"stopped": "memory"}:

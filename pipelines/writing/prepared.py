@@ -14,15 +14,16 @@ class Prepared:
 
     `patch`: the requested rows. `merged`: the accepted rows as they would be stored, with `row` and `outcome`; of an
     import's chunk only the columns that it gives and those in `_ALWAYS_READ`. `errors`: faults of the rejected rows.
-    `versions`: the versions of the stored rows that were read. `rules`: the rule-set that graded. `seconds`: the time
-    of each step. `staged`: the changed rows as `store` takes them, once they are in the database's staging table.
-    `returned`: the codes of the archived SKUs that the write brings back.
+    `versions`, `grades_before`: the versions and grades of the stored rows that were read. `rules`: the rule-set that
+    graded. `seconds`: the time of each step. `staged`: the changed rows as `store` takes them, once they are in the
+    database's staging table. `returned`: the codes of the archived SKUs that the write brings back.
     """
 
     patch: Patch
     merged: Table
     errors: list[RowIssue]
     versions: dict[str, int]
+    grades_before: dict[str, str | None]
     rules: RuleSet
     seconds: dict[str, float]
     staged: Table | None = None

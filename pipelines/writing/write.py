@@ -88,7 +88,8 @@ def prepare(
     with watch.step("grade"):
         merged = grade(merged, rules)
     versions = dict(stored.rows(("sku_code", "version")))
-    return Prepared(requested, merged, errors + faults, versions, rules, watch.seconds)
+    grades = dict(stored.rows(("sku_code", "recyclability_grade")))
+    return Prepared(requested, merged, errors + faults, versions, grades, rules, watch.seconds)
 
 
 def stage_rows(conn: Connection, prepared: Prepared, source: pl.DataFrame | None = None) -> Prepared:

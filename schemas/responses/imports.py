@@ -6,7 +6,7 @@ from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.issues import ISSUE_CODES
-from schemas.responses.base import Answer, Identifier, Instant, Issue, Pagination, code
+from schemas.responses.base import Answer, Grade, Identifier, Instant, Issue, Pagination, code
 
 
 class SourceColumn(Answer):
@@ -60,13 +60,14 @@ class Told(Answer):
     """What the caller's mapping has settled of a table; absent from imports of earlier releases.
 
     `mapped` are the fields whose column it names, `constants` the values that every line has, `values` what the texts
-    of a field's cells mean, as the mapping says it.
+    of a field's cells mean, as the mapping says it. `header_row_mapped` is true where it names the header's line.
     """
 
     mapped: list[str] | SkipJsonSchema[None] = None
     switched_off: list[SwitchedOff] | SkipJsonSchema[None] = None
     constants: dict[str, str] | SkipJsonSchema[None] = None
     values: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
+    header_row_mapped: bool | SkipJsonSchema[None] = None
 
 
 class SourceSheet(Told):
@@ -210,6 +211,30 @@ class ImportListResponse(Answer):
     pagination: Pagination
 
 
+class GradeChange(Answer):
+    """How many SKUs a dry run would bring from one grade to another."""
+
+    before: Grade | None
+    after: Grade | None
+    skus: int
+
+
+class ChangedGrade(Answer):
+    """A stored SKU whose grade a dry run would change."""
+
+    sku_id: Identifier
+    sku_code: str
+    before: Grade | None
+    after: Grade | None
+
+
+class ForeseenGrades(Answer):
+    """What a dry run would do to grades: every SKU that it accepts is counted once."""
+
+    grades: list[GradeChange]
+    changed: list[ChangedGrade]
+
+
 class ImportStatusResponse(Answer):
     """How far an import is, with one page of its error report."""
 
@@ -226,3 +251,4 @@ class ImportStatusResponse(Answer):
     failure: ImportFailure | None
     errors: list[ImportRowError]
     pagination: Pagination
+    preview: ForeseenGrades | SkipJsonSchema[None] = None

@@ -1,7 +1,9 @@
 """Declarations in a browser: chosen, checked, kept, downloaded, corrected; and the calendar of what is due."""
 
 import hashlib
+import re
 from datetime import date
+from html import unescape
 from uuid import uuid4
 
 import pytest
@@ -139,6 +141,16 @@ def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
     sure = {"en": "official page", "fr": "page officielle", "de": "amtliche Seite"}
     assert days[lang] in page
     assert sure[lang] in page
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_an_open_row_of_the_calendar_leads_to_its_form(declared, browser, lang):
+    page = unescape(browser.get(f"/declarations?lang={lang}").text)
+    leads = re.search(r'href="(/declarations\?[^"#]*market=(\w+)[^"#]*)#market"', page)
+    assert leads, "a period is open"
+    form = browser.get(leads[1]).text
+    assert f'<option value="{leads[2]}" selected>' in form
+    assert re.search(r'name="year" value="(\d{4})"', form)[1] in leads[1]
 
 
 def test_a_form_of_another_page_is_refused(declared, browser):

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
+from tests.pipelines.reading.writing import workbook
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
 FILE = (
@@ -126,9 +127,9 @@ def test_rows_are_pasted(caller, browser):
 
 
 def test_rows_that_cannot_be_read_stay_in_the_form(browser):
-    answer = send(browser, rows="Foo\tBar\n1\t<2>\n")
+    answer = send(browser, rows="sku_code\tname\t<2>\n")
     assert (answer.status_code, 'id="rows-error"' in answer.text) == (400, True)
-    assert "Foo\tBar\n1\t<2>" in unescape(answer.text.partition("<textarea")[2].partition("</textarea>")[0])
+    assert "sku_code\tname\t<2>" in unescape(answer.text.partition("<textarea")[2].partition("</textarea>")[0])
 
 
 def test_a_form_without_file_and_rows_says_what_to_do(browser):
@@ -147,13 +148,97 @@ def test_the_example_workbook_is_read_with_both_its_sheets(caller, browser):
     assert caller.get("/skus").json()["pagination"]["total"] > 0
 
 
-@pytest.mark.parametrize(("lang", "data"), [("en", b""), ("de", b"\x00\x01\x02"), ("fr", b"a;b\n1;2\n")])
+@pytest.mark.parametrize(("lang", "data"), [("en", b""), ("de", b"\x00\x01\x02"), ("fr", b"sku_code;name\n")])
 def test_what_cannot_be_read_is_said_at_the_form(browser, lang, data):
     answer = send(browser, data, lang=lang)
     assert answer.status_code == 400
     [fault] = re.findall(r'<div class="fault" role="alert">(.*?)</div>', answer.text, re.DOTALL)
     assert len(re.sub(r"<[^>]+>", "", fault).split()) > 3
     assert 'lang="' + lang in answer.text
+
+
+def grade_of(caller, sku):
+    return caller.get(f"/skus/{sku['id']}").json()["data"]["compliance"]["recyclability_grade"]
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_a_dry_run_says_what_would_become_of_the_grades(caller, browser, lang):
+    """By REST and on the page alike: new items, changed and unchanged ones, the changed ones linked."""
+    facts = {"material": "plastic", "material_subtype": "PET", "packaging_format": "bottle", "weight_grams": 20}
+    one, two = (caller.made(sku_code=code, name="Flasche", **facts) for code in ("G-1", "G-2"))
+    rows = b"sku_code;name;material;material_subtype\nG-1;Flasche;plastic;PVC\nG-2;Flasche;plastic;PET\nG-3;Neu;;\n"
+    address, page = shown(caller, browser, send(browser, rows, lang=lang))
+    path = address.partition("?")[0]
+    preview = caller.get(path).json()["preview"]
+    after = preview["changed"][0]["after"]
+    before = grade_of(caller, one)
+    assert before != after
+    changed = {"sku_id": one["id"], "sku_code": "G-1", "before": before, "after": after}
+    assert preview["changed"] == [changed]
+    told = {(each["before"], each["after"]): each["skus"] for each in preview["grades"]}
+    assert told == {(None, "not_assessed"): 1, (before, after): 1, (before, before): 1}
+    assert f"/items/{one['id']}?lang={lang}" in page
+    assert f"/items/{two['id']}" not in page
+    done = confirm(browser, address, page, "import").headers["Location"]
+    run(caller, done.rpartition("/")[2])
+    assert grade_of(caller, one) == after, "as it was foreseen"
+    assert "preview" not in caller.get(done).json()
+
+
+UNKNOWN = [["Bestand", "Stand 1"], ["Nr", "Was", "Wie schwer"], ["7001", "Dose", 31.5], ["7002", "Tube", 210]]
+"""A table of which nobody but its owner knows the columns."""
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_a_person_says_what_unknown_columns_are(caller, browser, lang, form):
+    text = "\n".join(";".join(map(str, row)) for row in UNKNOWN).encode()
+    data = text if form == "csv" else workbook({"Bestand": UNKNOWN})
+    answer = send(browser, data, filename=f"bestand.{form}", lang=lang)
+    address = answer.headers["Location"]
+    path = address.partition("?")[0]
+    page = unescape(browser.get(address).text)
+    assert f'lang="{lang}"' in page
+    assert choices(page) == {"sku.A": "", "sku.B": "", "sku.C": ""}
+    assert "7001 · 7002" in page
+    assert "31.5 · 210" in page
+    first = page.partition('<select name="sku.A"')[2].partition("</select>")[0]
+    assert re.findall(r'<option value="([^"]*)"', first)[1:3] == ["sku_code", "name"]
+
+    def read(page, **chosen):
+        sent = hidden(page) | choices(page) | {f"sku.{column}": field for column, field in chosen.items()}
+        sent["sku.header_row"] = re.search(r'name="sku.header_row" value="(\d+)"', page)[1]
+        again = browser.post(f"{path}/columns?lang={lang}", sent | {"step": "read"})
+        assert again.status_code == 303, again.text
+        return again
+
+    page = unescape(browser.get(read(page, A="sku_code").headers["Location"]).text)
+    assert choices(page) == {"sku.A": "sku_code", "sku.B": "", "sku.C": ""}, "what was chosen stays"
+    address, page = shown(caller, browser, read(page, B="name", C="weight_grams"))
+    assert choices(page) == {"sku.A": "sku_code", "sku.B": "name", "sku.C": "weight_grams"}
+    done = confirm(browser, address, page, "import")
+    run(caller, done.headers["Location"].rpartition("/")[2])
+    found = {(sku["sku_code"], sku["name"], sku["weight_grams"]) for sku in caller.get("/skus").json()["data"]}
+    assert found == {("7001", "Dose", 31.5), ("7002", "Tube", 210)}
+
+
+def test_the_first_line_may_be_an_item_already(caller, browser):
+    answer = send(browser, b"7001;Dose;31\n7002;Glas;210\n")
+    address = answer.headers["Location"]
+    chosen = {"sku.A": "sku_code", "sku.B": "name", "sku.header_row": "0"}
+    again = browser.post(
+        f"{address.partition(chr(63))[0]}/columns", hidden(browser.get(address).text) | chosen | {"step": "read"}
+    )
+    address, page = shown(caller, browser, again)
+    run(caller, confirm(browser, address, page, "import").headers["Location"].rpartition("/")[2])
+    assert {sku["sku_code"] for sku in caller.get("/skus").json()["data"]} == {"7001", "7002"}
+
+
+def test_programs_are_refused_as_ever_where_no_column_is_known(caller):
+    answer = caller.request("POST", "/imports", files={"file": ("a.csv", b"Nr;Was\n1;Dose\n", "text/csv")})
+    assert answer.status_code == 400
+    assert {issue["code"] for issue in answer.json()["details"]} == {"missing_column"}
+    assert caller.get("/imports").json()["data"] == []
 
 
 def test_a_file_that_is_too_large_is_refused(browser):

@@ -32,13 +32,16 @@ _TEMPLATES: Final = """,
 def poll_query(limit: int, offset: int, *, with_templates: bool = False) -> str:
     """Build the query of one poll, for the parameter `import_id`; no row where the company has no such import.
 
-    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report. `with_templates`, for
-    another language than English, adds the column `templates`: what is stored beside its messages, by their English.
+    `answer` is the contract's ImportStatusResponse as JSON text with one page of the report; a dry run has `preview`
+    too. `with_templates`, for another language than English, adds the column `templates`: what is stored beside its
+    messages, by their English.
     """
     page = f"""FROM import_errors WHERE import_id = %(import_id)s
         ORDER BY sheet_position, line, number LIMIT {limit:d} OFFSET {offset:d}"""
+    templates = _TEMPLATES.format(page=page) if with_templates else ""
     return f"""
-SELECT json_build_object(
+SELECT left(report, -1) || coalesce(', "preview" : ' || preview::text, '') || '}}' AS answer{templates}
+FROM imports, LATERAL (SELECT json_build_object(
     'id', id, 'status', status, 'dry_run', dry_run, 'filename', filename,
     {", ".join(f"'{name}', {instant(name)}" for name in _INSTANTS)},
     'progress', json_build_object('done', rows_done, 'total', rows_total),
@@ -48,8 +51,8 @@ SELECT json_build_object(
         SELECT {_FAULT} {page}) AS error), '[]'::json),
     'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
         'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
-)::text AS answer{_TEMPLATES.format(page=page) if with_templates else ""}
-FROM imports WHERE id = %(import_id)s"""
+)::text AS report) AS built
+WHERE id = %(import_id)s"""
 
 
 _NARROWED: Final = {

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from psycopg.rows import class_row, dict_row
+from psycopg.types.json import Json
 
 from schemas.report import ImportSource, StoredRowError
 from warehouse.sessions import Connection
@@ -61,6 +62,7 @@ _NAMED: Final = """
 (SELECT imports.*, companies.name AS company_name FROM imports JOIN companies ON companies.id = imports.company_id)
 AS named"""
 
+_FAIL_AT_ONCE: Final = "UPDATE imports SET failure = %s, finished_at = %s WHERE id = %s"
 _TURN: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('undo ' || %s, 0))"
 _UNDONE: Final = "UPDATE imports SET undone_at = %s WHERE id = %s"
 
@@ -79,6 +81,11 @@ def one(connection: Connection, import_id: UUID, kind: type[Row], columns: Seque
     """
     with connection.cursor(row_factory=class_row(kind)) as cursor:
         return cursor.execute(f"SELECT {', '.join(columns)} FROM {_NAMED} WHERE id = %s", (import_id,)).fetchone()
+
+
+def fail_at_once(connection: Connection, import_id: UUID, failure: Mapping[str, object], at: datetime) -> None:
+    """End a new import that no run will work on."""
+    connection.execute(_FAIL_AT_ONCE, [Json(dict(failure)), at, import_id])
 
 
 def filename_of(connection: Connection, import_id: UUID) -> str | None:

@@ -43,6 +43,7 @@ imports = Table(
         "upload_removed_at", DateTime(timezone=True), comment="of a dry run whose upload made room for another file"
     ),
     Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
+    Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),
 )

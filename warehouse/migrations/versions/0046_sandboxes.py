@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0046"
-down_revision = "0040"
+down_revision = "0044"
 
 _FUNCTION = "pcds_sandbox_of(uuid)"
 
