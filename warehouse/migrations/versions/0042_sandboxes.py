@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0046"
-down_revision = "0044"
+revision = "0042"
+down_revision = "0041"
 
 _FUNCTION = "pcds_sandbox_of(uuid)"
 

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-revision = "0044"
+revision = "0041"
 down_revision = "0040"
 
 
