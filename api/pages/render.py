@@ -37,6 +37,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/connections", "nav.connections", "viewer"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
+    ("/webhooks", "nav.webhooks", "administrator"),
     ("/audit", "nav.audit", "administrator"),
 )
 """The pages of a signed-in person: path, key of the name, and the role that sees it."""

@@ -66,6 +66,7 @@ WITHOUT_PICTURE: Final = (
     "enquiry",
     "supplier-enquiry",
     "password",
+    "webhooks",
 )
 """Pages that look like one of those above, and have no picture in docs/pages."""
 
@@ -178,5 +179,6 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "second-factor": "/account/second-factor",
         "people": "/people",
         "keys": "/keys",
+        "webhooks": "/webhooks",
         "audit": "/audit",
     }
