@@ -22,9 +22,9 @@ from api.errors import InvalidBody, NotFound
 from api.languages import in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, idempotency_key
 from api.reading import read
-from api.service import service_of
+from api.service import Service, service_of
 from api.writing import JsonWrite, Write
-from pipelines.webhooks import Sender
+from pipelines.webhooks import Outcome, Sender
 from schemas.models import issues_of
 from schemas.responses import (
     WebhookDeliveryListResponse,
@@ -101,7 +101,11 @@ def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
     Each change is a POST with the header `webhook-id`, which is the same when it is sent again. Answer 2xx within ten
     seconds. Changes of one SKU come in their order. A company has at most ten webhooks.
     """
-    write, body = received.admitted()
+    return add_webhook(*received.admitted(), dry_run=dry_run)
+
+
+def add_webhook(write: Write, body: Any, *, dry_run: bool = False) -> Response:
+    """Add the webhook of a body; the page of webhooks does it by this function too, as with those below."""
     secret: dict[str, Any] = {}
 
     def work(act: Act) -> dict[str, Any]:
@@ -125,6 +129,11 @@ def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
 def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """A field that is left out stays. What came while it was paused or disabled is sent when it is active again."""
     write, body = received.admitted()
+    return change_webhook(write, webhook_id, body, dry_run=dry_run)
+
+
+def change_webhook(write: Write, webhook_id: UUID, body: Any, *, dry_run: bool = False) -> Response:
+    """Change a webhook as a body says."""
 
     def work(act: Act) -> dict[str, Any]:
         changed = webhooks.change(act, webhook_id, _parsed(WebhookPatch, body))
@@ -139,12 +148,17 @@ def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) ->
 )
 def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """Nothing more is sent; what waits is forgotten, and its secret with it."""
+    return remove_webhook(Write.by_key(request, key), webhook_id, dry_run=dry_run)
+
+
+def remove_webhook(write: Write, webhook_id: UUID, *, dry_run: bool = False) -> Response:
+    """Remove a webhook."""
 
     def work(act: Act) -> dict[str, Any]:
         webhooks.remove(act, webhook_id)
         return {"outcome": "updated", **_shown(act, webhook_id)}
 
-    return _answer(Write.by_key(request, key), None, work, dry_run=dry_run)
+    return _answer(write, None, work, dry_run=dry_run)
 
 
 @router.post(
@@ -160,6 +174,11 @@ def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run:
 def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> Response:
     """The new `secret` signs from now on, and the one before beside it for `overlap_hours`, 24 where it is left out."""
     write, body = received.admitted()
+    return roll_secret(write, webhook_id, body, dry_run=dry_run)
+
+
+def roll_secret(write: Write, webhook_id: UUID, body: Any, *, dry_run: bool = False) -> Response:
+    """Give a webhook another secret, which is in the answer."""
     secret: dict[str, Any] = {}
 
     def work(act: Act) -> dict[str, Any]:
@@ -209,20 +228,24 @@ async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Resp
     Nothing is stored, so that each request sends one, also with the Idempotency-Key of another.
     """
     idempotency_key(request)  # refused where it is none, as in every write
-    service = service_of(request)
+    outcome = await try_webhook(service_of(request), key.company_id, webhook_id)
+    return json_of({"delivered": outcome.fault is None, **outcome._asdict()})
+
+
+async def try_webhook(service: Service, company_id: UUID, webhook_id: UUID) -> Outcome:
+    """Send a message of the type `webhook.test`, and return what came of it. Raise `NotFound`."""
     now, sender = service.clock.now(), Sender.of(service.settings)
     shown = now.isoformat().replace("+00:00", "Z")
     text = orjson.dumps({"type": "webhook.test", "timestamp": shown, "data": {"webhook_id": webhook_id}}).decode()
 
     def prepared() -> Any:
-        with service.writes.company(key.company_id) as conn:
+        with service.writes.company(company_id) as conn:
             return webhooks.test_message(conn, webhook_id, sender, now, text)
 
     try:
-        outcome = await sender.send(await run_in_threadpool(prepared), now)
+        return await sender.send(await run_in_threadpool(prepared), now)
     except NoSuchWebhook:
         raise NotFound from None
-    return json_of({"delivered": outcome.fault is None, **outcome._asdict()})
 
 
 def _answer(

@@ -35,6 +35,8 @@ PAGES: Final = (
     "/items/{item}/documents",
     "/items/new",
     "/account",
+    "/account/second-factor",
+    "/password",
     "/people",
     "/keys",
     "/connections",
@@ -53,6 +55,7 @@ LISTS: Final = (
     "/supplier-requests",
     "/enquiries",
     "/words",
+    "/webhooks",
     "/audit",
 )
 

@@ -1,7 +1,7 @@
-"""Loads the days by which yearly reports are due, each with its source and how sure it is.
+"""Loads the days by which reports of a year or half are due, each with its source and how sure it is.
 
 The rows are `rules/catalogue/due_days.csv`: only days that a source states. A jurisdiction without a row has no known
-day. A day is of the year after the reported one, which is our reading: most sources give only day and month.
+day. A day is the first one of its date after the period, which is our reading: most sources give only day and month.
 """
 
 from calendar import monthrange
@@ -18,18 +18,23 @@ from compliance.confidence import is_confidence
 from compliance.tables import RULES, Row, TableError, rows
 
 PINNED: Final = RULES / "catalogue" / "due_days.csv"
-DUTIES: Final = ("annual_report", "scheme_report", "simplified_report", "completeness_declaration")
+DUTIES: Final = ("annual_report", "half_report", "scheme_report", "simplified_report", "completeness_declaration")
 BOUNDS: Final = ("by", "before")
 """Whether the day itself is still in time."""
+HALVES: Final = {"": 0, "1": 1, "2": 2}
 _LAST: Final = "last"
 _LEAP_YEAR: Final = 2024
 
 
 @dataclass(frozen=True, slots=True)
 class DueDay:
-    """A day of a year by or before which a duty is due; `day` is None for the last one of the month."""
+    """A day by or before which a duty is due; `day` is None for the last one of the month.
+
+    `half` is the half of the year that the duty is about, 0 for the whole year.
+    """
 
     duty: str
+    half: int
     bound: str
     month: int
     day: int | None
@@ -38,8 +43,12 @@ class DueDay:
     note: str | None
 
     def after(self, year: int) -> date:
-        """Return the day on which the report about a calendar year is due: one of the next year."""
-        return date(year + 1, self.month, self.day or monthrange(year + 1, self.month)[1])
+        """Return the day on which the report about a calendar year or its half is due: one of the next year.
+
+        The first half is reported in the year itself.
+        """
+        due = year if self.half == 1 else year + 1
+        return date(due, self.month, self.day or monthrange(due, self.month)[1])
 
 
 @lru_cache(maxsize=1)
@@ -63,6 +72,7 @@ def read(path: Path) -> Mapping[str, Sequence[DueDay]]:
 def _due_day(row: Row) -> DueDay:
     return DueDay(
         row["duty"],
+        HALVES[row["half"]],
         row["bound"],
         int(row["month"]),
         None if row["day"] == _LAST else int(row["day"]),
@@ -78,6 +88,8 @@ def _faults(row: Row, known: set[str]) -> list[str]:
         faults.append(f"{row['code']} is not in the catalogue")
     if row["duty"] not in DUTIES or row["bound"] not in BOUNDS:
         faults.append("duty or bound is unknown")
+    if row["half"] not in HALVES or (row["duty"] == "half_report") != bool(row["half"]):
+        faults.append("a half is said of the report of a half, and of nothing else")
     if not is_confidence(row["confidence"]) or not row["source_url"].startswith("http"):
         faults.append("a day needs its source and how sure it is")
     try:

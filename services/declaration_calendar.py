@@ -1,7 +1,7 @@
 """Lists what is due: for each market with tonnes the last period that has ended, and whether a declaration is kept.
 
-The tables have each market's rhythm of reporting, and due days of yearly reports where a source states one
-(`compliance.due_days`); of the others nothing is said but the note of the source, in words.
+The tables have each market's rhythm of reporting, and due days where a source states one
+(`compliance.due_days`); of the others only the source of the rhythm is named.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,8 +26,7 @@ class Due(NamedTuple):
     rhythms: tuple[str, ...]
     kept: UUID | None
     source_url: str | None
-    note: str | None
-    days: tuple["Day", ...] = ()
+    days: tuple["Day", ...]
 
 
 class Day(NamedTuple):
@@ -49,18 +48,19 @@ def due(
         rhythms = entry.reporting_period if entry else ()
         by_half = tuple(each for each in rhythms if each == HALF_RHYTHM and market in HALF_YEARLY)
         by_year = tuple(each for each in rhythms if each not in by_half)
-        shown = (entry.source_url, entry.source_note) if entry else (None, None)
+        source = entry.source_url if entry else None
         if by_half:
             year, half = last_half(today)
-            yield Due(market, year, half, by_half, kept.get((market, year, half)), *shown)
+            yield Due(market, year, half, by_half, kept.get((market, year, half)), source, _days(market, year, half))
         if by_year or not by_half:
             year = today.year - 1
-            yield Due(market, year, 0, by_year, kept.get((market, year, 0)), *shown, _days(market, year))
+            yield Due(market, year, 0, by_year, kept.get((market, year, 0)), source, _days(market, year, 0))
 
 
-def _days(market: str, year: int) -> tuple[Day, ...]:
-    """Return the days for a market's report about a year, the first one first."""
-    return tuple(sorted((Day(each.after(year), each) for each in due_days().get(market, ())), key=lambda day: day.on))
+def _days(market: str, year: int, half: int) -> tuple[Day, ...]:
+    """Return the days for a market's report about a year or its half, the first one first."""
+    stated = (each for each in due_days().get(market, ()) if each.half == half)
+    return tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))
 
 
 def last_half(today: date) -> tuple[int, int]:

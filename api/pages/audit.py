@@ -1,6 +1,7 @@
 """Audit page for administrators: who did what, when, and each changed field before and after."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.changes import value_in_words
+from api.pages.changes import payload_rows, reason_in_words, value_in_words
 from api.pages.item_words import changed_rows
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -18,6 +19,7 @@ from api.pages.sessions import Administrator, Session
 from api.pages.texts import text
 from api.service import service_of
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
+from schemas.labels import header
 from services.audit.page import audit_page
 from warehouse.audit import entries
 
@@ -26,6 +28,18 @@ router = APIRouter(prefix="/audit")
 PAGE_SIZE: Final = 50
 _PAGES: Final = {"sku": "/items/{}", "sku_volumes": "/items/{}", "import": "/imports/{}"}
 """The page of a record, by its resource type."""
+_CODES: Final[Mapping[str, tuple[str, ...]]] = {
+    "kind": ("review.kind",),
+    "role": ("role",),
+    "status": ("imports.state", "doc.status"),
+    "state": ("review.state", "webhooks.state"),
+    "disabled_reason": ("webhooks.reason",),
+    "scopes": ("keys.scope",),
+    "half": ("figures.half",),
+    "format": ("declarations.format",),
+    "lang": ("lang",),
+}
+"""Fields whose values are codes, with the beginnings of the keys of their words."""
 
 
 @router.get("")
@@ -84,19 +98,41 @@ def _entry(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
         changed = changed_rows(entry["before"], entry["after"] or {}, lang)
     else:
         before, after = entry["before"] or {}, entry["after"] or {}
-        names = dict.fromkeys((*before, *after))
+        names = [name for name in dict.fromkeys((*before, *after)) if name != "payload"]
         changed = [
-            {
-                "name": name,
-                "now": value_in_words(before.get(name), None, lang),
-                "then": value_in_words(after.get(name), None, lang),
-            }
-            for name in names
+            {"name": _name(name, lang), "now": _value(name, before.get(name), lang), "then": _value(name, now, lang)}
+            for name, now in ((name, after.get(name)) for name in names)
         ]
+        filed = payload_rows(after.get("kind", ""), after["payload"], lang) if "payload" in after else ()
+        changed += [{"name": name, "now": None, "then": value} for name, value in filed]
     named = _PAGES.get(resource)
     return {
         **entry,
         "what": f"{text(f'audit.resource.{resource}', lang)}: {text(f'audit.verb.{verb}', lang)}",
+        "reason": entry["reason"] and reason_in_words(entry["reason"], lang),
         "page": named.format(entry["resource_id"]) if named else None,
         "changed": changed,
     }
+
+
+def _name(name: str, lang: str) -> str:
+    """Return the name of an entry's field in words; a company's own word, such as `material: Karton`, is one."""
+    keys = (f"{group}.{name}" for group in ("audit.field", "review.payload", "imports"))
+    return next(_texts(keys, lang), header("sku", name, lang))
+
+
+def _value(name: str, stored: object, lang: str) -> str:
+    """Return the value of an entry's field in words; codes of few fields have words in the texts."""
+    if isinstance(stored, Mapping) and stored:
+        return "; ".join(f"{_name(each, lang)}: {_value(each, value, lang)}" for each, value in stored.items())
+    if isinstance(stored, list) and stored and isinstance(stored[0], Mapping):
+        return ", ".join(_value(name, each, lang) for each in stored)
+    keys = (f"{group}.{stored}" for group in _CODES.get(name, ()))
+    return next(_texts(keys, lang), value_in_words(stored, "market" if name == "market" else None, lang))
+
+
+def _texts(keys: Iterable[str], lang: str) -> Iterator[str]:
+    """Yield the texts of the keys that have one."""
+    for key in keys:
+        with suppress(KeyError):
+            yield text(key, lang)

@@ -32,6 +32,8 @@ _OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
 """Vocabularies whose words are in the page texts, with their keys."""
 _DIGITS: Final = 12
 """Decimals of a compared value: as many as anybody sends."""
+_NO_FIELDS: Final = frozenset({"hazardous_contents", "components"})
+"""Facts with a text of their own."""
 _UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 
 
@@ -52,6 +54,11 @@ def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> l
 def path_in_words(path: str, lang: str, parts: Sequence[str] = ()) -> str:
     """Return a path of the contract in words, its part with the type that `parts` has at its place."""
     return _name_and_vocabulary(path, parts, lang)[0]
+
+
+def fact_in_words(field: str, lang: str) -> str:
+    """Return the name of a fact that is missing; one that no record has, has a text of its own."""
+    return text(f"fact.{field}", lang) if field in _NO_FIELDS else path_in_words(field, lang)
 
 
 def grade_reason(sentence: str, lang: str, rules: RuleSet) -> str:
@@ -123,6 +130,26 @@ def code_in_words(vocabulary: str, stored: str, lang: str) -> str:
     if prefix := _OWN_WORDS.get(vocabulary):
         return text(f"{prefix}.{stored}", lang)
     return word(vocabulary, stored, lang)
+
+
+_REASONS: Final = {
+    "accepted": re.compile(r"(?P<record>\w+) [0-9a-f-]{36} accepted(?:: (?P<said>.*))?", re.DOTALL),
+    "archived": re.compile(r"Archived\."),
+    "regraded": re.compile(r"Regraded by rule-set (?P<version>.+)\."),
+}
+"""Reasons that the service gives for a write, stored in English; all others are what somebody wrote."""
+
+
+def reason_in_words(reason: str, lang: str) -> str:
+    """Return the reason of a write in words."""
+    for key, pattern in _REASONS.items():
+        if found := pattern.fullmatch(reason):
+            gaps = found.groupdict()
+            if record := gaps.get("record"):
+                gaps["record"] = text(f"audit.resource.{record}", lang)
+            said = gaps.pop("said", None)
+            return text(f"reason.{key}", lang, **gaps) + (f": {said}" if said else "")
+    return reason
 
 
 _SHOWN_APART: Final = ("draft", "translations", "renews")

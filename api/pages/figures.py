@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.changes import fact_in_words
 from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -22,8 +23,7 @@ from compliance.confidence import word as confidence_word
 from pipelines.declarations import explain
 from pipelines.declarations.declare import Inputs
 from pipelines.figures.compute import loaded_catalogue
-from schemas.fields import SKU
-from schemas.labels import header, word
+from schemas.labels import word
 from schemas.normalise import Unfit
 from schemas.normalise import market as normalised
 from warehouse import figures, snapshots
@@ -115,7 +115,7 @@ def _page(
         ruleset_version=stored.origin.ruleset_version if stored else None,
         newer_writes=max(links - stored.origin.number, 0) if stored else 0,
         confidence_word=confidence_word,
-        facts=lambda fields: [_fact(field, lang) for field in fields],
+        facts=lambda fields: [fact_in_words(field, lang) for field in fields],
         linked=lambda source: isinstance(source, str) and source.startswith(_LINKED),
         size=PAGE_SIZE,
         **values,
@@ -137,7 +137,7 @@ def _items_page(request: Request, session: Session) -> Response:
     behind = explain.figure(inputs, market, year, half, category)
     offset = offset_of(request)
     with service.writes.company(session.company_id) as conn:
-        rows: list[dict[str, Any]] = list(explain.with_origins(conn, behind.slice(offset, PAGE_SIZE)))
+        rows = list(explain.traced(conn, behind.slice(offset, PAGE_SIZE)))
     return page(
         request,
         "figure_items.html",
@@ -172,10 +172,3 @@ def _choice_of(request: Request) -> tuple[Choice, list[tuple[str, str]]]:
         year = None
     half = half if half in ("0", "1", "2") else None
     return Choice(market, int(year) if year else None, int(half) if half else None), faults
-
-
-def _fact(field: str, lang: str) -> str:
-    """Return the name of a missing fact; one of a component, or one that no record has, as its path."""
-    if field in SKU:
-        return header("sku", field, lang)
-    return text("fact.hazardous_contents", lang) if field == "hazardous_contents" else field

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from api.errors import Refused
 from api.pages import changes
+from api.pages.advice import said
 from api.pages.columns import asked_for_columns, field_choices, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -24,7 +25,7 @@ from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
 from schemas.labels import header
-from schemas.messages import stored_message, translate
+from schemas.messages import stored_message
 from schemas.report import ImportSource
 from warehouse.imports import mappings, polls, queries
 from warehouse.imports.queries import Reason
@@ -110,7 +111,7 @@ def import_page(
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
         fields=[(column, field_choices(column, found["source"], lang)) for column in shown_columns(found["source"])],
-        translate=lambda text: translate(stored_message(text, templates), lang),
+        translate=lambda text: said(stored_message(text, templates), lang),
         asks_columns=asked_for_columns(found),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
@@ -124,7 +125,7 @@ def sentences_of(refusal: Refused | None, lang: str) -> list[str]:
     if refusal is None:
         return []
     sentences = [issue["message"] for issue in refusal.details or () if "message" in issue]
-    return [translate(sentence, lang) for sentence in sentences or [refusal.args[0]]]
+    return [said(sentence, lang) for sentence in sentences or [refusal.args[0]]]
 
 
 def _meaning_of(reason: Reason) -> str:

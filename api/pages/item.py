@@ -23,7 +23,7 @@ from api.pages.sessions import Session, Viewer
 from api.service import Service, service_of
 from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
-from compliance.standards import unread
+from compliance.standards import unread_parts
 from pipelines.writing import present
 from schemas.analytics import IncompleteSku
 from schemas.sku import SkuDetail
@@ -107,7 +107,7 @@ def _page(request: Request, session: Session) -> Response:
         declared=data.declared,
         origin=data.origin,
         ban=partial(translated_reason, rules=data.rules, lang=lang),
-        standards=unread(item["compliance"]["grade_trace"]["stream"], data.rules),
+        standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",

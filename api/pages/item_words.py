@@ -179,7 +179,7 @@ def version_words(entry: Version, lang: str) -> Shown:
         "at": entry.at,
         "actor_type": entry.actor_type,
         "actor_name": entry.actor_name,
-        "reason": entry.reason,
+        "reason": entry.reason and changes.reason_in_words(entry.reason, lang),
         "first": before is None,
         "changed": changed,
     }

@@ -9,16 +9,14 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.changes import fact_in_words
 from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.sessions import Session, Viewer
-from api.pages.texts import text
 from api.service import service_of
 from compliance.confidence import word as confidence_word
 from compliance.coverage import KINDS
-from schemas.fields import SKU
-from schemas.labels import header
 from schemas.normalise import Unfit
 from schemas.normalise import market as normalised
 from warehouse import analytics, figures
@@ -55,7 +53,7 @@ def _page(request: Request, code: str, session: Session) -> Response:
         found=found,
         confidence_word=confidence_word,
         source=_address_in(covered["source_url"]),
-        facts=lambda fields: [_fact(field, lang) for field in fields],
+        facts=lambda fields: [fact_in_words(field, lang) for field in fields],
         linked=_address_in,
     )
 
@@ -63,8 +61,3 @@ def _page(request: Request, code: str, session: Session) -> Response:
 def _address_in(source: object) -> str | None:
     """Return a source that is an address; others are words."""
     return source if isinstance(source, str) and source.startswith(_SHOWN_SOURCE) else None
-
-
-def _fact(field: str, lang: str) -> str:
-    """Return the name of a missing fact; one that no record has, has a text of its own."""
-    return header("sku", field, lang) if field in SKU else text(f"fact.{field}", lang)

@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.languages import accepted_language
+from api.pages.advice import said
 from api.pages.sessions import Session
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
-from schemas.messages import translate
 from schemas.numbers import number
 from schemas.roles import Role, includes
 
@@ -37,6 +37,7 @@ NAVIGATION: Final[tuple[tuple[str, str, Role], ...]] = (
     ("/connections", "nav.connections", "viewer"),
     ("/people", "nav.people", "administrator"),
     ("/keys", "nav.keys", "administrator"),
+    ("/webhooks", "nav.webhooks", "administrator"),
     ("/audit", "nav.audit", "administrator"),
 )
 """The pages of a signed-in person: path, key of the name, and the role that sees it."""
@@ -91,7 +92,7 @@ def page(
         "languages": LANGUAGES,
         "number": partial(number, lang=lang),
         "link": partial(link, request),
-        "translate": partial(translate, lang=lang),
+        "translate": partial(said, lang=lang),
         "may": lambda role: session is not None and includes(session.role, role),
         "correlation_id": request.state.correlation_id,
     }
@@ -130,4 +131,4 @@ def _instant(at: datetime | str) -> Markup:
 _TEMPLATES: Final = Environment(
     loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-_TEMPLATES.filters["instant"] = _instant
+_TEMPLATES.filters |= {"instant": _instant, "said": said}

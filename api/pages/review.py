@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages import changes, issuing
+from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
@@ -26,7 +27,6 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from schemas import texts
 from schemas.issues import Issue
-from schemas.messages import translate
 from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
 from services import review
@@ -207,7 +207,7 @@ def _entry_page(
         conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
         reason=partial(changes.grade_reason, lang=lang, rules=rules),
         ban=partial(translated_reason, rules=rules, lang=lang),
-        warnings=[translate(warning.message, lang) for warning in comparison.warnings] if comparison else [],
+        warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
     )
 
 
@@ -224,4 +224,4 @@ def _comparison(request: Request, session: Session, conn: Connection, entry: Ent
 def _conflict_sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
     """Return what prevents the decision, sentence by sentence in the person's language."""
     messages = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
-    return [translate(sentence, lang) for sentence in messages]
+    return [said(sentence, lang) for sentence in messages]

@@ -41,6 +41,7 @@ from api.pages import (
     suppliers,
     undo,
     upload,
+    webhooks,
     words,
 )
 from api.pages.render import STYLE
@@ -79,6 +80,7 @@ for pages in (
     second_factor,
     people,
     keys,
+    webhooks,
     audit,
 ):
     router.include_router(pages.router)

@@ -4,8 +4,8 @@ The rows of a figure add up to it exactly; a test checks that. docs/figures.md e
 category.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final  # Any: a row of a frame, whose columns the query names
 
 import polars as pl
 
@@ -33,7 +33,8 @@ COLUMNS: Final = (
     "import_line",
     "earlier_versions",
 )
-_FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "components")
+_FOUND: Final = ("sku_code", "units", "unit_grams", "grams", "parts")
+_PART: Final = ("position", "component_type", "material_family", "polymer_or_grade", "weight_g")
 SCOPED: Final = ("scope", "scope_why")
 """The last columns where a category is explained: in, ask or out, and the facts that are missing or that decide."""
 _UK_COLUMNS: Final = {
@@ -58,7 +59,7 @@ def uk_figure(inputs: Inputs, statements: Statements, material: str) -> pl.DataF
 
 
 def figure(inputs: Inputs, market: str, year: int, half: int, category_code: str) -> pl.DataFrame:
-    """Return the SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams`, `components` in words.
+    """Return the SKUs of a figure by code: `units`, exact `unit_grams` in the category, `grams`, `parts`.
 
     `scope` says whether the category covers it (in, out, ask), `scope_why` which fact excludes it or is missing.
     """
@@ -88,15 +89,29 @@ def with_origins(connection: Connection, found: pl.DataFrame) -> Iterator[dict[s
 
     A version has all values of a SKU, also those that its own file did not name; these came with an earlier one.
     """
-    codes = found["sku_code"].unique().to_list()
-    latest, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
     behind = [name for name in found.columns if name in SCOPED]
     names = [*(name for name in found.columns if name not in {*_FOUND, *SCOPED}), *COLUMNS, *behind]
+    for row in traced(connection, found):
+        words = {
+            "components": "; ".join(map(_part, row["parts"])),
+            "earlier_versions": "; ".join(map(_version, row["earlier_versions"])),
+        }
+        yield {name: (row | words)[name] for name in names}
+
+
+def traced(connection: Connection, found: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a figure, each with `tonnes`, its origin, and `earlier_versions` with their origins."""
+    codes = found["sku_code"].unique().to_list()
+    latest, earlier = origins.of(connection, codes), origins.earlier(connection, codes)
     for row in found.iter_rows(named=True):
         code = row["sku_code"]
-        before = "; ".join(map(_version, earlier.get(code, ())))
-        known = row | latest[code]._asdict() | {"tonnes": written_tonnes(row["grams"]), "earlier_versions": before}
-        yield {name: known[name] for name in names}
+        known = {"tonnes": written_tonnes(row["grams"]), "earlier_versions": earlier.get(code, ())}
+        yield row | latest[code]._asdict() | known
+
+
+def _part(part: Mapping[str, object]) -> str:
+    """Return a part in words, `0 body plastic PET 25.0 g`; without a position where it is the SKU itself."""
+    return " ".join(str(part[name]) for name in _PART if part[name] is not None) + " g"
 
 
 def _version(origin: ValueOrigin) -> str:
@@ -118,25 +133,15 @@ def _scoped(standings: Standings, scope_key: str) -> pl.DataFrame:
 
 
 def _components(portfolio: Portfolio) -> pl.DataFrame:
-    """Return each SKU's parts in words, `0 body plastic PET 25.0 g`; its own material where it has no components."""
-    parts = portfolio.components.sort("sku_code", "position").select(
-        "sku_code",
-        _words(
-            pl.col("position").cast(pl.String),
-            "component_type",
-            "material_family",
-            "polymer_or_grade",
-            weight="weight_g",
-        ).alias("part"),
-    )
-    whole = portfolio.skus.join(parts, on="sku_code", how="anti").select(
-        "sku_code", _words("material", "material_subtype", weight="weight_grams").alias("part")
-    )
-    every = pl.concat([parts, whole])
-    return every.group_by("sku_code", maintain_order=True).agg(pl.col("part").str.join("; ").alias("components"))
-
-
-def _words(*named: str | pl.Expr, weight: str) -> pl.Expr:
-    texts: Iterable[pl.Expr] = (pl.col(each) if isinstance(each, str) else each for each in named)
-    grams = pl.format("{} g", pl.col(weight))
-    return pl.concat_str(*texts, grams, separator=" ", ignore_nulls=True)
+    """Return each SKU's `parts`; its own material is its one part where it has no components."""
+    components = portfolio.components.sort("sku_code", "position").select("sku_code", pl.struct(_PART).alias("part"))
+    itself = pl.struct(
+        pl.lit(None, portfolio.components.schema["position"]).alias("position"),
+        pl.lit(None, pl.String).alias("component_type"),
+        pl.col("material").alias("material_family"),
+        pl.col("material_subtype").alias("polymer_or_grade"),
+        pl.col("weight_grams").alias("weight_g"),
+    ).alias("part")
+    whole = portfolio.skus.join(components, on="sku_code", how="anti").select("sku_code", itself)
+    every = pl.concat([components, whole], how="vertical_relaxed")
+    return every.group_by("sku_code", maintain_order=True).agg(pl.col("part").alias("parts"))

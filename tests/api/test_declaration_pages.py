@@ -174,10 +174,14 @@ def test_the_last_period_that_has_ended_is_due():
         ("IE", 2025, 0, ("half-yearly",), None),
         ("NO", 2025, 0, (), None),
     ]
-    days = {row.market: [(str(day.on), day.stated.bound) for day in row.days] for row in found}
-    assert days == {"DE": [("2026-05-15", "by"), ("2026-06-01", "by")], "GB": [], "IE": [], "NO": []}, (
-        "none is invented"
-    )
+    days = {(row.market, row.half): [(str(day.on), day.stated.bound) for day in row.days] for row in found}
+    assert days == {
+        ("DE", 0): [("2026-05-15", "by"), ("2026-06-01", "by")],
+        ("GB", 1): [("2026-10-01", "by")],
+        ("GB", 0): [("2026-04-01", "by")],
+        ("IE", 0): [],
+        ("NO", 0): [],
+    }, "none is invented"
     assert [last_half(date(2026, month, 1)) for month in (6, 7)] == [(2025, 2), (2026, 1)]
 
 

@@ -58,6 +58,8 @@ OF_A_RECORD = {
     "POST /enquiries/{id}/withdraw",
     "POST /people/{id}",
     "POST /keys/{id}/revoke",
+    "GET /webhooks/{id}",
+    "POST /webhooks/{id}",
 }
 """Routes whose path names a record of a company."""
 LISTS = {
@@ -70,6 +72,7 @@ LISTS = {
     "GET /enquiries",
     "GET /suppliers",
     "GET /keys",
+    "GET /webhooks",
     "GET /audit",
     "GET /imports",
     "GET /portfolio",
@@ -104,6 +107,7 @@ OF_NO_RECORD = {
     "POST /account/sessions",
     "POST /account/leave",
     "POST /people",
+    "POST /webhooks",
     "POST /enquiries",
     "POST /keys/test",
 }
@@ -244,6 +248,7 @@ def test_no_page_shows_or_takes_what_is_another_companys(sides, caller):
             "data"
         ]["id"],
         "people": re.search(r"/people/([0-9a-f-]{36})", owner.browser.get("/people").text)[1],
+        "webhooks": caller.post("/webhooks", {"url": "https://erp.example/x"}).json()["data"]["id"],
         "keys": re.search(r"/keys/([0-9a-f-]{36})/revoke", owner.browser.get("/keys").text)[1],
     }
     form = hidden(stranger.browser.get("/connections").text)

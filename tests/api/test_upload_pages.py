@@ -108,7 +108,9 @@ def test_columns_are_kept_under_a_name_and_chosen_for_the_next_file(caller, brow
 def test_a_column_that_may_be_the_products_is_asked_about_and_answered_there(caller, browser):
     address, page = shown(caller, browser, send(browser, b"Artikelnummer;Bezeichnung;Gewicht (g)\nA-1;Flasche;12\n"))
     assert choices(page)["sku.C"] == ""
-    assert "may be the product's or its packaging's" in page
+    assert "may be the product’s or its packaging’s" in page
+    assert "choose Packaging weight for column C" in page
+    assert "mapping=" not in page
     answer = confirm(browser, address, page, "import", sku_C="weight_grams")
     run(caller, answer.headers["Location"].rpartition("/")[2])
     [sku] = caller.get("/skus").json()["data"]

@@ -7,8 +7,8 @@ import pytest
 from compliance.due_days import DUTIES, due_days, read
 from compliance.tables import TableError
 
-HEADER = "code,duty,bound,month,day,confidence,source_url,note\n"
-GOOD = "DE,annual_report,by,2,last,primary,https://example.org,\n"
+HEADER = "code,duty,half,bound,month,day,confidence,source_url,note\n"
+GOOD = "DE,annual_report,,by,2,last,primary,https://example.org,\n"
 
 
 def test_each_day_that_comes_with_the_release_has_a_source():
@@ -24,6 +24,11 @@ def test_a_day_is_in_the_year_after_the_period(tmp_path):
     assert [day.after(year) for year in (2026, 2027)] == [date(2027, 2, 28), date(2028, 2, 29)]
 
 
+def test_a_first_half_is_reported_in_its_own_year():
+    days = {each.half: each.after(2026) for each in due_days()["GB"] if each.half}
+    assert days == {1: date(2026, 10, 1), 2: date(2027, 4, 1)}
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -34,6 +39,8 @@ def test_a_day_is_in_the_year_after_the_period(tmp_path):
         GOOD.replace("primary", "certainly"),
         GOOD.replace("annual_report", "report"),
         GOOD.replace(",by,", ",about,"),
+        GOOD.replace("annual_report,", "half_report,"),
+        GOOD.replace("annual_report,", "annual_report,1"),
     ],
 )
 def test_a_fault_refuses_the_table(tmp_path, row):

@@ -13,6 +13,8 @@ import pytest
 from babel.messages.catalog import Message as Entry
 
 from compliance import ruleset
+from compliance.coverage import coverages
+from compliance.due_days import due_days
 from compliance.flag_texts import in_words, translated_reason
 from compliance.grading import asking, trace
 from compliance.readiness import findings
@@ -87,6 +89,8 @@ def in_tables() -> set[str]:
             texts |= {ban.reference, ban.flag_text, *map(in_words, open_keys(ban.open_facts))}
     for found in findings():
         texts |= {found.sentence, *([found.reference] if found.reference else [])}
+    texts |= {note for covered in coverages().values() for note in (covered.note, covered.missing_to_serve) if note}
+    texts |= {day.note for days in due_days().values() for day in days if day.note}
     return {text.replace("{", "{{").replace("}", "}}") for text in texts}
 
 
@@ -101,6 +105,14 @@ def test_every_template_is_translated_and_no_translation_is_left_over(lang: str)
     assert in_code().keys() - known == set()
     unused = known - in_code().keys() - in_tables()
     assert unused == set()
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_every_note_of_the_tables_is_translated(lang: str) -> None:
+    known = {str(entry.id) for entry in entries(lang)}
+    notes = [note for covered in coverages().values() for note in (covered.note, covered.missing_to_serve)]
+    notes += [day.note for days in due_days().values() for day in days]
+    assert {note for note in notes if note} - known == set()
 
 
 @pytest.mark.parametrize("lang", OTHERS)

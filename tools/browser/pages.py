@@ -69,6 +69,7 @@ WITHOUT_PICTURE: Final = (
     "guides",
     "guides-found",
     "guide",
+    "webhooks",
 )
 """Pages that look like one of those above, and have no picture in docs/pages."""
 
@@ -184,5 +185,6 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "second-factor": "/account/second-factor",
         "people": "/people",
         "keys": "/keys",
+        "webhooks": "/webhooks",
         "audit": "/audit",
     }

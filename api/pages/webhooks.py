@@ -1,0 +1,158 @@
+"""Pages of webhooks for administrators: adding one, how sending goes, trying, pausing, another secret, removing.
+
+What they do are the operations of `api.webhooks`. A secret is shown once, on the page that answers the form.
+"""
+
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.errors import InvalidBody, NotFound
+from api.pages.advice import said
+from api.pages.forms import Form, read_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect
+from api.pages.request_values import offset_of, path_id, write_of
+from api.pages.sessions import Administrator, Session
+from api.pages.texts import text
+from api.service import service_of
+from api.webhooks import add_webhook, change_webhook, remove_webhook, roll_secret, try_webhook
+from api.writing import Write
+from pipelines.webhooks import Outcome
+from warehouse.sessions import Connection
+from warehouse.webhooks import deliveries, hooks
+
+router = APIRouter(prefix="/webhooks")
+
+PAGE_SIZE: Final = 50
+_STATES: Final = {"pause": "paused", "activate": "active"}
+"""The buttons that change the state."""
+
+
+@router.get("")
+async def get_webhooks(request: Request, session: Administrator) -> Response:
+    """List the company's webhooks, and the form for another one."""
+    return await run_in_threadpool(_list_page, request, session)
+
+
+@router.post("")
+async def post_webhook(request: Request, session: Administrator) -> Response:
+    """Add a webhook, and show it with its secret."""
+    form = await read_form(request, session)
+    body = {"url": form.get("url", "").strip(), "description": form.get("description", "").strip() or None}
+    return await run_in_threadpool(_add, request, session, form, body)
+
+
+@router.get("/{id}")
+async def get_webhook(request: Request, session: Administrator) -> Response:
+    """Show how sending to a webhook goes, and what was sent."""
+    return await run_in_threadpool(_page, request, session, path_id(request))
+
+
+@router.post("/{id}")
+async def post_change(request: Request, session: Administrator) -> Response:
+    """Try a webhook, pause it, take it up, give it another secret, or remove it; `step` says which."""
+    form = await read_form(request, session)
+    webhook_id, step = path_id(request), form.get("step", "")
+    try:
+        if step == "try":
+            tried = await try_webhook(service_of(request), session.company_id, webhook_id)
+            return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
+        return await run_in_threadpool(_change, request, session, webhook_id, form)
+    except NotFound:
+        raise PageRefused(404, "refused.gone") from None
+
+
+def _add(request: Request, session: Session, form: Form, body: dict[str, Any]) -> Response:
+    lang = language_of(request)
+    try:
+        made = _read(add_webhook(write_of(request, session, form.get("once")), body))
+    except InvalidBody as refused:
+        faults = [_fault(issue, lang) for issue in refused.details or () if "message" in issue]
+        return _list_page(request, session, faults=faults, form=form)
+    return _page(request, session, UUID(made["data"]["id"]), secret=made["secret"])
+
+
+def _change(request: Request, session: Session, webhook_id: UUID, form: Form) -> Response:
+    write: Write = write_of(request, session, form.get("once"))
+    match form.get("step"):
+        case "pause" | "activate" as step:
+            change_webhook(write, webhook_id, {"state": _STATES[step]})
+        case "roll":
+            rolled = _read(roll_secret(write, webhook_id, {}))
+            return _page(request, session, webhook_id, secret=rolled["secret"])
+        case "remove":
+            remove_webhook(write, webhook_id)
+            return redirect(link(request, "/webhooks"))
+        case _:
+            return _page(request, session, webhook_id)
+    return redirect(link(request, f"/webhooks/{webhook_id}"))
+
+
+def _list_page(
+    request: Request, session: Session, *, faults: list[tuple[str, str]] | None = None, form: Form | None = None
+) -> Response:
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        found = _listed(conn, hooks.page(PAGE_SIZE, offset))
+    return page(
+        request,
+        "webhooks.html",
+        session=session,
+        status=400 if faults else 200,
+        faults=faults or (),
+        given=form or {},
+        once=str(uuid4()),
+        found=found["data"],
+        most=hooks.MOST,
+        total=found["pagination"]["total"],
+        offset=offset,
+        size=PAGE_SIZE,
+    )
+
+
+def _page(
+    request: Request, session: Session, webhook_id: UUID, *, secret: str | None = None, tried: Outcome | None = None
+) -> Response:
+    """Return the page of a webhook, with a new secret, or with what came of a message that tried it."""
+    offset = offset_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        found = hooks.detail(conn, webhook_id)
+        if found is None:
+            raise PageRefused(404, "refused.gone")
+        sent = _listed(conn, deliveries.page(PAGE_SIZE, offset), id=webhook_id)
+    return page(
+        request,
+        "webhook.html",
+        session=session,
+        secret=secret,
+        tried=tried,
+        once=str(uuid4()),
+        hook=orjson.loads(found),
+        at=f"/webhooks/{webhook_id}",
+        sent=sent["data"],
+        total=sent["pagination"]["total"],
+        offset=offset,
+        size=PAGE_SIZE,
+    )
+
+
+def _listed(conn: Connection, query: str, **values: object) -> Any:  # a page as the interface answers it
+    row = conn.execute(query, values).fetchone()
+    assert row is not None, "a page is one row"
+    return orjson.loads(row[0])
+
+
+def _read(answer: Response) -> Any:  # the interface's own answer
+    return orjson.loads(bytes(answer.body))
+
+
+def _fault(issue: Any, lang: str) -> tuple[str, str]:
+    """Return the input that a refusal is about, and its sentence; the limit of webhooks is about no input."""
+    field, sentence = issue.get("field") or "", said(issue["message"], lang)
+    return field, f"{text(f'webhooks.{field}', lang)}: {sentence}" if field else sentence

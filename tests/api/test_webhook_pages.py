@@ -1,0 +1,59 @@
+"""Webhooks in the browser: added with the secret once, tried, paused, taken up, given another secret, removed."""
+
+import re
+
+import pytest
+
+from schemas.labels import LANGUAGES
+from tests.api.people import Browser, added, hidden
+
+ADDRESS = "https://erp.example/hooks"
+
+
+@pytest.fixture
+def browser(caller, pool):
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company, "administrator"))
+    return browser
+
+
+def pressed(browser, path, step):
+    return browser.post(path, hidden(browser.get(path).text) | {"step": step})
+
+
+def test_a_webhook_from_its_first_day_to_its_last(caller, browser):
+    form = hidden(browser.get("/webhooks").text) | {"url": ADDRESS, "description": "<b>ERP"}
+    made = browser.post("/webhooks", form)
+    secret = re.search(r"whsec_[\w+/=]+", made.text)[0]
+    again = browser.post("/webhooks", form)
+    assert secret not in again.text, "the same form adds nothing twice, and the secret is shown once"
+    [hook] = caller.get("/webhooks").json()["data"]
+    path = f"/webhooks/{hook['id']}"
+    page = browser.get("/webhooks").text
+    assert path in page
+    assert "&lt;b&gt;ERP" in page
+
+    assert "whsec_" not in browser.get(path).text
+    rolled = re.search(r"whsec_[\w+/=]+", pressed(browser, path, "roll").text)[0]
+    assert rolled != secret
+    for step, state in (("pause", "paused"), ("activate", "active")):
+        assert pressed(browser, path, step).headers["location"] == path
+        assert caller.get(path).json()["data"]["state"] == state
+    assert pressed(browser, path, "remove").headers["location"] == "/webhooks"
+    assert caller.get("/webhooks").json()["data"] == []
+    assert browser.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_refused_address_stays_typed_and_is_explained(browser, lang):
+    form = hidden(browser.get("/webhooks").text) | {"url": "http://10.0.0.1/x"}
+    answer = browser.post(f"/webhooks?lang={lang}", form)
+    assert answer.status_code == 400
+    assert 'value="http://10.0.0.1/x"' in answer.text
+    assert {"en": "Send an address with https", "fr": "Envoyez une adresse", "de": "Senden Sie"}[lang] in answer.text
+
+
+def test_a_test_message_says_what_came_of_it(caller, browser):
+    made = caller.post("/webhooks", {"url": "https://erp.invalid/x"}).json()["data"]
+    page = pressed(browser, f"/webhooks/{made['id']}", "try").text
+    assert "A test message was not taken." in page
