@@ -1,7 +1,7 @@
 """Guides for users: the documents of `docs/` that are theirs, as pages and as the sections that a search looks in.
 
 They are read where the code is installed, as `dagster.yaml` is. Documents of the operator, decisions and the
-contract are not served: a link to one of them is shown as its words.
+contract are not served: a link to one of them, or to elsewhere, is shown as its words.
 """
 
 import re
@@ -154,4 +154,4 @@ def _served(address: str) -> str:
         return f"{ADDRESS}/{to[1]}{to[2]}"
     if _PICTURE.fullmatch(address):
         return f"{ADDRESS}/{address}"
-    return address if address.startswith(("#", "https://")) else ""
+    return address if address.startswith("#") else ""

@@ -26,9 +26,8 @@ def test_every_page_is_whole_and_every_link_leads_to_a_place(http):
         assert "script" not in page.tags
         for link in page.addresses:
             path, _, fragment = link.partition("#")
-            if not path.startswith("https://"):
-                target = at(path or address)
-                assert not fragment or f'id="{fragment}"' in target, (address, link)
+            target = at(path or address)
+            assert not fragment or f'id="{fragment}"' in target, (address, link)
 
 
 def test_a_page_runs_no_script_shows_pictures_and_sends_its_form_here(http):
