@@ -39,6 +39,7 @@ ABOVE_VIEWER = {
     "POST /people": "administrator",
     "POST /people/{id}": "administrator",
     "GET /keys": "administrator",
+    "POST /keys/test": "administrator",
     "POST /keys/{id}/revoke": "administrator",
     "GET /webhooks": "administrator",
     "POST /webhooks": "administrator",

@@ -13,7 +13,7 @@ from tests.api.people import Browser
 
 ADDRESS = re.compile(r'(?:href|action|formaction)="([^"#]+)(?:#[^"]*)?"')
 SEARCH = re.compile(r'<form method="get" action="([^"]+)"[^>]*>\s*<input type="hidden" name="lang"')
-FOREIGN = re.compile(r"https?://|mailto:|/reference/guides$")  # the guides are English
+FOREIGN = re.compile(r"https?://|mailto:|/reference/guides")  # the guides are English
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/supplier-data/)[^/]+|(?<=/markets/)\w+")
 OF_A_SHAPE = 4
 """Pages visited that differ in ids and parameters' values alone."""

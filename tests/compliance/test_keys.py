@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compliance.grading.many.keys import Keys, Lists, any_in, spread, sums
+from compliance.grading.many.keys import Keys, Lists, any_in, ranges, sums
 from tests.drawing import examples
 
 KEYS = st.lists(st.integers(0, 40) | st.integers(0, 2**62), max_size=60)
@@ -45,4 +45,4 @@ def test_sums_are_added_in_order():
     weights = np.array([0.1, 1e16, -1e16, 0.2, 0.7])
     assert sums(np.array([0, 0, 0, 1, 1]), weights, 3).tolist() == [0.1 + 1e16 - 1e16, 0.2 + 0.7, 0.0]
     assert any_in(np.array([0, 2, 2]), np.array([False, False, True]), 4).tolist() == [False, False, True, False]
-    assert [each.tolist() for each in spread(np.array([2, 0, 1]))] == [[0, 0, 2], [0, 1, 0]]
+    assert [each.tolist() for each in ranges(np.array([7, 4, 9]), np.array([2, 0, 1]))] == [[0, 0, 2], [7, 8, 9]]
