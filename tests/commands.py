@@ -3,14 +3,19 @@
 What belongs here: how a test calls a command. What does not: what the command must answer.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from typer.testing import CliRunner
 
 from api.cli import main
+from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.settings import Settings
 
 _ROOT = Path(__file__).parents[1]
 
@@ -32,3 +37,30 @@ def started(*arguments: object) -> subprocess.CompletedProcess[str]:
     """The same in a process of its own."""
     program = [sys.executable, "-m", "api.cli", *map(str, arguments)]
     return subprocess.run(program, capture_output=True, text=True, check=False, cwd=_ROOT)
+
+
+class Pcds:
+    """The commands on one data directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        return called(*arguments, "--data-dir", self.data_dir)
+
+    def json(self, *arguments: object) -> Any:
+        """What a command that succeeds answers."""
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def refused(self, status: int, *arguments: object) -> str:
+        """What a command says that ends with this status."""
+        done = self.run(*arguments)
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    def database(self) -> Database:
+        with running(Settings.load(data_dir=self.data_dir)) as database:
+            return database

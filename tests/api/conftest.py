@@ -14,11 +14,14 @@ from api.app import create
 from compliance.catalogue import Jurisdiction, served
 from pipelines.catalogue import load, read
 from tests.api.published import Published
+from tests.commands import Pcds
 from tools.ports import free_port
 from warehouse.access import keys
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock, StoppedClock
 from warehouse.database import Database
+from warehouse.embedded import running
+from warehouse.migrate import migrate
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
@@ -138,3 +141,14 @@ def stopped(
 @pytest.fixture
 def caller(join: Callable[..., Caller]) -> Caller:
     return join()
+
+
+@pytest.fixture(scope="session")
+def pcds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pcds]:
+    """The commands, with the database kept up while they run one after the other, as a service would."""
+    folder = tmp_path_factory.mktemp("commands")
+    folder.chmod(0o711)
+    settings = Settings.load(data_dir=folder / "data")
+    with running(settings, durable=False) as database:
+        migrate(database)
+        yield Pcds(settings.data_dir)

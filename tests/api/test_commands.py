@@ -1,55 +1,19 @@
 """`pcds` as an operator types it, on a data directory where no service runs."""
 
-import base64
-import json
 import stat
-import subprocess
 from importlib.metadata import version
-from pathlib import Path
 
 import psycopg
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from api import cli, demo
 from compliance import catalogue
-from tests.commands import called, started
+from tests.commands import Pcds, called, started
 from warehouse.access import keys
-from warehouse.embedded import running
-from warehouse.migrate import head, migrate
+from warehouse.migrate import head
 from warehouse.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
-
-
-class Pcds:
-    def __init__(self, data_dir: Path) -> None:
-        self.data_dir = data_dir
-
-    def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return called(*arguments, "--data-dir", self.data_dir)
-
-    def json(self, *arguments: object) -> dict:
-        done = self.run(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    def refused(self, status: int, *arguments: object) -> str:
-        done = self.run(*arguments)
-        assert (done.returncode, done.stdout) == (status, ""), done.stderr
-        assert "Traceback" not in done.stderr
-        return done.stderr
-
-
-@pytest.fixture(scope="module")
-def pcds(tmp_path_factory: pytest.TempPathFactory):
-    """The commands, with the database kept up while they run one after the other, as a service would."""
-    folder = tmp_path_factory.mktemp("commands")
-    folder.chmod(0o711)
-    settings = Settings.load(data_dir=folder / "data")
-    with running(settings, durable=False) as database:
-        migrate(database)
-        yield Pcds(settings.data_dir)
 
 
 @pytest.fixture(scope="module")
@@ -165,12 +129,12 @@ def test_a_doctor_says_what_is_wrong_and_what_to_do(pcds, monkeypatch):
     assert found["secrets"]["remedy"] == f"Run: chmod 600 {secret}"
     monkeypatch.setenv("PCDS_BASE_URL", "https://packaging.example")
     secret.unlink()
-    with psycopg.connect(_database(pcds).owner_url) as owner:
+    with psycopg.connect(pcds.database().owner_url) as owner:
         owner.execute("UPDATE alembic_version SET version_num = '9999'")
     try:
         later = {each["check"]: each["remedy"] for each in pcds.json("doctor")["problems"]}
     finally:
-        with psycopg.connect(_database(pcds).owner_url) as owner:
+        with psycopg.connect(pcds.database().owner_url) as owner:
             owner.execute("UPDATE alembic_version SET version_num = %s", [head()])
     assert "newer" in later.pop("migration")
     assert {*later} == {"clock"}
@@ -200,7 +164,7 @@ def test_a_window_is_opened_replaced_closed_and_audited(pcds, company):
     assert client in [each["client_id"] for each in pcds.json("window", "list")["windows"]]
     assert closed["from"] == now["from"] < closed["until"]
     assert pcds.json("window", "close", client) == closed
-    with psycopg.connect(_database(pcds).owner_url) as owner:
+    with psycopg.connect(pcds.database().owner_url) as owner:
         entered = owner.execute(
             "SELECT action, before, after FROM audit_entries WHERE resource_id = %s AND action LIKE 'window.%%' "
             "ORDER BY id",
@@ -245,7 +209,7 @@ def test_records_are_added_with_every_field_and_audited(pcds, company):
     assert list(brand) == ["id", "name", "owner_name", "created_at", "updated_at"]
     assert (site["roles"], site["country"]) == (["manufacturing", "packing"], "FR")
     assert (part["weight_g"], part["supplier_id"], part["colour"]) == (1.9, supplier["id"], None)
-    with psycopg.connect(_database(pcds).owner_url) as owner:
+    with psycopg.connect(pcds.database().owner_url) as owner:
         entered = owner.execute(
             "SELECT action, resource_id, actor_type FROM audit_entries JOIN audit_transactions ON transaction_id = "
             "audit_transactions.id WHERE audit_entries.company_id = %s",
@@ -253,62 +217,6 @@ def test_records_are_added_with_every_field_and_audited(pcds, company):
         ).fetchall()
     for action, record in (("brand", brand), ("site", site), ("supplier", supplier), ("library_component", part)):
         assert (f"{action}.created", record["id"], "operator") in entered
-
-
-def test_a_ledger_is_verified_and_tells_what_was_tampered_with(pcds):
-    company = pcds.json("company", "add", "--name", "Chain", "--plan", "enterprise")["id"]
-    pcds.json("brand", "add", "--company", company, "--name", "B")
-    whole = pcds.json("audit", "verify", "--company", company)
-    assert whole == {"entries": 2, "ok": True, "first_bad": None}
-    with psycopg.connect(_database(pcds).owner_url) as owner:
-        owner.execute("UPDATE audit_entries SET after = '{}' WHERE id = 2 AND company_id = %s", [company])
-    assert pcds.json("audit", "verify", "--company", company) == {"entries": 2, "ok": False, "first_bad": "2"}
-    nobody = "00000000-0000-7000-8000-000000000000"
-    assert nobody in pcds.refused(1, "audit", "verify", "--company", nobody)
-
-
-def test_a_chain_that_was_computed_anew_is_found_by_a_head_that_was_shipped(pcds, tmp_path):
-    company = pcds.json("company", "add", "--name", "Headed", "--plan", "starter")["id"]
-    pcds.json("company", "set-plan", company, "growth")
-    shipped = pcds.json("audit", "ship", "--to", tmp_path)
-    verify = ("audit", "verify", "--company", company, "--against", shipped["file"])
-    pcds.json("company", "set-plan", company, "professional")
-    found = pcds.json(*verify)
-    assert (found["ok"], found["head_links"], found["entries"]) == (True, 2, 3)
-    assert pcds.json(*verify, "--public-key", shipped["public_key"])["ok"]
-    other = base64.b64encode(Ed25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
-    assert "not signed" in pcds.refused(1, *verify, "--public-key", other)
-    with psycopg.connect(_database(pcds).owner_url) as owner:
-        forge = "UPDATE audit_transactions SET hash = sha256('x') WHERE company_id = %s AND number = 2"
-        owner.execute(forge, [company])
-    assert pcds.json(*verify)["head_ok"] is False
-    file = Path(shipped["file"])
-    altered = json.loads(file.read_text())
-    altered["statement"]["heads"][0]["links"] += 1
-    file.write_text(json.dumps(altered))
-    assert "not signed" in pcds.refused(1, *verify)
-    assert pcds.run("audit", "ship").returncode == 2
-
-
-def test_a_company_is_exported_and_removed_by_name_and_its_chain_stays(pcds, tmp_path):
-    company = pcds.json("company", "add", "--name", "Leaving GmbH", "--plan", "starter")["id"]
-    other = pcds.json("company", "add", "--name", "Staying GmbH", "--plan", "starter")["id"]
-    out, certificate = tmp_path / "out", tmp_path / "certificate.json"
-    assert pcds.json("company", "export", company, "--to", out)["links"] == 1
-    remove = ("company", "remove", company, "--certificate", certificate)
-    assert pcds.run(*remove, "--name", "Leaving GmbH").returncode == 2, "an export is named, or done without"
-    assert "another name" in pcds.refused(1, *remove, "--name", "Staying GmbH", "--exported", out)
-    assert pcds.json(*remove, "--name", "Leaving GmbH", "--exported", out)["rows"]["companies"] == 1
-    assert b"Leaving GmbH" not in certificate.read_bytes()
-    again = tmp_path / "again.json"
-    pcds.json("company", "remove", company, "--certificate", again, "--name", "Leaving GmbH", "--without-export")
-    assert again.read_bytes() == certificate.read_bytes()
-    verified = pcds.json("audit", "verify", "--company", company, "--exported", out)
-    assert (verified["ok"], verified["export_ok"], verified["entries"]) == (True, True, 1)
-    listed = {each["id"] for each in pcds.json("company", "list")["companies"]}
-    assert company not in listed
-    assert pcds.json("audit", "verify", "--company", other)["ok"]
-    assert "no company" in pcds.refused(1, "company", "export", company, "--to", tmp_path / "none")
 
 
 def test_a_portfolio_is_exported_as_a_workbook_and_half_a_file_never_stands_there(pcds, company, tmp_path):
@@ -417,12 +325,12 @@ def test_a_database_that_is_not_there_is_one_sentence(pcds, monkeypatch):
 
 def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
     settings = Settings.load(data_dir=pcds.data_dir)
-    first = demo.prepare(settings, _database(pcds))
-    assert demo.prepare(settings, _database(pcds)) == first
+    first = demo.prepare(settings, pcds.database())
+    assert demo.prepare(settings, pcds.database()) == first
     assert stat.S_IMODE((pcds.data_dir / "demo.json").stat().st_mode) == 0o600
-    with psycopg.connect(_database(pcds).owner_url) as owner:
+    with psycopg.connect(pcds.database().owner_url) as owner:
         owner.execute("DELETE FROM api_keys WHERE key_hash = %s", [keys.digest(first.api_key)])
-    assert demo.prepare(settings, _database(pcds)) == first
+    assert demo.prepare(settings, pcds.database()) == first
     [listed] = pcds.json("key", "list", "--company", first.company_id)["keys"]
     assert listed["client_id"] == first.client_id
     again = demo.banner(settings, first, first_start=False, with_dagster_ui=True)
@@ -432,8 +340,3 @@ def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
     assert first.password not in again
     assert first.api_key not in again
     assert "demo.json" in again
-
-
-def _database(pcds):
-    with running(Settings.load(data_dir=pcds.data_dir)) as database:
-        return database
