@@ -33,13 +33,15 @@ def measure(most: int) -> Iterator[Line]:
     for count in (10_000, 100_000):
         if count <= most:
             yield _beside_kernel(packs.drawn, count, "drawn at random", {10_000: 1.5, 100_000: 1.0}[count])
+            yield _beside_kernel(packs.unlike, count, "of parts that are nearly all unlike", None)
     if most >= _PART:
         yield _beside_kernel(packs.realistic, _PART, "of a realistic portfolio", 0.15)
     yield from _beside_floor(packs.realistic, most, "of a realistic portfolio", (4.0, 3.5))
     yield from _beside_floor(packs.drawn, most, "drawn at random", (None, 4.0))
+    yield from _beside_floor(packs.unlike, min(most, _PART), "of parts that are nearly all unlike", (None, None))
 
 
-def _beside_floor(make: _Make, count: int, kind: str, bounds: tuple[float | None, float]) -> Iterator[Line]:
+def _beside_floor(make: _Make, count: int, kind: str, bounds: tuple[float | None, float | None]) -> Iterator[Line]:
     rules = _unseen()
     work = f"grading in arrays, {count} packs {kind}"
     for tables, bound in zip(("empty", "warm"), bounds, strict=True):
@@ -54,7 +56,7 @@ def _beside_floor(make: _Make, count: int, kind: str, bounds: tuple[float | None
         yield Line(f"{work}, {tables} tables: memory at the most, with the packs", f"{peak[0]:.0f} MiB")
 
 
-def _beside_kernel(make: _Make, count: int, kind: str, bound: float) -> Line:
+def _beside_kernel(make: _Make, count: int, kind: str, bound: float | None) -> Line:
     frames = make(count)
     rows = _rows(*frames)
     ours, kernel = cpu(partial(grade_columns, *frames, _unseen())), cpu(partial(grade_rows, rows, _unseen()))

@@ -10,8 +10,10 @@ Schema = dict[str, Any]
 
 _MEMBERS: Final = ("properties", "$defs")
 _UNSAID: Final = ("title", "maxLength", "minLength", "default")
-"""A generated title says the name again; a text that is too long is refused with a sentence, which a model reads."""
-_OF_EVERY_ANSWER: Final = ("sources", "next_step", "notice")
+"""A generated title says the name again, a default is what leaving out means, and a text that is too long is refused
+with a sentence, which a model reads.
+"""
+_OF_EVERY_ANSWER: Final = ("as_of", "sources", "next_step", "notice")
 """Members of all answers, which the server's instructions name once."""
 _FROM_MACHINES: Final = (2**31 - 1, -(2**31))
 """Bounds of a stored integer, which no value meets by chance."""
@@ -28,6 +30,7 @@ def of_arguments(schema: Schema) -> Schema:
                 field.pop("description", None)
             elif field.get("deprecated"):
                 field["description"] = field["description"].partition(". ")[0] + "."
+                del field["deprecated"]  # the sentence names what to send instead
         part.pop("description", None)
     return short
 
@@ -58,6 +61,8 @@ def _needs_words(field: Schema) -> bool:
 def _shortened(schema: Schema) -> Schema:
     """Return a schema without what no model needs, and with null beside a plain type."""
     short = {name: value for name, value in schema.items() if name not in _UNSAID and value not in _FROM_MACHINES}
+    if short.get("minimum") == 0:
+        del short["minimum"]  # what is below nothing no model sends
     for name in _MEMBERS:
         if name in short:
             short[name] = {member: _shortened(part) for member, part in short[name].items()}
@@ -66,8 +71,6 @@ def _shortened(schema: Schema) -> Schema:
             short[name] = _shortened(short[name])
     if "anyOf" in short:
         short["anyOf"] = [_shortened(part) for part in short["anyOf"]]
-    if "default" in schema and schema["default"] not in (None, "en", 0):
-        short["default"] = schema["default"]
     return _nullable(short)
 
 

@@ -39,6 +39,7 @@ class Coding:
         self._of_line = _packed(rules)
         self.levels: list[str | None] = []
         self._texts: dict[str, int] = {}
+        self._sets_of_texts: dict[str, int] = {}
         self._additives: dict[str, int] = {}
         self._own: dict[tuple[str | None, ...], tuple[int, int, int]] = {}
 
@@ -85,16 +86,20 @@ class Coding:
         return _mapped(texts, self._texts, ask)
 
     def _sets(self, additives: pl.Series) -> Ints:
-        def ask(_: str) -> int:
-            if len(self._additives) + 2 > _ADDITIVES:
-                raise BeyondArraysError
-            return len(self._additives) + 1
+        def ask(text: str) -> int:
+            """Sort the words of a new text only: sorting those of every row took longer than the rest."""
+            ordered = ",".join(sorted(text.split(",")))
+            if ordered not in self._additives:
+                if len(self._additives) + 2 > _ADDITIVES:
+                    raise BeyondArraysError
+                self._additives[ordered] = len(self._additives) + 1
+            return self._additives[ordered]
 
         given = additives.is_not_null()
         found = np.zeros(additives.len(), np.int64)
         if given.any():
-            sets = additives.filter(given).list.sort().list.join(",")
-            found[given.to_numpy()] = _mapped(sets, self._additives, ask)
+            sets = additives.filter(given).list.join(",")
+            found[given.to_numpy()] = _mapped(sets, self._sets_of_texts, ask)
         return found
 
     def own_columns(self, skus: pl.DataFrame) -> tuple[Ints, Ints, Ints]:

@@ -31,6 +31,8 @@ _FEATURES: Final = 63
 _UNKNOWN: Final = -1
 _LARGEST: Final = 200_000
 """Parts or faces past which tables start anew."""
+_SEATS: Final = 4
+"""Seats that take the memory of one part; a part has a seat for each stream that it was met in."""
 
 
 class Tables:
@@ -53,7 +55,8 @@ class Tables:
 
     def full(self) -> bool:
         """Return whether the tables are so large that the next block starts anew."""
-        return max(len(self.parts.parts), len(self.faces.known), self.cases.count, self.seats.count) > _LARGEST
+        seats = self.seats.count // _SEATS
+        return max(len(self.parts.parts), len(self.faces.known), self.cases.count, seats) > _LARGEST
 
     def stream(self, groups: Ints, forms: Ints, held: Ints) -> tuple[Ints, Ints]:
         """Return stream (-1 for none) and bits of missing facts of units by group, form and conditions that hold."""
