@@ -1,12 +1,13 @@
-"""The page of the company's own words, which say what texts in its files mean: added, changed and removed here.
+"""The page of what imports remember: the company's own words, added, changed and removed here, and kept mappings.
 
 A form asks for the value as the edit form does, so the field is chosen first. It writes what `PUT /words` writes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final
+from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from starlette.responses import Response
 
 from api.pages.forms import Form, read_form
 from api.pages.inputs import NONE, Input, input_of, texts_of, value_of
+from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, write_of
 from api.pages.sessions import Editor, Session, Viewer
@@ -29,13 +31,16 @@ from schemas.labels import header
 from schemas.messages import translate
 from schemas.models import issues_of
 from schemas.words import fold
+from services.kept_mappings import remove_mapping
 from services.own_words import WordsRefused, change_words
-from warehouse.imports import words
+from warehouse.imports import mappings, words
+from warehouse.imports.mappings import KeptMapping
 from warehouse.sessions import Connection
 
 router = APIRouter(prefix="/words")
 
 PAGE_SIZE: Final = 100
+_MOST_MAPPINGS: Final = 100
 _SEPARATOR: Final = ": "
 
 
@@ -58,7 +63,7 @@ def _list_page(
     """Return the list, with the form that was `sent` and its `faults`, or with the one that the address asks for."""
     offset, lang = offset_of(request), language_of(request)
     with service_of(request).writes.company(session.company_id) as conn:
-        every = words.load(conn)
+        every, kept = words.load(conn), mappings.last_kept(conn, _MOST_MAPPINGS)
     listed = [(field, word, value) for field, texts in every.items() for word, value in texts.items()]
     given = sent or _asked_form(
         request.query_params.get("field", ""), request.query_params.get("text", ""), every, lang
@@ -78,6 +83,7 @@ def _list_page(
         offset=offset,
         size=PAGE_SIZE,
         total=len(listed),
+        kept=[(each, list(_mapped(each, lang))) for each in kept],
     )
 
 
@@ -101,6 +107,15 @@ def _shown(field: str, word: str, value: object, lang: str) -> dict[str, object]
 
 def _key(field: str, word: str) -> str:
     return f"{field}{_SEPARATOR}{word}"
+
+
+def _mapped(kept: KeptMapping, lang: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each field that a mapping names with its headers in the file; None where no column is read as it."""
+    for part in (kept.mapping, kept.mapping.get("components")):
+        columns = part.get("columns") if isinstance(part, Mapping) else None
+        for field, headers in columns.items() if isinstance(columns, Mapping) else ():
+            named = headers if isinstance(headers, list) else [headers]
+            yield _name(field, lang), None if headers is None else " / ".join(map(str, named))
 
 
 @cache
@@ -130,12 +145,14 @@ def _input(field: str, lang: str) -> Input:
 
 def _change(request: Request, session: Session, form: Form) -> Response:
     """Store and remove what the form says; show it again where it is refused."""
-    lang, write = language_of(request), write_of(request, session)
+    lang, write, chosen = language_of(request), write_of(request, session), _chosen_mappings(form)
     if "field" in form and "empty" not in form and not form.get("value", "").strip():
         return _list_page(request, session, sent=form, faults=[("value", text("words.value.missing", lang))])
 
     def work(conn: Connection) -> None:
         change_words(conn, write.company_id, _input_of(form), origin=write.origin, now=write.now)
+        for mapping_id in chosen:
+            remove_mapping(conn, write.company_id, mapping_id, origin=write.origin, now=write.now)
 
     try:
         write.service.writes.run(write.company_id, work)
@@ -144,6 +161,13 @@ def _change(request: Request, session: Session, form: Form) -> Response:
     except WordsRefused as refused:
         return _list_page(request, session, sent=form, faults=_faults(refused.issues, lang))
     return redirect(link(request, "/words"))
+
+
+def _chosen_mappings(form: Form) -> list[UUID]:
+    try:
+        return [UUID(each) for each in form.getlist("mapping")]
+    except ValueError:
+        raise PageRefused(404, "refused.gone") from None
 
 
 def _input_of(form: Form) -> OwnWordsInput:
