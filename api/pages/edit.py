@@ -299,7 +299,7 @@ def _conflict_page(
 
 
 def changes_since(conn: Connection, sku_id: UUID, seen: int, version: int, lang: str) -> list[tuple[str, str | None]]:
-    """Return the fields that changed from the version seen to a later one, each with a new value that is short."""
+    """Return the fields that changed from the version seen to a later one, each with its new value if it is short."""
     since, then = earlier.of_version(conn, sku_id, seen), earlier.of_version(conn, sku_id, version)
     changed = difference_of_rows(since, then).after if since and then else {}
     return [
