@@ -1,4 +1,7 @@
-"""Lists and changes the company's own words, which its imports read as values."""
+"""Lists and changes what the company's imports remember: its own words, and the mappings kept under names.
+
+An import keeps and recalls a mapping (`api.importing`); here it is seen and removed.
+"""
 
 from typing import Any
 
@@ -8,25 +11,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import json_of, json_text
-from api.auth import Presented
+from api.auth import Presented, Writer
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, body_of, operation
-from api.errors import InvalidBody
-from api.parameters import DryRun, Limit, Offset
+from api.errors import InvalidBody, NotFound
+from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
-from api.writing import JsonWrite
+from api.writing import JsonWrite, Write
 from schemas.import_inputs import OwnWordsInput
 from schemas.models import issues_of
-from schemas.responses import OwnWordListResponse, OwnWordsWriteResult
+from schemas.responses import KeptMappingListResponse, KeptMappingRemoval, OwnWordListResponse, OwnWordsWriteResult
+from services.kept_mappings import remove_mapping
 from services.own_words import WordsRefused, change_words
-from warehouse.imports import words
+from warehouse.imports import mappings, words
 from warehouse.sessions import Connection
 
-router = APIRouter(prefix=f"{V1}/words", tags=["Imports"])
+router = APIRouter(prefix=V1, tags=["Imports"])
 
 
 @router.get(
-    "",
+    "/words",
     **operation(
         "List the company's own words",
         answers={200: OwnWordListResponse},
@@ -44,7 +48,7 @@ async def list_words(request: Request, presented: Presented, limit: Limit = 50, 
 
 
 @router.put(
-    "",
+    "/words",
     **operation(
         "Store and remove own words",
         body=body_of(OwnWordsInput),
@@ -71,3 +75,42 @@ def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
         return {"dry_run": dry_run, "data": {"stored": changed.stored, "removed": changed.removed}}
 
     return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
+
+
+@router.get(
+    "/mappings",
+    **operation(
+        "List kept mappings",
+        answers={200: KeptMappingListResponse},
+        errors=READ_ERRORS,
+        preview=True,
+    ),
+)
+async def list_mappings(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of the mappings that imports recall by their `mapping_name`, the last kept first."""
+    (page,) = await read(request, presented, mappings.page(limit, offset), {})
+    return json_text(page)
+
+
+@router.delete(
+    "/mappings/{id}",
+    **operation(
+        "Remove a kept mapping",
+        answers={200: KeptMappingRemoval},
+        errors=(*READ_ERRORS, "idempotency_key_reuse", "not_found"),
+        preview=True,
+    ),
+)
+def delete_mapping(request: Request, key: Writer, mapping_id: RecordId, dry_run: DryRun) -> Response:
+    """No import recalls it any more; those that were read with it stay. The answer has it, to be kept again."""
+    write = Write.by_key(request, key)
+
+    def work(conn: Connection) -> dict[str, Any]:
+        removed = remove_mapping(
+            conn, write.company_id, mapping_id, origin=write.origin, now=write.now, dry_run=dry_run
+        )
+        if removed is None:
+            raise NotFound
+        return {"dry_run": dry_run, "data": removed._asdict()}
+
+    return write.answer(fingerprint(None), work, json_of, dry_run=dry_run)

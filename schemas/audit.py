@@ -26,6 +26,7 @@ ACTIONS: Final[dict[str, str]] = {
     "import.failed": "A file could not be processed to its end.",
     "import.submitted": "A file was accepted.",
     "import.undone": "The writes of an import were taken back, where nothing had touched their SKUs since.",
+    "import_mapping.removed": "A mapping of columns that was kept under a name was removed.",
     "library_component.created": "A shared component was added to the library.",
     "ruleset.activated": "Another version of the rules grades from now on, for all companies.",
     "sandbox.created": "A sandbox was made, which test keys reach; its own entries are in its own ledger.",

@@ -201,6 +201,10 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     words = {"words": [{"field": "material", "text": "Weißblech", "value": "metal"}]}
     recorder.call("put_words", "PUT", "/api/v1/words", json=words)
     recorder.call("list_words", "GET", "/api/v1/words")
+    named = {"mapping": '{"columns": {"weight_grams": "weight_grams"}}', "mapping_name": "Glassworks"}
+    recorder.call("post_import", "POST", "/api/v1/imports", data=named, files=table)
+    kept = recorder.call("list_mappings", "GET", "/api/v1/mappings")["data"][0]["id"]
+    recorder.call("delete_mapping", "DELETE", f"/api/v1/mappings/{kept}")
 
 
 def _declarations(recorder: _Recorder, sku: str) -> None:

@@ -1,7 +1,10 @@
-"""Archives an item and brings it back from its page; lists the archived ones."""
+"""Archives an item and brings it back from its page; lists the archived ones.
+
+Both are for the version that the page showed: whoever presses a button after somebody else's change is shown it first.
+"""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import orjson
@@ -11,10 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.archive import answer_archive, answer_return
-from api.pages.forms import Form, read_form
+from api.errors import VersionConflict
+from api.pages.concurrency import run_limited
+from api.pages.forms import read_form
+from api.pages.item import item_page
 from api.pages.render import link, page, redirect
-from api.pages.request_values import offset_of, path_id, write_of
+from api.pages.request_values import offset_of, path_id, version_of, write_of
 from api.pages.sessions import Editor, Session, Viewer
+from api.preconditions import Precondition
 from api.service import service_of
 from api.writing import Write
 from warehouse.skus import archive
@@ -22,6 +29,7 @@ from warehouse.skus import archive
 router = APIRouter(prefix="/items")
 
 PAGE_SIZE: Final = 50
+_Answer: TypeAlias = Callable[[Write, Any, UUID, Precondition], Response]
 
 
 @router.get("/archived")
@@ -33,15 +41,13 @@ async def get_archived(request: Request, session: Viewer) -> Response:
 @router.post("/{id}/archive")
 async def post_archive(request: Request, session: Editor) -> Response:
     """Archive an item, as `POST /skus/{id}/archive` does."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_do, request, session, form, answer_archive)
+    return await _do(request, session, answer_archive)
 
 
 @router.post("/{id}/return")
 async def post_return(request: Request, session: Editor) -> Response:
     """Bring an archived item back, as `POST /skus/{id}/return` does."""
-    form = await read_form(request, session)
-    return await run_in_threadpool(_do, request, session, form, answer_return)
+    return await _do(request, session, answer_return)
 
 
 def _list_page(request: Request, session: Session) -> Response:
@@ -51,8 +57,18 @@ def _list_page(request: Request, session: Session) -> Response:
     return page(request, "archived.html", session=session, found=orjson.loads(listed), offset=offset, size=PAGE_SIZE)
 
 
-def _do(request: Request, session: Session, form: Form, answer: Callable[[Write, Any, UUID], Response]) -> Response:
-    """Do it as the person who is signed in, and lead back to the item."""
-    sku_id, write = path_id(request), write_of(request, session, form.get("once"))
-    answer(write, {"reason": form.get("reason", "").strip() or None}, sku_id)
+async def _do(request: Request, session: Session, answer: _Answer) -> Response:
+    """Do it as the person who is signed in, and lead back to the item; show what changed where it has."""
+    form = await read_form(request, session)
+    sku_id = path_id(request)
+
+    def done() -> Response:
+        seen = Precondition.of_version(version_of(form.get("version")))
+        write = write_of(request, session, form.get("once"))
+        return answer(write, {"reason": form.get("reason", "").strip() or None}, sku_id, seen)
+
+    try:
+        await run_in_threadpool(done)
+    except VersionConflict:
+        return await run_limited(request, "portfolio", item_page, request, session, form)
     return redirect(link(request, f"/items/{sku_id}"))

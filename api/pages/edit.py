@@ -22,7 +22,7 @@ from api.pages import changes, item_form, item_questions, item_words
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
-from api.pages.request_values import path_id, write_of
+from api.pages.request_values import path_id, version_of, write_of
 from api.pages.sessions import Editor, Session
 from api.pages.texts import text
 from api.preconditions import Precondition
@@ -115,7 +115,7 @@ async def post_answer(request: Request, session: Editor) -> Response:
 
 def _answered(request: Request, session: Session, form: Form, sku_id: UUID) -> Response:
     """Edit the item by one answer: as its form would, for the version that the person has seen."""
-    lang, seen = language_of(request), _number(form.get("version"))
+    lang, seen = language_of(request), version_of(form.get("version"))
     with service_of(request).writes.company(session.company_id) as conn:
         opened = _opened(conn, sku_id, seen)
     changed = item_questions.answered(opened.form(lang), form)
@@ -153,23 +153,19 @@ def _sent(request: Request, session: Session, form: Form, sku_id: UUID | None) -
     opened = _Opened(None, None, None)
     if sku_id is not None:
         with service_of(request).writes.company(session.company_id) as conn:
-            opened = _opened(conn, sku_id, _number(form.get("version")))
+            opened = _opened(conn, sku_id, version_of(form.get("version")))
     step, _, key = form.get("step", "check").partition(".")
     match step:
         case "add" if counts.get(key) == MOST.get(key):
             faults = [("", text("edit.most", language_of(request)))]
-            return _page(request, session, opened, form, seen=_number(form.get("seen")), faults=faults)
+            return _page(request, session, opened, form, seen=version_of(form.get("seen")), faults=faults)
         case "add" if key in MOST:
-            return _page(request, session, opened, item_form.with_key(form, key), seen=_number(form.get("seen")))
+            return _page(request, session, opened, item_form.with_key(form, key), seen=version_of(form.get("seen")))
         case "remove" if key.partition(".")[0] in MOST:
             name, _, number = key.partition(".")
             form = item_form.without_key(form, name, number)
-            return _page(request, session, opened, form, seen=_number(form.get("seen")))
+            return _page(request, session, opened, form, seen=version_of(form.get("seen")))
     return _written(request, session, form, opened, dry_run=step != "save")
-
-
-def _number(sent: str | None) -> int | None:
-    return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 10 else None
 
 
 def _written(
@@ -179,7 +175,7 @@ def _written(
 
     `back_to` is the place on the item's page that is shown once it is saved.
     """
-    lang, seen = language_of(request), _number(form.get("seen"))
+    lang, seen = language_of(request), version_of(form.get("seen"))
     write = write_of(request, session, form.get("once"))
     outcome: WriteOutcome | None = None
 
@@ -221,7 +217,7 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
             sentence = Message("There is an item with this code already; open it and edit it there.")
             raise InvalidBody([Issue("duplicate_sku_code", sentence, "sku_code")])
     else:
-        seen = _number(form.get("seen"))
+        seen = version_of(form.get("seen"))
         precondition = Precondition.of_version(seen)
         if "name" not in body and seen is not None and seen != opened.version:
             named["name"] = _name_at(conn, opened.sku_id, seen) or named["name"]
@@ -298,15 +294,18 @@ def _conflict_page(
         raise PageRefused(404, "refused.gone")
     with service_of(request).writes.company(session.company_id) as conn:
         now = _opened(conn, opened.sku_id, version)
-        since = earlier.of_version(conn, opened.sku_id, _number(form.get("seen")) or version)
-        present_row = earlier.of_version(conn, opened.sku_id, version)
-    assert present_row is not None, "the version was just found"
-    changed = difference_of_rows(since, present_row).after if since else {}
-    words = [
+        words = changes_since(conn, opened.sku_id, version_of(form.get("seen")) or version, version, lang)
+    return _page(request, session, opened, form, seen=now.version, conflict=words, status=409)
+
+
+def changes_since(conn: Connection, sku_id: UUID, seen: int, version: int, lang: str) -> list[tuple[str, str | None]]:
+    """Return the fields that changed from the version seen to a later one, each with its new value if it is short."""
+    since, then = earlier.of_version(conn, sku_id, seen), earlier.of_version(conn, sku_id, version)
+    changed = difference_of_rows(since, then).after if since and then else {}
+    return [
         (item_words.changed_name(name, lang), item_words.short_value(value, name, lang))
         for name, value in changed.items()
     ]
-    return _page(request, session, opened, form, seen=now.version, conflict=words, status=409)
 
 
 def _page(

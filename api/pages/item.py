@@ -16,9 +16,11 @@ from starlette.responses import Response
 
 from api.pages import item_form, item_questions, item_words
 from api.pages.concurrency import run_limited
+from api.pages.edit import changes_since
+from api.pages.forms import Form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
-from api.pages.request_values import path_id
+from api.pages.request_values import path_id, version_of
 from api.pages.sessions import Session, Viewer
 from api.service import Service, service_of
 from compliance.flag_texts import translated_reason
@@ -74,18 +76,26 @@ class _ItemData:
 @router.get("/items/{id}")
 async def get_item(request: Request, session: Viewer) -> Response:
     """Show one item of the company; another company's item is answered like one that never existed."""
-    return await run_limited(request, "portfolio", _page, request, session)
+    return await run_limited(request, "portfolio", item_page, request, session)
 
 
-def _page(request: Request, session: Session) -> Response:
-    service, lang = service_of(request), language_of(request)
+def item_page(request: Request, session: Session, refused: Form | None = None) -> Response:
+    """Return the page; with the form that was `refused` for a version that has passed, what changed since above it."""
+    service, lang, sku_id, conflict = service_of(request), language_of(request), path_id(request), None
     with service.writes.company(session.company_id) as conn:
-        data = _load(service, conn, session.company_id, path_id(request), lang)
+        data = _load(service, conn, session.company_id, sku_id, lang)
+        if refused is not None:
+            seen = version_of(refused.get("version")) or data.version
+            conflict = changes_since(conn, sku_id, seen, data.version, lang)
     item = data.item
+    typed = [] if refused is None else [("reason", refused.get("reason", ""))]
     return page(
         request,
         "item.html",
         session=session,
+        status=200 if conflict is None else 409,
+        path=f"/items/{sku_id}",
+        conflict=conflict,
         item=item,
         gaps=[(gap, item_words.gap_anchor(gap["fields"], item)) for gap in data.missing["gaps"]]
         if data.missing
@@ -98,7 +108,7 @@ def _page(request: Request, session: Session) -> Response:
         parts=item_words.part_rows(item, data.names, lang),
         grade=item_words.grade_words(item, lang),
         questions=item_questions.questions(item, lang),
-        given=item_form.form_of(item, lang),
+        given=Form([*item_form.form_of(item, lang).multi_items(), *typed]),
         version=data.version,
         substances=item_words.substance_rows(item["substances"], lang),
         files=data.files,

@@ -1,4 +1,4 @@
-"""Reads from a page's request what several pages need: ids of its path, the rows to skip, the origin of its writes."""
+"""Reads from a page's request what several pages need: ids of its path, rows to skip, versions, its writes' origin."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -29,6 +29,11 @@ def offset_of(request: Request) -> int:
         return parameters.offset_of(request)
     except InvalidBody:
         return 0
+
+
+def version_of(sent: str | None) -> int | None:
+    """Return the version of an item that a form names; None where it names none."""
+    return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 10 else None
 
 
 def origin_of(request: Request, session: Session) -> Origin:

@@ -65,7 +65,12 @@ from schemas.responses.webhooks import (
     WebhookTestResult,
     WebhookWriteResult,
 )
-from schemas.responses.words import OwnWordListResponse, OwnWordsWriteResult
+from schemas.responses.words import (
+    KeptMappingListResponse,
+    KeptMappingRemoval,
+    OwnWordListResponse,
+    OwnWordsWriteResult,
+)
 
 __all__ = [
     "ArchivedSkuListResponse",
@@ -93,6 +98,8 @@ __all__ = [
     "ImportUndoResult",
     "JsonSchemaDocument",
     "JurisdictionListResponse",
+    "KeptMappingListResponse",
+    "KeptMappingRemoval",
     "LibraryComponentListResponse",
     "LibraryComponentResult",
     "ObligationListResponse",

@@ -1,10 +1,10 @@
-"""Models of a company's own words."""
+"""Models of what a company's imports remember: its own words, and the mappings kept under names."""
 
-from typing import Annotated
+from typing import Annotated, Any  # Any: JSON, which the mapping's own reader judged
 
 from pydantic import Field as PydanticField
 
-from schemas.responses.base import Answer, Instant, Number, Pagination
+from schemas.responses.base import Answer, Identifier, Instant, Number, Pagination
 
 
 class OwnWord(Answer):
@@ -37,3 +37,26 @@ class OwnWordsWriteResult(Answer):
 
     dry_run: bool
     data: OwnWordsChange
+
+
+class KeptMapping(Answer):
+    """A mapping that an import recalls by its `mapping_name`."""
+
+    id: Identifier
+    name: str
+    mapping: dict[str, Any]
+    updated_at: Instant
+
+
+class KeptMappingListResponse(Answer):
+    """A page of mappings, the last kept first."""
+
+    data: list[KeptMapping]
+    pagination: Pagination
+
+
+class KeptMappingRemoval(Answer):
+    """The mapping that was removed; with `dry_run` the one that would be."""
+
+    dry_run: bool
+    data: KeptMapping

@@ -59,6 +59,30 @@ def test_a_form_that_is_sent_twice_archives_once(caller, browser):
     assert browser.post(f"/items/{uuid4()}/archive", form | {"once": str(uuid4())}).status_code == 404
 
 
+@pytest.mark.parametrize(("lang", "told", "weight"), [
+    ("en", "Nothing was done", "12.5"), ("fr", "Rien n’a été fait", "12,5"), ("de", "Es ist nichts geschehen", "12,5"),
+])  # fmt: skip
+def test_the_second_person_is_told_what_changed_before_anything_is_done(caller, browser, lang, told, weight):
+    item = made(caller, sku_code="BOTH", weight_grams=10)
+    path, here = f"/items/{item['id']}", f"?lang={lang}"
+    form = form_of(browser.get(path + here).text, f"{path}/archive{here}")
+    made(caller, sku_code="BOTH", weight_grams=12.5)
+    refused = browser.post(f"{path}/archive{here}", form | {"reason": "Sold out"})
+    page = unescape(refused.text)
+    assert (refused.status_code, told in page, weight in page.partition("<h1")[0]) == (409, True, True)
+    assert 'value="Sold out"' in page
+    assert f'href="{path}/edit{here}"' in page
+    assert caller.get("/skus").json()["pagination"]["total"] == 1
+    again = form_of(refused.text, f"{path}/archive{here}")
+    assert browser.post(f"{path}/archive{here}", again).status_code == 303
+    late = browser.post(f"{path}/archive{here}", again | {"once": str(uuid4())})
+    assert (late.status_code, f"{path}/return{here}" in late.text) == (409, True)
+    rested = form_of(browser.get(path + here).text, f"{path}/return{here}")
+    made(caller, sku_code="BOTH", weight_grams=13)
+    assert browser.post(f"{path}/return{here}", rested).status_code == 409
+    assert caller.get(f"/skus/{item['id']}").json()["data"]["weight_grams"] == 13
+
+
 def test_a_viewer_sees_no_button(caller, browser, pool):
     path = f"/items/{made(caller, sku_code='SEEN')['id']}"
     viewer = Browser(caller.http, caller.address)

@@ -138,3 +138,36 @@ def test_words_are_seen_and_removed(caller, browser, join, pool):
     assert "Blech" not in stranger.get("/words").text
     browser.post("/words", hidden(page) | {"word": "material: Blech: dünn"})
     assert [word["field"] for word in caller.get("/words").json()["data"]] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "glass", "empty"), [("en", "glass", "Empty"), ("fr", "verre", "vide"), ("de", "Glas", "Leere")]
+)
+def test_a_word_is_added_and_changed_on_its_page(caller, browser, lang, glass, empty):
+    assert '<select id="field"' in browser.get(f"/words?lang={lang}").text
+    form = hidden(browser.get(f"/words?lang={lang}&field=material").text) | {"text": "Weißglas "}
+    here = f"/words?lang={lang}"
+    unsaid = browser.post(here, form)
+    assert (unsaid.status_code, "Weißglas" in unsaid.text, f'<html lang="{lang}">' in unsaid.text) == (400, True, True)
+    assert browser.post(here, form | {"text": " ", "value": "glass"}).status_code == 400
+    assert browser.post(here, form | {"value": "wodka"}).status_code == 400
+    assert browser.post(here, form | {"value": "glass"}).headers["Location"] == here
+    assert f"<td>{glass}</td>" in browser.get(here).text
+    change = browser.get(f"{here}&field=material&text=WEISSGLAS").text
+    assert 'value="glass" selected' in change
+    assert browser.post(here, hidden(change) | {"text": "Klarglas", "empty": "yes"}).status_code == 303
+    assert [(word["text"], word["value"]) for word in caller.get("/words").json()["data"]] == [("Klarglas", None)]
+    assert empty in browser.get(here).text
+    number = hidden(browser.get(f"{here}&field=weight_grams").text) | {"text": "leicht", "value": "1,5"}
+    assert browser.post(here, number).status_code == 303
+    assert ("1,5" if lang != "en" else "1.5") in browser.get(here).text
+
+
+def test_a_viewer_reads_the_words_and_has_no_form(caller, pool):
+    caller.put("/words", {"words": [{"field": "material", "text": "Blech", "value": "metal"}]})
+    viewer = Browser(caller.http, caller.address)
+    viewer.sign_in(added(pool, caller.company, "viewer"))
+    page = viewer.get("/words?field=material&text=Blech").text
+    assert "Blech" in page
+    assert 'name="text"' not in page
+    assert 'name="word"' not in page

@@ -57,6 +57,8 @@ PREVIEW = {
     ("POST", "/sandbox/reset"),
     ("GET", "/words"),
     ("PUT", "/words"),
+    ("GET", "/mappings"),
+    ("DELETE", "/mappings/{id}"),
     ("GET", "/figures/tonnes"),
     ("GET", "/figures/uncounted"),
     ("GET", "/figures/undecided"),

@@ -65,6 +65,7 @@ def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
     _finished(service, f"imports/{imported}")
     for name in ("post_repeat", "list_rejected", "get_rejected_file", "post_corrections", "post_undo"):
         sent(name, ID=imported)
+    sent("delete_mapping", ID=_kept_mapping(service))
     draft = sent("post_draft", ID=sku)["data"]
     sent("get_draft", ID=draft["id"])
     day = draft["drafted_at"][:10]
@@ -100,6 +101,15 @@ def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
             if operation["operationId"] not in done:
                 sent(operation["operationId"], ID=sku)
     return done
+
+
+def _kept_mapping(service: Service) -> str:
+    """Keep a mapping under a name, which is done beside a file; return its id."""
+    with httpx2.Client(base_url=f"{service.address}/api/v1", headers={"X-API-Key": service.key}) as http:
+        named = {"filename": "jars.csv", "mapping": '{"columns": {"name": "name"}}', "mapping_name": "Jars"}
+        assert http.post("/imports", params=named, content=b"sku_code,name\nJAR-26,Jam jar\n").status_code == 202
+        found: str = http.get("/mappings").json()["data"][0]["id"]
+    return found
 
 
 def _finished(service: Service, path: str) -> None:

@@ -29,6 +29,7 @@ VALID: dict[str, dict[str, Any]] = {
     "GET /imports/{id}/rejected": {}, "GET /imports/{id}/rejected/file": {},
     "POST /imports/{id}/corrections": {"json": {"cells": [], "dry_run": True}},
     "GET /words": {}, "PUT /words": {"json": {"words": [{"field": "material", "text": "Holz", "value": "wood"}]}},
+    "GET /mappings": {}, "DELETE /mappings/{id}": {"params": {"dry_run": "true"}},
     "GET /webhooks": {}, "GET /webhooks/{id}": {}, "GET /webhooks/{id}/deliveries": {},
     "POST /webhooks": {"json": {"url": "https://erp.example/own"}}, "POST /webhooks/{id}/test": {},
     "PATCH /webhooks/{id}": {"json": {"description": "Own"}}, "DELETE /webhooks/{id}": {"params": {"dry_run": "true"}},
@@ -122,6 +123,8 @@ def records(owner) -> dict[str, str]:
     rested = good(owner.post("/skus", ROW | {"sku_code": "RESTED"}))["data"]["id"]
     good(owner.post(f"/skus/{rested}/archive", {}))
     good(owner.request("PUT", "/words", **VALID["PUT /words"]))
+    owner.imported(b"sku_code;name\nISO;Isolated\n", mapping='{"columns": {"name": "name"}}', mapping_name="Own")
+    made["mappings"] = good(owner.get("/mappings"))["data"][0]
     owner.added("doc", sku="ISO", reference="Own", status="valid")
     figures(owner, made["skus"]["id"])
     made["declarations"] = good(owner.post("/declarations", VALID["POST /declarations"]["json"]))["data"]

@@ -71,6 +71,7 @@ import_mappings = Table(
     "import_mappings",
     metadata,
     company(),
+    Column("id", Uuid, nullable=False, server_default=text("gen_random_uuid()")),
     Column("name", Text, nullable=False),
     Column("mapping", JSON, nullable=False, comment="as the caller sent it with the name last"),
     instant("updated_at"),
