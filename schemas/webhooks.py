@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
+from schemas.changes import CHANGE_TYPES
 from schemas.messages import Message
 from schemas.models import Strict, validator
 
@@ -62,6 +63,14 @@ _Description = Annotated[
     AfterValidator(_optional(validator(normalise.text, min_length=None, max_length=500))),
     PydanticField(json_schema_extra={"maxLength": 500}, description="For people: what it is for."),
 ]
+_Types = Annotated[
+    list[Literal[CHANGE_TYPES]] | None,  # type: ignore[valid-type]
+    PydanticField(
+        min_length=1,
+        description="Types of the changes that are sent, as `GET /changes` has them; null for all, also those to come.",
+    ),
+    AfterValidator(_optional(lambda given: [name for name in CHANGE_TYPES if name in given])),
+]
 
 
 class WebhookInput(Strict):
@@ -69,6 +78,7 @@ class WebhookInput(Strict):
 
     url: Annotated[str, AfterValidator(validator(_url)), PydanticField(**_PUBLISHED_URL)]
     description: _Description = None
+    types: _Types = None
 
 
 class WebhookPatch(Strict):
@@ -76,6 +86,7 @@ class WebhookPatch(Strict):
 
     url: Annotated[str | None, AfterValidator(_optional(validator(_url))), PydanticField(**_PUBLISHED_URL)] = None
     description: _Description = None
+    types: _Types = None
     state: Annotated[
         Literal["active", "paused"] | None,
         PydanticField(

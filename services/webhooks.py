@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -26,6 +26,9 @@ from warehouse.changes.feed import UnknownCursor
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries, hooks
 from warehouse.webhooks.hooks import MOST, Hook
+
+_CLEARED: Final = ("description", "types")
+"""Fields that null clears; null for another one leaves it."""
 
 
 class NoSuchWebhook(LookupError):  # noqa: N818  (an answer, not a fault of the program)
@@ -89,27 +92,32 @@ def add(act: Act, sent: WebhookInput) -> Made | None:
         hook_id,
         url=sent.url,
         description=sent.description,
+        types=sent.types,
         secret=act.sender.seal.seal(secret, secrets.bound_to(hook_id)),
         position=feed.end(act.conn),
         at=act.now,
     )
-    act.enter("webhook.created", hook_id, None, {"url": sent.url, "description": sent.description, "state": "active"})
+    act.enter("webhook.created", hook_id, None, {**sent.model_dump(), "state": "active"})
     return Made(hook_id, secrets.shown(secret))
 
 
 def change(act: Act, hook_id: UUID, sent: WebhookPatch) -> bool:
     """Change a webhook; return whether that changes anything. Raise `NoSuchWebhook` and `WebhookRefused`."""
     hook = _locked(act, hook_id)
-    before = {"url": hook.url, "description": hook.description, "state": hook.state}
+    before: dict[str, Any] = {  # the arguments of `hooks.update`
+        "url": hook.url,
+        "description": hook.description,
+        "types": hook.types,
+        "state": hook.state,
+    }
     given = {name: getattr(sent, name) for name in sent.model_fields_set}
-    after = before | {name: value for name, value in given.items() if name == "description" or value is not None}
+    after = before | {name: value for name, value in given.items() if name in _CLEARED or value is not None}
     if after == before:
         return False
-    _check_url(str(after["url"]), act.sender)
+    _check_url(after["url"], act.sender)
     if not act.dry_run:
-        url, description, state = str(after["url"]), after["description"], str(after["state"])
-        hooks.update(act.conn, hook_id, url=url, description=description, state=state, at=act.now)
-        if state == "active":
+        hooks.update(act.conn, hook_id, **after, at=act.now)
+        if after["state"] == "active":
             deliveries.try_at_once(act.conn, hook_id, now=act.now)
         changed = [name for name in before if before[name] != after[name]]
         act.enter("webhook.updated", hook_id, {n: before[n] for n in changed}, {n: after[n] for n in changed})

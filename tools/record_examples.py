@@ -272,7 +272,8 @@ def _enquiry(recorder: _Recorder) -> None:
 
 def _webhooks(recorder: _Recorder) -> None:
     path, secret = "/api/v1/webhooks", "whsec_" + "x" * 44
-    body = {"url": "https://erp.example/hooks/packaging", "description": "The ERP's copy"}
+    types = ["sku.archived", "sku.created", "sku.returned", "sku.updated"]
+    body = {"url": "https://erp.example/hooks/packaging", "description": "The ERP's copy", "types": types}
     made = recorder.call("post_webhook", "POST", path, json=body)["data"]["id"]
     recorder.hide("post_webhook", "secret", secret)
     recorder.call("post_webhook", "POST", f"{path}?dry_run=true", json=body)

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.changes import payload_rows, reason_in_words, value_in_words
+from api.pages.changes import action_in_words, payload_rows, reason_in_words, value_in_words
 from api.pages.item_words import changed_rows
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -92,7 +92,7 @@ def _filters(request: Request) -> dict[str, object]:
 
 def _entry(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
     """Return an entry in words: the action, the record with its page, and the fields that it changed."""
-    resource, _, verb = entry["action"].partition(".")
+    resource = entry["action"].partition(".")[0]
     assert entry["action"] in ACTIONS, "the ledger has known actions"
     if resource == "sku":
         changed = changed_rows(entry["before"], entry["after"] or {}, lang)
@@ -108,7 +108,7 @@ def _entry(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
     named = _PAGES.get(resource)
     return {
         **entry,
-        "what": f"{text(f'audit.resource.{resource}', lang)}: {text(f'audit.verb.{verb}', lang)}",
+        "what": action_in_words(entry["action"], lang),
         "reason": entry["reason"] and reason_in_words(entry["reason"], lang),
         "page": named.format(entry["resource_id"]) if named else None,
         "changed": changed,
@@ -127,6 +127,8 @@ def _value(name: str, stored: object, lang: str) -> str:
         return "; ".join(f"{_name(each, lang)}: {_value(each, value, lang)}" for each, value in stored.items())
     if isinstance(stored, list) and stored and isinstance(stored[0], Mapping):
         return ", ".join(_value(name, each, lang) for each in stored)
+    if name == "types" and isinstance(stored, list):
+        return ", ".join(action_in_words(each, lang) for each in stored)
     keys = (f"{group}.{stored}" for group in _CODES.get(name, ()))
     return next(_texts(keys, lang), value_in_words(stored, "market" if name == "market" else None, lang))
 

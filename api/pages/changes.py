@@ -140,6 +140,12 @@ _REASONS: Final = {
 """Reasons that the service gives for a write, stored in English; all others are what somebody wrote."""
 
 
+def action_in_words(action: str, lang: str) -> str:
+    """Return the words for an action of the audit log, which is the type of a change as well."""
+    resource, _, verb = action.partition(".")
+    return f"{text(f'audit.resource.{resource}', lang)}: {text(f'audit.verb.{verb}', lang)}"
+
+
 def reason_in_words(reason: str, lang: str) -> str:
     """Return the reason of a write in words."""
     for key, pattern in _REASONS.items():

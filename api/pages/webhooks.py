@@ -1,4 +1,4 @@
-"""Pages of webhooks for administrators: adding one, how sending goes, trying, pausing, another secret, removing.
+"""Pages of webhooks for administrators: adding, how sending goes, trying, pausing, filter, another secret, removing.
 
 What they do are the operations of `api.webhooks`. A secret is shown once, on the page that answers the form.
 """
@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from api.errors import InvalidBody, NotFound
 from api.pages.advice import said
+from api.pages.changes import action_in_words
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
@@ -24,6 +25,7 @@ from api.service import service_of
 from api.webhooks import add_webhook, change_webhook, remove_webhook, roll_secret, try_webhook
 from api.writing import Write
 from pipelines.webhooks import Outcome
+from schemas.changes import CHANGE_TYPES
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries, hooks
 
@@ -44,7 +46,8 @@ async def get_webhooks(request: Request, session: Administrator) -> Response:
 async def post_webhook(request: Request, session: Administrator) -> Response:
     """Add a webhook, and show it with its secret."""
     form = await read_form(request, session)
-    body = {"url": form.get("url", "").strip(), "description": form.get("description", "").strip() or None}
+    description = form.get("description", "").strip() or None
+    body = {"url": form.get("url", "").strip(), "description": description, "types": _ticked(form)}
     return await run_in_threadpool(_add, request, session, form, body)
 
 
@@ -56,7 +59,7 @@ async def get_webhook(request: Request, session: Administrator) -> Response:
 
 @router.post("/{id}")
 async def post_change(request: Request, session: Administrator) -> Response:
-    """Try a webhook, pause it, take it up, give it another secret, or remove it; `step` says which."""
+    """Try a webhook, pause it, take it up, change its filter, give it another secret, or remove it, by its `step`."""
     form = await read_form(request, session)
     webhook_id, step = path_id(request), form.get("step", "")
     try:
@@ -83,6 +86,8 @@ def _change(request: Request, session: Session, webhook_id: UUID, form: Form) ->
     match form.get("step"):
         case "pause" | "activate" as step:
             change_webhook(write, webhook_id, {"state": _STATES[step]})
+        case "types":
+            change_webhook(write, webhook_id, {"types": _ticked(form)})
         case "roll":
             rolled = _read(roll_secret(write, webhook_id, {}))
             return _page(request, session, webhook_id, secret=rolled["secret"])
@@ -106,10 +111,11 @@ def _list_page(
         session=session,
         status=400 if faults else 200,
         faults=faults or (),
-        given=form or {},
+        given=form or Form(),
         once=str(uuid4()),
         found=found["data"],
         most=hooks.MOST,
+        types=_named_types(language_of(request)),
         total=found["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
@@ -126,20 +132,33 @@ def _page(
         if found is None:
             raise PageRefused(404, "refused.gone")
         sent = _listed(conn, deliveries.page(PAGE_SIZE, offset), id=webhook_id)
+    hook = orjson.loads(found)
     return page(
         request,
         "webhook.html",
         session=session,
+        given=Form([("types", name) for name in hook["types"] or ()]),
+        types=_named_types(language_of(request)),
         secret=secret,
         tried=tried,
         once=str(uuid4()),
-        hook=orjson.loads(found),
+        hook=hook,
         at=f"/webhooks/{webhook_id}",
         sent=sent["data"],
         total=sent["pagination"]["total"],
         offset=offset,
         size=PAGE_SIZE,
     )
+
+
+def _ticked(form: Form) -> list[str] | None:
+    """Return the types that were ticked; none of them is every type."""
+    return form.getlist("types") or None
+
+
+def _named_types(lang: str) -> dict[str, str]:
+    """Return the words for each type of a change."""
+    return {name: action_in_words(name, lang) for name in CHANGE_TYPES}
 
 
 def _listed(conn: Connection, query: str, **values: object) -> Any:  # a page as the interface answers it
@@ -154,5 +173,5 @@ def _read(answer: Response) -> Any:  # the interface's own answer
 
 def _fault(issue: Any, lang: str) -> tuple[str, str]:
     """Return the input that a refusal is about, and its sentence; the limit of webhooks is about no input."""
-    field, sentence = issue.get("field") or "", said(issue["message"], lang)
+    field, sentence = (issue.get("field") or "").partition("[")[0], said(issue["message"], lang)
     return field, f"{text(f'webhooks.{field}', lang)}: {sentence}" if field else sentence

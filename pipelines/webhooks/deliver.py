@@ -99,7 +99,7 @@ def _enqueue(conn: Connection, company_id: UUID, hook: Hook, now: datetime) -> N
     room = MOST_WAITING - deliveries.waiting(conn, hook.id)
     if room <= 0:
         return
-    page = feed.behind(conn, hook.position, min(room, _ENQUEUED_AT_ONCE))
+    page = feed.behind(conn, hook.position, min(room, _ENQUEUED_AT_ONCE), hook.types)
     behind = cursors.read(page["next_cursor"])
     assert behind is not None, "the feed gives cursors"
     if behind.number == hook.position:

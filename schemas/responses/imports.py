@@ -73,7 +73,7 @@ class Told(Answer):
 class SourceSheet(Told):
     """Where the components sheet was read from."""
 
-    sheet: str
+    sheet: str | None
     header_row: int
     columns: list[SourceColumn]
     ignored: list[IgnoredColumn]

@@ -17,6 +17,7 @@ class Webhook(Answer):
     id: Identifier
     url: str
     description: str | None
+    types: list[Literal[CHANGE_TYPES]] | None  # type: ignore[valid-type]
     state: Annotated[
         Literal["active", "paused", "disabled"],
         PydanticField(description="`disabled` by the service, see `disabled_reason`; PATCH makes it active again."),

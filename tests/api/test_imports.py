@@ -33,6 +33,23 @@ def test_a_raw_file_is_accepted_and_polled(caller):
     assert poll.json()["progress"] == {"done": 0, "total": 2}
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "Artikelnummer;Bezeichnung;Gewicht (g);Material\nB;Kiste;2;Karton\nB;Kiste;1,234;Karton\n",
+        "sku_code;name;component_type;material_family;component_weight_g\nL;Jar;body;glass;18\nL;;cap;plastic;2\n",
+    ],
+)
+def test_components_on_the_lines_of_a_csv_stand_in_no_sheet(caller, data):
+    """Every answer to this caller is held against the document."""
+    accepted = _raw(caller, data.encode())
+    assert accepted.status_code == 202
+    parts = accepted.json()["source"]["components"]
+    assert (parts["sheet"], parts["header_row"]) == (None, 1)
+    polled = caller.get(f"/imports/{accepted.json()['id']}")
+    assert polled.json()["source"]["components"]["sheet"] is None
+
+
 def test_a_multipart_file_is_accepted(caller):
     answer = caller.request("POST", "/imports?dry_run=1", files={"file": ("p.xlsx", EXAMPLE.read_bytes())})
     assert answer.status_code == 202, answer.text

@@ -44,6 +44,27 @@ def test_a_webhook_from_its_first_day_to_its_last(caller, browser):
     assert browser.get(path).status_code == 404
 
 
+def test_a_filter_is_ticked_when_a_webhook_is_added_and_changed_later(caller, browser):
+    form = hidden(browser.get("/webhooks").text) | {"url": ADDRESS, "types": ["sku.created", "sku.archived"]}
+    assert "Item: created" in browser.post("/webhooks", form).text
+    [hook] = caller.get("/webhooks").json()["data"]
+    assert hook["types"] == ["sku.archived", "sku.created"]
+    path = f"/webhooks/{hook['id']}"
+    assert re.findall(r'value="([a-z_.]+)" checked', browser.get(path).text) == hook["types"]
+    browser.post(path, hidden(browser.get(path).text) | {"step": "types", "types": ["import.completed"]})
+    assert caller.get(path).json()["data"]["types"] == ["import.completed"]
+    pressed(browser, path, "types")
+    assert caller.get(path).json()["data"]["types"] is None
+    assert "<dd>All</dd>" in browser.get(path).text
+
+
+def test_a_type_that_no_change_has_is_refused_beside_the_ticks(browser):
+    form = hidden(browser.get("/webhooks").text) | {"url": ADDRESS, "types": "sku.burnt"}
+    answer = browser.post("/webhooks", form)
+    assert answer.status_code == 400
+    assert 'id="types-error"' in answer.text
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_refused_address_stays_typed_and_is_explained(browser, lang):
     form = hidden(browser.get("/webhooks").text) | {"url": "http://10.0.0.1/x"}

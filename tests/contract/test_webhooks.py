@@ -53,6 +53,56 @@ def test_changes_are_sent_signed_in_order_and_again_from_a_cursor(caller, receiv
     assert [got.id for got in receiver.got].count(changes[0]["id"]) == 2
 
 
+@pytest.mark.long
+@pytest.mark.promise("CHG-06")
+def test_a_webhook_is_sent_the_types_of_its_filter(caller, receiver):
+    chosen = ["sku.updated", "sku_volumes.updated"]
+    path = f"/webhooks/{good(caller.post('/webhooks', {'url': receiver.url, 'types': chosen}))['data']['id']}"
+    start = good(caller.get("/changes", params={"after": "now"}))["next_cursor"]
+    jar = caller.made(sku_code="JAR", name="Jar")
+    good(caller.post("/skus", {"sku_code": "JAR", "name": "Can"}))
+    until(lambda: len(receiver.taken()) == 1)
+    good(caller.request("PATCH", path, json={"types": None}))
+    good(caller.post(f"/skus/{jar['id']}/archive", {"reason": "No longer sold"}))
+    until(lambda: len(receiver.taken()) == 2)
+    assert [got.type for got in receiver.taken()] == ["sku.updated", "sku.archived"], "what was left out stays so"
+    good(caller.post(f"{path}/replay", {"after": start}))
+    until(lambda: len(receiver.taken()) == 5)
+    assert [got.type for got in receiver.taken()[2:]] == ["sku.created", "sku.updated", "sku.archived"]
+    good(caller.request("PATCH", path, json={"types": ["sku.archived"]}))
+    good(caller.post(f"{path}/replay", {"after": start}))
+    until(lambda: len(receiver.taken()) == 6)
+    assert receiver.taken()[5].type == "sku.archived"
+
+
+@pytest.mark.promise("CHG-06")
+def test_a_filter_has_types_that_the_feed_publishes(caller):
+    chosen = ["sku.updated", "sku.created", "sku.updated"]
+    made = good(caller.post("/webhooks", {**URL, "types": chosen}))["data"]
+    path = f"/webhooks/{made['id']}"
+    assert made["types"] == ["sku.created", "sku.updated"], "each once, in the order of the feed's own list"
+    assert good(caller.get(path))["data"]["types"] == made["types"]
+    same = good(caller.request("PATCH", path, json={"types": chosen, "description": None}))
+    assert same["outcome"] == "unchanged"
+    assert good(caller.request("PATCH", path, json={"description": "ERP"}))["data"]["types"] == made["types"]
+    for sent, code, field in (
+        (["sku.updated", "sku.burnt"], "not_in_vocabulary", "types[1]"),
+        ([], "too_short", "types"),
+        ("sku.updated", "invalid_type", "types"),
+    ):
+        for answer in (
+            caller.post("/webhooks", {**URL, "types": sent}),
+            caller.request("PATCH", path, json={"types": sent}),
+        ):
+            [issue] = refused(answer, 400, "invalid_body")
+            assert (issue["code"], issue["field"]) == (code, field)
+            assert code != "not_in_vocabulary" or "'sku.archived'" in issue["message"]
+    assert good(caller.request("PATCH", path, json={"types": None}))["data"]["types"] is None
+    changed = caller.data("/audit-log")[0]
+    assert (changed["before"], changed["after"]) == ({"types": made["types"]}, {"types": None})
+    assert good(caller.post("/webhooks", URL))["data"]["types"] is None
+
+
 @pytest.mark.promise("CHG-04")
 def test_a_secret_is_shown_once(caller, receiver):
     headers = {"Idempotency-Key": "one"}

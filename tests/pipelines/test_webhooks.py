@@ -256,6 +256,32 @@ def test_what_is_paused_or_too_much_stays_in_the_feed(
     assert sorted(got.data["sku_code"] for got in receiver.got) == sorted(f"Q-{number}" for number in range(12))
 
 
+def test_what_a_filter_leaves_out_takes_no_place_and_holds_back_nothing(
+    office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "MOST_WAITING", 2)
+    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(types=["sku.updated"])))
+    codes = [f"F-{number}" for number in range(5)]
+    receiver.answer = lambda _id, data: 400 if data["sku_code"] == "F-0" else 200
+    office.write(*codes)
+    office.write(*codes, name="Jar")
+    office.send()
+    assert sorted((got.type, got.data["sku_code"]) for got in receiver.taken()) == [
+        ("sku.updated", code) for code in codes[1:]
+    ]
+    assert office.states()[0] == ("F-0", "waiting", 1), "no delivery but of the type"
+    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(types=["sku.created"])))
+    receiver.answer = lambda _id, _data: 200
+    office.send()
+    assert [got.type for got in receiver.taken()[4:]] == ["sku.updated"], (
+        "what waited is sent, what was left out is not"
+    )
+    office.act(lambda act: webhooks.replay(act, office.hook, receiver.got[0].data["cursor"]))
+    assert office.send() == 1, "the webhook goes to the end of the feed"
+    assert office.send() == 0
+    assert len(receiver.taken()) == 5
+
+
 def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, receiver: Receiver) -> None:
     strict = sending.Sender.of(Settings.load(data_dir=office.settings.data_dir))
     office.write("X")

@@ -6,6 +6,7 @@ transaction that waits for the disk, so that what a page shows survives a crash,
 other entries. What belongs here: the one query. What does not: records (`services.changes`).
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
@@ -86,9 +87,9 @@ SELECT {_KNOWN} AS known, json_build_object(
 )::text AS page"""
 
 
-def parameters(place: Place) -> dict[str, object]:
-    """Return the parameters of `page`."""
-    return {"number": place.number, "mark": place.mark, "types": list(CHANGE_TYPES)}
+def parameters(place: Place, types: Sequence[str] | None = None) -> dict[str, object]:
+    """Return the parameters of `page`; without `types` it has the changes of every type."""
+    return {"number": place.number, "mark": place.mark, "types": list(CHANGE_TYPES if types is None else types)}
 
 
 def read(connection: Connection, place: Place, limit: int) -> dict[str, Any]:
@@ -102,9 +103,12 @@ def read(connection: Connection, place: Place, limit: int) -> dict[str, Any]:
     return found
 
 
-def behind(connection: Connection, number: int, limit: int) -> dict[str, Any]:
-    """Return the page behind an entry of the session's company that the service itself has stored the number of."""
-    row = connection.execute(page(limit), parameters(Place(number, b""))).fetchone()
+def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> dict[str, Any]:
+    """Return the page, of these types, behind an entry of the session's company that the service stored the number of.
+
+    Its cursor is behind the changes of other types too, up to the next one of these.
+    """
+    row = connection.execute(page(limit), parameters(Place(number, b""), types)).fetchone()
     assert row is not None, "a page is one row"
     found: dict[str, Any] = orjson.loads(row[1])
     return found

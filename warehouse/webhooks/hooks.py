@@ -14,15 +14,20 @@ MOST: Final = 10
 """Most webhooks of a company."""
 
 _ADD: Final = """
-INSERT INTO webhooks (id, company_id, url, description, state, secret, position, failures, created_at, updated_at)
-VALUES (%(id)s, %(company_id)s, %(url)s, %(description)s, 'active', %(secret)s, %(position)s, 0, %(at)s, %(at)s)"""
-_COLUMNS: Final = "id, url, description, state, secret, old_secret, old_secret_until, position, failures, failing_since"
+INSERT INTO webhooks
+    (id, company_id, url, description, types, state, secret, position, failures, created_at, updated_at)
+VALUES (%(id)s, %(company_id)s, %(url)s, %(description)s, %(types)s, 'active', %(secret)s, %(position)s, 0, %(at)s,
+    %(at)s)"""
+_COLUMNS: Final = (
+    "id, url, description, types, state, secret, old_secret, old_secret_until, position, failures, failing_since"
+)
 _ONE: Final = f"SELECT {_COLUMNS} FROM webhooks WHERE id = %s AND removed_at IS NULL"
 _COUNT: Final = "SELECT count(*) FROM webhooks WHERE removed_at IS NULL"
 _TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || %s, 0))"
 _UPDATE: Final = """
-UPDATE webhooks SET url = %(url)s, description = %(description)s, state = %(state)s, disabled_reason = NULL,
-    next_at = NULL, failures = 0, failing_since = NULL, fault = NULL, updated_at = %(at)s WHERE id = %(id)s"""
+UPDATE webhooks SET url = %(url)s, description = %(description)s, types = %(types)s, state = %(state)s,
+    disabled_reason = NULL, next_at = NULL, failures = 0, failing_since = NULL, fault = NULL, updated_at = %(at)s
+WHERE id = %(id)s"""
 _ROLL: Final = """
 UPDATE webhooks SET old_secret = secret, secret = %(secret)s, old_secret_until = %(until)s, updated_at = %(at)s
 WHERE id = %(id)s"""
@@ -45,7 +50,7 @@ UPDATE webhooks SET state = 'disabled', disabled_reason = %(reason)s, updated_at
 WHERE id = %(id)s AND state = 'active'"""
 
 _WAITING: Final = "(SELECT count(*) FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'waiting')"
-_ITEM: Final = f"""id, url, description, state, disabled_reason, fault,
+_ITEM: Final = f"""id, url, description, types, state, disabled_reason, fault,
     {pages.instant("failing_since")} AS failing_since, {pages.instant("next_at")} AS next_at,
     {pages.instant("delivered_at")} AS delivered_at, {_WAITING} AS waiting,
     {pages.instant("old_secret_until")} AS old_secret_until,
@@ -64,6 +69,7 @@ class Hook:
     id: UUID
     url: str
     description: str | None
+    types: list[str] | None
     state: str
     secret: bytes
     old_secret: bytes | None
@@ -94,13 +100,14 @@ def add(
     *,
     url: str,
     description: str | None,
+    types: list[str] | None,
     secret: bytes,
     position: int,
     at: datetime,
 ) -> None:
     """Store an active webhook, whose first change is the one behind `position`."""
     row = {"id": webhook_id, "company_id": company_id, "url": url, "description": description, "secret": secret}
-    connection.execute(_ADD, row | {"position": position, "at": at})
+    connection.execute(_ADD, row | {"types": types, "position": position, "at": at})
 
 
 def count(connection: Connection, company_id: UUID) -> int:
@@ -118,10 +125,17 @@ def of(connection: Connection, webhook_id: UUID, *, locking: bool = False) -> Ho
 
 
 def update(
-    connection: Connection, webhook_id: UUID, *, url: str, description: str | None, state: str, at: datetime
+    connection: Connection,
+    webhook_id: UUID,
+    *,
+    url: str,
+    description: str | None,
+    types: list[str] | None,
+    state: str,
+    at: datetime,
 ) -> None:
     """Change a webhook; what was counted of its failures begins anew."""
-    row = {"id": webhook_id, "url": url, "description": description, "state": state, "at": at}
+    row = {"id": webhook_id, "url": url, "description": description, "types": types, "state": state, "at": at}
     connection.execute(_UPDATE, row)
 
 

@@ -4,6 +4,7 @@ A delivery has the text that is sent, so that each attempt sends the same bytes 
 """
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Column,
     ForeignKeyConstraint,
@@ -26,6 +27,7 @@ webhooks = Table(
     company(),
     Column("url", Text, nullable=False),
     Column("description", Text),
+    Column("types", ARRAY(Text), comment="of the changes that are sent; null for all"),
     Column("state", Text, nullable=False, comment="active, paused, disabled or removed"),
     Column("disabled_reason", Text, comment="not_delivered, gone or restored"),
     Column("secret", LargeBinary, nullable=False, comment="signs what is sent; sealed"),
