@@ -108,40 +108,11 @@ async def _rejected_page(
     except NotFound:
         raise PageRefused(404, "refused.gone") from None
     except InvalidBody as gone:  # the file is no longer stored
-        return await run_in_threadpool(_gone_page, request, session, gone)
+        return await run_in_threadpool(_page, request, session, "rejected.html", gone, rows=[], total=0)
     headers = {each["sheet"]: each["cells"] for each in found.headers}
     rows = [{**row, "header": headers.get(row["sheet"], {})} for row in with_faults(found.rows, report)]
-    return await run_in_threadpool(
-        page,
-        request,
-        "rejected.html",
-        session=session,
-        status=_status(refusal),
-        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
-        given=given or {},
-        once=str(uuid4()),
-        back=f"/imports/{import_id}",
-        rows=rows,
-        name=_name,
-        offset=offset,
-        size=PAGE_SIZE,
-        total=found.total,
-    )
-
-
-def _gone_page(request: Request, session: Session, gone: Refused) -> Response:
-    import_id, lang = path_id(request), language_of(request)
-    return page(
-        request,
-        "rejected.html",
-        session=session,
-        status=_status(gone),
-        faults=[("", sentence) for sentence in sentences_of(gone, lang)],
-        given={},
-        back=f"/imports/{import_id}",
-        rows=[],
-        total=0,
-    )
+    shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE, "total": found.total}
+    return await run_in_threadpool(_page, request, session, "rejected.html", refusal, given, **shown)
 
 
 def _values_page(
@@ -154,22 +125,34 @@ def _values_page(
         raise PageRefused(404, "refused.gone") from None
     with service_of(request).writes.company(session.company_id) as conn:
         unknown = queries.unknown_values(conn, import_id, limit=_MOST_VALUES)
+    values = [
+        {"name": each.field, "text": each.value, "rows": each.rows, "field": label, "choices": choices}
+        for each in unknown
+        for label, choices in [field_choices_of(each.field, lang)]
+        if choices
+    ]
+    return _page(request, session, "values.html", refusal, given, values=values, empty=_EMPTY)
+
+
+def _page(
+    request: Request,
+    session: Session,
+    template: str,
+    refusal: Refused | None,
+    given: Mapping[str, str] | None = None,
+    **shown: Any,  # what a template takes is not typed
+) -> Response:
+    """Return a page of corrections, after a refusal with its sentences and what was sent."""
     return page(
         request,
-        "values.html",
+        template,
         session=session,
         status=_status(refusal),
-        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        faults=[("", sentence) for sentence in sentences_of(refusal, language_of(request))],
         given=given or {},
         once=str(uuid4()),
-        back=f"/imports/{import_id}",
-        values=[
-            {"name": each.field, "text": each.value, "rows": each.rows, "field": label, "choices": choices}
-            for each in unknown
-            for label, choices in [field_choices_of(each.field, lang)]
-            if choices
-        ],
-        empty=_EMPTY,
+        back=f"/imports/{path_id(request)}",
+        **shown,
     )
 
 

@@ -10,10 +10,11 @@ from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent, weighed
 
 JAR = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200}
+GLUE = {"component_type": "adhesive", "material_family": "other", "adhesive_type": "washable"}
 
 
-def placed(caller, code, component, units):
-    made = caller.made(sku_code=code, packaging_level="sales", components=[component])
+def placed(caller, code, component, units, *others):
+    made = caller.made(sku_code=code, packaging_level="sales", components=[component, *others])
     rows = [{"market": "DE", "year": 2025, "units_placed": units}]
     assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
 
@@ -51,7 +52,7 @@ def test_a_figure_opens_to_its_items_and_their_lines(caller, browser):
     assert caller.put(f"/skus/{filed['id']}/volumes", rows).status_code == 200
     text = "sku_code;name;material;material_subtype;weight_grams\nFILED;Filed;glass;glass;100\n"
     run(caller, sent(caller, text, "filed.csv"))
-    placed(caller, "JAR", JAR, 5)
+    placed(caller, "JAR", JAR, 5, GLUE)  # glue has no weight of its own
     counted(caller)
     weighed(caller)
     address = unescape(re.search(r'href="(/figures/items\?[^"]+)"', browser.get("/figures?market=DE").text)[1])

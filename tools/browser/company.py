@@ -84,12 +84,21 @@ class Company:
     def imported(self, file: Path = PORTFOLIO) -> str:
         """Import a file, wait for the end, and return the import's id."""
         accepted = self._sent("POST", "/api/v1/imports", content=file.read_bytes(), params={"filename": file.name})
+        import_id = str(accepted["poll_url"]).rpartition("/")[2]
+        self.ended(import_id)
+        return import_id
+
+    def ended(self, import_id: str) -> None:
+        """Wait for the end of an import."""
         deadline = time.monotonic() + _SECONDS
-        while self._sent("GET", accepted["poll_url"])["status"] not in ("completed", "failed"):
+        while self._sent("GET", f"/api/v1/imports/{import_id}")["status"] not in ("completed", "failed"):
             if time.monotonic() > deadline:
                 raise TimeoutError("The import did not end in time; is a worker running?")
             time.sleep(0.2)
-        return str(accepted["poll_url"]).rpartition("/")[2]
+
+    def hook(self, url: str) -> str:
+        """Have the company's changes sent to an address; return the webhook's id."""
+        return str(self._sent("POST", "/api/v1/webhooks", json={"url": url})["data"]["id"])
 
     def asked(self, sku_code: str, supplier: str) -> tuple[str, list[str]]:
         """Create a supplier request; return the path of its link, and the components that it asks about."""

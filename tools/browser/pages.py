@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
@@ -70,6 +71,9 @@ WITHOUT_PICTURE: Final = (
     "guides-found",
     "guide",
     "webhooks",
+    "webhook",
+    "import-columns",
+    "import-grades",
 )
 """Pages that look like one of those above, and have no picture in docs/pages."""
 
@@ -130,6 +134,13 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
     enquiry, enquiry_link = company.enquire("Préformes du Rhône", "WTR-50")
     company.archive({"sku_code": "WTR-00", "name": "Still water 0.33 l", "material": "glass"})
     company.means("material", "Weißblech", "metal")
+    webhook = company.hook("https://erp.brand.example/packaging-changes")
+    sent_rows = {
+        "import-columns": "Ref\tWhat\tBottle of\nWTR-60\tStill water 0.6 l\tPET",
+        "import-grades": "SKU code\tName\tPackaging format\tMaterial\tWeight\nWTR-70\tTray\ttray\tpaper_cardboard\t12",
+    }
+    read = {name: _read(company, page, rows) for name, rows in sent_rows.items()}
+    _make_test_key(company, page)
     count()
     kept = company.declare("DE", 2026)
     return {
@@ -186,5 +197,23 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
         "people": "/people",
         "keys": "/keys",
         "webhooks": "/webhooks",
+        "webhook": f"/webhooks/{webhook}",
         "audit": "/audit",
+        **read,
     }
+
+
+def _read(company: Company, page: Page, rows: str) -> str:
+    """Paste rows to be read and not stored; return the path of the page that says how they were read."""
+    page.goto(f"{company.service}/imports")
+    page.locator("#rows").fill(rows)
+    page.get_by_role("button", name="Read the file").click()
+    path = urlsplit(page.url).path
+    company.ended(path.rpartition("/")[2])
+    return path
+
+
+def _make_test_key(company: Company, page: Page) -> None:
+    page.goto(f"{company.service}/keys")
+    page.locator("#name").fill("Trial of the ERP")
+    page.get_by_role("button", name="Make a test key").click()

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0045"
-down_revision = "0042"
+revision = "0044"
+down_revision = "0043"
 
 
 def upgrade() -> None:
