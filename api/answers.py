@@ -2,23 +2,24 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas.json_values import Json
+
 
 class JsonAnswer(Response):
     """An answer of plain values as JSON, which keeps them until its messages are translated (`api.languages`)."""
 
-    def __init__(self, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         """Dates become ISO text, UUIDs text."""
         super().__init__(orjson.dumps(value), status, headers, media_type="application/json")
         self.value = value
 
 
-def json_of(value: Any, status: int = 200) -> Response:
+def json_of(value: Json, status: int = 200) -> Response:
     """Return plain values as a JSON answer."""
     return JsonAnswer(value, status)
 
@@ -49,7 +50,7 @@ def is_current(request: Request, tag: str) -> bool:
     return bool(tags & {tag.removeprefix("W/"), "*"})
 
 
-def json_kept(request: Request, value: Any, *, seconds: int) -> Response:
+def json_kept(request: Request, value: Json, *, seconds: int) -> Response:
     """Return plain values as JSON that anyone may cache for so long; see `cacheable`."""
     return cacheable(request, orjson.dumps(value), "application/json", seconds=seconds)
 

@@ -1,7 +1,7 @@
 """Archive endpoints: a SKU leaves lists, figures and the plan's count, and comes back; nothing of it is removed."""
 
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -18,6 +18,7 @@ from api.reading import read
 from api.reasons import with_reason
 from api.writing import JsonWrite, Write
 from pipelines.writing.records import WriteOutcome
+from schemas.json_values import Json, JsonObject
 from schemas.reasons import ReasonInput
 from schemas.responses import ArchivedSkuListResponse, SkuWriteResult
 from services import archiving
@@ -78,7 +79,7 @@ def post_return(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
 
 
 def answer_archive(
-    write: Write, body: Any, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
+    write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
 ) -> Response:
     """Archive a SKU, for the reason of the body; return SkuWriteResult.
 
@@ -96,7 +97,7 @@ def answer_archive(
         if if_match is not None:
             if_match.check(done.version_before)
         data = archiving.archived_detail(conn, done.found, write.service.rulesets, write.now, write.lang)
-        shown: dict[str, Any] = {"outcome": done.outcome, "dry_run": dry_run, "data": data, "warnings": []}
+        shown: JsonObject = {"outcome": done.outcome, "dry_run": dry_run, "data": data, "warnings": []}
         return _Archived(shown, None if dry_run else done.found.row["version"])
 
     return write.answer(fingerprint_for(body, if_match), work, _rested, dry_run=dry_run)
@@ -105,7 +106,7 @@ def answer_archive(
 class _Archived(NamedTuple):
     """The answer about an archived SKU, and the version that it rests as; None in a dry run."""
 
-    shown: dict[str, Any]
+    shown: JsonObject
     version: int | None
 
 
@@ -114,7 +115,7 @@ def _rested(archived: _Archived) -> Response:
 
 
 def answer_return(
-    write: Write, body: Any, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
+    write: Write, body: Json, sku_id: UUID, if_match: Precondition | None = None, *, dry_run: bool = False
 ) -> Response:
     """Bring a SKU back, for the reason of the body; raise as `answer_archive` does, and `OverPlan`."""
     write = with_reason(write, body)

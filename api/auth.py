@@ -8,7 +8,7 @@ their query (`api.reading`); writes call this module before they look at the bod
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: rows and parameters, whose types the statement says
 
 from fastapi import Depends
 from starlette.requests import Request

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter
 from pydantic import Field as PydanticField
@@ -20,6 +20,7 @@ from pipelines.writing.records import WriteOutcome, write_records
 from pipelines.writing.volume_rows import patch_of
 from schemas.batches import MAX_BATCH, SkuBatchInput, inside_volumes, parse_batch_row
 from schemas.bounds import first_hundred
+from schemas.json_values import Json, JsonObject
 from schemas.models import Invalid, issues_of
 from schemas.responses import SkuBatchResponse
 from schemas.sku import SkuPatch, VolumeRow
@@ -34,7 +35,7 @@ _OUTCOMES: Final = ("created", "updated", "unchanged", "rejected")
 class _BatchOfRows(SkuBatchInput):
     """A batch whose rows are validated one by one, because each is refused by itself."""
 
-    skus: Annotated[list[Any], PydanticField(max_length=MAX_BATCH)]
+    skus: Annotated[list[Json], PydanticField(max_length=MAX_BATCH)]
 
 
 Records = dict[int, SkuPatch]
@@ -82,7 +83,7 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None, if_match: IfMatch
     return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
 
 
-def _said_in(body: Any) -> list[str]:
+def _said_in(body: Json) -> list[str]:
     """Return `dry_run` from the body where it is a boolean; `_validated` refuses another type."""
     sent = body.get("dry_run") if isinstance(body, dict) else None
     return [str(sent).lower()] if isinstance(sent, bool) else []
@@ -106,7 +107,7 @@ def wrong_method() -> Response:
     raise WrongMethod(["POST"])
 
 
-def _validated(body: Any, served: Callable[[], frozenset[str]]) -> tuple[Records, dict[int, str], Rows]:
+def _validated(body: Json, served: Callable[[], frozenset[str]]) -> tuple[Records, dict[int, str], Rows]:
     """Return valid records, the volumes of some, and rejected rows, by their index.
 
     `served` finds the markets that volumes can be of. Raise `InvalidBody` for a fault above the rows.
@@ -139,7 +140,7 @@ def _units(volumes: list[VolumeRow], served: frozenset[str]) -> str:
         raise Invalid(inside_volumes(invalid.issues)) from None
 
 
-def _published(index: int, row: WriteOutcome) -> dict[str, Any]:
+def _published(index: int, row: WriteOutcome) -> JsonObject:
     """Return the BatchRow of decisions §1."""
     return {
         "index": index,

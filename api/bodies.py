@@ -7,7 +7,7 @@ JSON or larger than the operation accepts; no bytes make it fail.
 import hashlib
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from starlette.datastructures import FormData, UploadFile
@@ -17,6 +17,7 @@ from starlette.requests import Request
 from api.errors import InvalidBody, TooLarge
 from schemas import texts
 from schemas.issues import Issue
+from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.technical_file_form import visible
@@ -61,12 +62,12 @@ async def limited_chunks(request: Request, limit: int) -> AsyncGenerator[bytes, 
         yield chunk
 
 
-async def json_body(request: Request) -> Any:
+async def json_body(request: Request) -> Json:
     """Return the parsed JSON of a body, whatever its content type; raise `InvalidBody` and `TooLarge`."""
     return _parsed(b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)]))
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> Json:
     """Parse the JSON of a body.
 
     The parser refuses NaN, invalid UTF-8, lone surrogates and excessive nesting as invalid JSON.
@@ -87,7 +88,7 @@ def _parsed(body: bytes) -> Any:
     return value
 
 
-def fingerprint(meaning: Any) -> bytes:
+def fingerprint(meaning: Json) -> bytes:
     """Return the SHA-256 of a request's meaning as JSON: equal for bodies that differ only in white space or key order.
 
     A file is included by its own hash. A multipart boundary does not belong in it, nor a header.

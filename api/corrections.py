@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
@@ -24,6 +24,7 @@ from api.service import service_of
 from api.writing import Write
 from pipelines.corrections import Edit, RejectedRow
 from schemas.import_inputs import ImportCorrections
+from schemas.json_values import JsonObject
 from schemas.models import issues_of
 from schemas.report import StoredRowError
 from schemas.responses import ImportAccepted, RejectedRowListResponse
@@ -121,9 +122,9 @@ def file_answer(data: bytes, filename: str, form: Form) -> Response:
     return Response(data, headers=headers, media_type=MEDIA_TYPES[form])
 
 
-def with_faults(rows: Iterable[RejectedRow], report: Iterable[StoredRowError]) -> list[dict[str, Any]]:
+def with_faults(rows: Iterable[RejectedRow], report: Iterable[StoredRowError]) -> list[JsonObject]:
     """Return rows with the faults of each, as the report has them."""
-    faults: defaultdict[tuple[str | None, int], list[dict[str, Any]]] = defaultdict(list)
+    faults: defaultdict[tuple[str | None, int], list[JsonObject]] = defaultdict(list)
     for fault in report:
         faults[fault["sheet"], fault["line"]].append({k: v for k, v in fault.items() if k != "template"})
     return [{**row, "errors": faults[row["sheet"], row["line"]]} for row in rows]

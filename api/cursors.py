@@ -9,7 +9,7 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Self  # Any: values of the sorted column, of any type
 from uuid import UUID
 
 import orjson

@@ -4,8 +4,7 @@
 """
 
 import base64
-from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import BeforeValidator, WithJsonSchema
@@ -25,6 +24,7 @@ from api.reading import read
 from api.writing import JsonWrite, Write
 from pipelines.declarations.forms import compact_json
 from schemas.declarations import DeclarationInput, parse_declaration
+from schemas.json_values import Json, JsonMapping
 from schemas.messages import Message
 from schemas.models import Invalid, validator
 from schemas.normalise import Unfit
@@ -150,7 +150,7 @@ async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRu
     return await declare(request, write, body, dry_run=dry_run)
 
 
-async def declare(request: Request, write: Write, body: Any, *, dry_run: bool) -> Response:
+async def declare(request: Request, write: Write, body: Json, *, dry_run: bool) -> Response:
     """Return the contract's answer to a declaration's body; the pages show it. Raise `InvalidBody`."""
     digest = fingerprint(body)
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
@@ -188,7 +188,7 @@ def _settled(write: Write, digest: bytes, prepared: Prepared, made: Made, *, dry
             raise InvalidBody(refused.issues) from None
 
     def show(row: Row) -> Response:
-        shown: Mapping[str, Any] = {
+        shown: JsonMapping = {
             "outcome": "created",
             "dry_run": dry_run,
             "newer_writes": prepared.newer_writes,

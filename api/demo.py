@@ -11,7 +11,7 @@ import secrets
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -22,6 +22,7 @@ from api.commands.operator import Operator, new_id, operator_on
 from api.commands.shared import Refusal
 from api.commands.staff import add_member
 from api.commands.user import add_user
+from schemas.json_values import JsonObject
 from warehouse.access import keys
 from warehouse.accounts import users
 from warehouse.clock import Clock
@@ -37,7 +38,7 @@ _NAME: Final = "Demo Foods"
 _PLAN: Final = "enterprise"
 _EMAIL: Final = "demo@brand.example"
 _STAFF: Final = "demo@operator.example"
-_RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+_RECORDS: Final[tuple[tuple[str, JsonObject], ...]] = (
     ("brand", {"name": "Alpine Spring", "owner_name": "Demo Foods SAS"}),
     ("brand", {"name": "Petit Verger", "owner_name": "Demo Foods SAS"}),
     ("site", {"name": "Lyon", "roles": ["manufacturing", "packing"], "country": "FR", "city": "Lyon"}),
@@ -85,7 +86,7 @@ _RECORDS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ),
 )
 
-OF_EXAMPLES: Final[dict[UUID, tuple[str, dict[str, Any]]]] = {
+OF_EXAMPLES: Final[dict[UUID, tuple[str, JsonObject]]] = {
     UUID("01a1fe87-d06f-77c6-8f41-d6c13d75f038"): (
         "brand",
         {

@@ -7,7 +7,7 @@ that a route states only its own.
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -19,6 +19,7 @@ from api.auth import SCHEMES
 from api.openapi import about, completion, examples, links, meanings, vocabularies
 from schemas.errors import ERROR_CODES
 from schemas.json_schemas import Published
+from schemas.json_values import Json, JsonMapping, JsonObject
 from schemas.responses import Error
 
 V1: Final = "/api/v1"
@@ -57,12 +58,12 @@ def operation(
     answers: Mapping[int, type[BaseModel]] = MappingProxyType({}),
     files: Sequence[str] = (),
     errors: Sequence[str] = (),
-    body: Mapping[str, Any] | None = None,
+    body: JsonMapping | None = None,
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
     revalidated: bool = False,
     preview: bool = False,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return a route's arguments beside its path: its published description, with the handler's docstring.
 
     An operation that answers with a file has its media types in `files`, and no `answers`.
@@ -74,12 +75,12 @@ def operation(
     beside the contract: they may still change (docs/spec).
     """
     shown = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
-    extra: dict[str, Any] = {"x-stability": "preview" if preview else "stable"}
+    extra: JsonObject = {"x-stability": "preview" if preview else "stable"}
     if body is not None:
         extra["requestBody"] = {"required": True, "content": body}
     if "missing_api_key" in errors:
         extra["security"] = [{scheme: []} for scheme in SCHEMES]
-    documented: dict[int | str, Any] = {
+    documented: dict[int | str, Json] = {
         status: {
             "model": model,
             "description": (model.__doc__ or "").strip(),
@@ -108,22 +109,22 @@ def operation(
     }
 
 
-def _headers(meanings: Mapping[str, str]) -> dict[str, Any]:
+def _headers(meanings: Mapping[str, str]) -> JsonObject:
     return {name: {"description": meaning, "schema": {"type": "string"}} for name, meaning in meanings.items()}
 
 
-def body_of(model: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
+def body_of(model: type[BaseModel], media_type: str = "application/json") -> JsonObject:
     """Return a body of this model."""
     return {media_type: {"schema": _reference_to(model)}}
 
 
-def rows_of(model: type[BaseModel], *, most: int | None = None) -> dict[str, Any]:
+def rows_of(model: type[BaseModel], *, most: int | None = None) -> JsonObject:
     """Return a JSON body that is an array of this model."""
     bound = {} if most is None else {"maxItems": most}
     return {"application/json": {"schema": {"type": "array", "items": _reference_to(model), **bound}}}
 
 
-def _reference_to(model: type[BaseModel]) -> dict[str, Any]:
+def _reference_to(model: type[BaseModel]) -> JsonObject:
     _published_bodies[model.__name__] = model
     return {"$ref": _REFERENCE.format(model=model.__name__)}
 
@@ -131,7 +132,7 @@ def _reference_to(model: type[BaseModel]) -> dict[str, Any]:
 def install(app: FastAPI) -> None:
     """Make `app.openapi()` return the document; it is built once."""
 
-    def document() -> dict[str, Any]:
+    def document() -> JsonObject:
         if app.openapi_schema is None:
             app.openapi_schema = _build(app)
         return app.openapi_schema
@@ -139,7 +140,7 @@ def install(app: FastAPI) -> None:
     app.openapi = document  # type: ignore[method-assign]  # the framework's own way to replace it
 
 
-def _build(app: FastAPI) -> dict[str, Any]:
+def _build(app: FastAPI) -> JsonObject:
     built = get_openapi(
         title=app.title,
         version=app.version,

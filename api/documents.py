@@ -5,7 +5,7 @@ These are our own operations beside the contract, marked preview; `services.docu
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -25,6 +25,7 @@ from api.writing import JsonWrite, Write
 from schemas.document_models import DocDraftInput, DocIssueInput, DocWithdrawInput
 from schemas.issues import Issue
 from schemas.issuing_form import POINT
+from schemas.json_values import Json, JsonObject
 from schemas.messages import Message, message_of
 from schemas.models import issues_of, validator
 from schemas.normalise import Unfit
@@ -254,7 +255,7 @@ def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Resp
     fields |= {"expires_on": sent.expires_on or "", "languages": " ".join(sent.languages)}
     fields |= {f"{POINT}{key}": text for key, text in sent.points.items()}
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         rulesets = write.service.rulesets
         entry = documents.load_draft(conn, draft_id)
         _refuse_unasked(sent, _draft_shown(write.request, conn, entry))
@@ -284,7 +285,7 @@ def post_withdrawal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> R
     write, body = received.admitted()
     sent = _parsed(DocWithdrawInput, body)
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         documents.withdraw(
             conn, write.company_id, doc_id, reason=sent.reason, origin=write.origin, now=write.now, dry_run=dry_run
         )
@@ -323,14 +324,14 @@ def _of_body(issue: Issue) -> Issue:
     return Issue(issue.code, issue.message, named)
 
 
-def _parsed(model: type[Model], body: Any) -> Model:
+def _parsed(model: type[Model], body: Json) -> Model:
     try:
         return model.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(issues_of(error)) from None
 
 
-def _refuse_unasked(sent: DocIssueInput, draft: dict[str, Any]) -> None:
+def _refuse_unasked(sent: DocIssueInput, draft: JsonObject) -> None:
     """Refuse texts for points that the draft leaves to the records: they would be lost."""
     asked = [point["key"] for point in draft["points"] if point["open"]]
     unasked = [key for key in sent.points if key not in asked]
@@ -339,15 +340,15 @@ def _refuse_unasked(sent: DocIssueInput, draft: dict[str, Any]) -> None:
         raise InvalidBody([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 
 
-def _draft_shown(request: Request, conn: Connection, entry: entries.Entry) -> dict[str, Any]:
+def _draft_shown(request: Request, conn: Connection, entry: entries.Entry) -> JsonObject:
     service = service_of(request)
     return documents.draft_as_answer(conn, entry, now=service.clock.now(), rulesets=service.rulesets)
 
 
-def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Any, *, dry_run: bool) -> Response:
+def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Json, *, dry_run: bool) -> Response:
     """File the draft that is prepared in the transaction, and answer with it."""
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         prepared = prepare(conn)
         if dry_run:
             return {"dry_run": True, "data": documents.prepared_as_answer(prepared, write.origin, write.now)}
@@ -358,7 +359,7 @@ def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Any, *
     return write.answer(fingerprint(body), partial(_refusing, work), show, dry_run=dry_run)
 
 
-def _unissued(entry: entries.Entry, completed: Completed, write: Write) -> dict[str, Any]:
+def _unissued(entry: entries.Entry, completed: Completed, write: Write) -> JsonObject:
     """Return the declaration that a draft would become, without an id."""
     at, form = write.now.isoformat().replace("+00:00", "Z"), completed.form
     return {

@@ -1,7 +1,7 @@
 """Asks a supplier about many SKUs under one link, lists such enquiries, reminds of and withdraws them."""
 
 import json
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -21,6 +21,7 @@ from api.reasons import with_reason
 from api.service import service_of
 from api.writing import JsonWrite, Write
 from schemas.enquiries import SupplierEnquiryInput
+from schemas.json_values import Json, JsonObject
 from schemas.models import issues_of
 from schemas.reasons import ReasonInput
 from schemas.responses import SupplierEnquiryListResponse, SupplierEnquiryResponse, SupplierEnquiryResult
@@ -92,9 +93,9 @@ def post_supplier_enquiry(received: JsonWrite, dry_run: DryRun) -> Response:
     enquiry is withdrawn; the form of an item ends earlier, with the acceptance of its answer.
     """
     write, body = received.admitted()
-    sent: dict[str, Any] = {}
+    sent: JsonObject = {}
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         made = create_enquiry(conn, write, body, dry_run=dry_run)
         data = None
         if made is not None:
@@ -124,9 +125,9 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
     """
     write, body = received.admitted()
     write = with_reason(write, body)
-    sent: dict[str, Any] = {}
+    sent: JsonObject = {}
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         try:
             is_mailed = remind_supplier(conn, write, enquiry_id, dry_run=dry_run)
         except NoSuchEnquiry:
@@ -154,7 +155,7 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
     write, body = received.admitted()
     write = with_reason(write, body)
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         before = enquiries.of(conn, enquiry_id)
         try:
             supplier_enquiries.withdraw(
@@ -174,7 +175,7 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
     return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
 
 
-def create_enquiry(conn: Connection, write: Write, body: Any, *, dry_run: bool) -> UUID | None:
+def create_enquiry(conn: Connection, write: Write, body: Json, *, dry_run: bool) -> UUID | None:
     """Make the enquiry of a body; return its id, None for a dry run. Raise `InvalidBody`."""
     try:
         return supplier_enquiries.create(
@@ -206,20 +207,20 @@ def remind_supplier(conn: Connection, write: Write, enquiry_id: UUID, *, dry_run
     )
 
 
-def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> dict[str, Any]:
+def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> JsonObject:
     """Return the link of an enquiry and the mail of a kind with it, to copy; nothing where it has no use any more."""
     links = EnquiryLinks(write.service.settings)
     text = supplier_enquiries.text_of(conn, enquiry_id, links, kind, write.now)
     return {} if text is None else {"url": links.address_of(enquiry_id), "mail": text._asdict()}
 
 
-def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Any:
+def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Json:
     """Return an enquiry with its items in its published form."""
     asked = {"id": enquiry_id, "now": write.now, "today": write.now.date()}
     return json.loads(enquiries.detail(conn, asked))
 
 
-def _with_link(write: Write, response: Response, sent: dict[str, Any]) -> Response:
+def _with_link(write: Write, response: Response, sent: JsonObject) -> Response:
     """Return the answer with its link, which is in what is sent and not in what is stored for a repeat."""
     if not sent or "Idempotent-Replayed" in response.headers:
         return response
@@ -227,10 +228,10 @@ def _with_link(write: Write, response: Response, sent: dict[str, Any]) -> Respon
     return in_language(json_of(shown, response.status_code), write.lang)
 
 
-def _created(shown: dict[str, Any], *, dry_run: bool) -> Response:
+def _created(shown: JsonObject, *, dry_run: bool) -> Response:
     return json_of(shown, 200 if dry_run else 201)
 
 
-def _days(request: Request) -> dict[str, Any]:
+def _days(request: Request) -> JsonObject:
     now = service_of(request).clock.now()
     return {"now": now, "today": now.date()}

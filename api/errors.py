@@ -23,7 +23,7 @@ The codes and their meanings are in `schemas.errors`; `api.refusals` converts th
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from starlette.responses import Response
 
@@ -31,6 +31,7 @@ from api.answers import JsonAnswer
 from schemas.bounds import first_hundred
 from schemas.errors import ERROR_CODES
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.report import ImportSource
 
@@ -49,7 +50,7 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
         code: str,
         message: str | None = None,
         *,
-        details: Sequence[Mapping[str, Any]] | None = None,
+        details: Sequence[JsonMapping] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """`code` is one of `ERROR_CODES`; without a message its meaning is sent."""
@@ -61,9 +62,9 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
         status = self.status or ERROR_CODES[self.code].status
         return JsonAnswer(self.body(correlation_id), status, self.headers)
 
-    def body(self, correlation_id: str) -> dict[str, Any]:
+    def body(self, correlation_id: str) -> JsonObject:
         """Return the error body of the contract, with `message` added to it."""
-        body: dict[str, Any] = {"error": self.code, "correlationId": correlation_id, "message": str(self)}
+        body: JsonObject = {"error": self.code, "correlationId": correlation_id, "message": str(self)}
         if self.details is not None:
             body["details"] = list(self.details)
         return body
@@ -213,7 +214,7 @@ class TokenRefused(Refused):
         """`headers` are sent beside those that forbid caching."""
         super().__init__(code, message, headers={**NO_STORE, **(headers or {})})
 
-    def body(self, correlation_id: str) -> dict[str, Any]:
+    def body(self, correlation_id: str) -> JsonObject:
         """Return the error body, with the message as its description."""
         return super().body(correlation_id) | {"error_description": str(self)}
 

@@ -1,8 +1,8 @@
 """GET /skus/export: the list of SKUs as a file, narrowed and sorted as GET /skus, in codes and field names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: filters of every type
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -16,6 +16,7 @@ from api.document import READ_ERRORS, V1, operation
 from api.errors import InvalidBody, WrongMethod
 from api.item_filters import FilterParameters, Filters, place_of
 from api.parameters import SkuCodes, UpdatedSince
+from schemas.json_values import JsonMapping
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit, shown
@@ -90,7 +91,7 @@ async def export_skus(
 def _exported(place: Place, wanted: Filters, form: Form, columns: tuple[str, ...], **others: Any) -> Response:
     names = (*ALWAYS, *columns)
 
-    def cells(item: Mapping[str, Any]) -> list[Cell]:
+    def cells(item: JsonMapping) -> list[Cell]:
         return [_cell(item[name]) for name in names]
 
     try:

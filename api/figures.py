@@ -6,7 +6,7 @@ many write transactions came since. Numbers are exact decimals.
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
@@ -22,6 +22,7 @@ from api.reading import read
 from api.service import service_of
 from pipelines.declarations.forms import compact_json
 from schemas import normalise, texts
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit
@@ -88,7 +89,7 @@ SkuCode = Annotated[
 ]
 
 
-def _listing(summary: str, model: type[BaseModel]) -> dict[str, Any]:
+def _listing(summary: str, model: type[BaseModel]) -> JsonObject:
     return operation(summary, answers={200: model}, errors=READ_ERRORS, preview=True)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from api.service import service_of
 from api.uploads import FileForm, judge_file
 from api.writing import Write
 from pipelines.writing import quota
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as, visible
@@ -44,11 +45,11 @@ progress.
 """
 
 
-def _text(meaning: str) -> dict[str, Any]:
+def _text(meaning: str) -> JsonObject:
     return {"type": "string", "maxLength": MAX_TEXT, "description": meaning}
 
 
-def _day(meaning: str) -> dict[str, Any]:
+def _day(meaning: str) -> JsonObject:
     return {"type": "string", "format": "date", "description": meaning}
 
 
@@ -193,7 +194,7 @@ async def _settled(
 
 
 def _recorded(write: Write, sku_id: UUID, file: File, *, dry_run: bool) -> Response:
-    def work(connection: Connection) -> dict[str, Any]:
+    def work(connection: Connection) -> JsonObject:
         company_id, now = write.company_id, write.now
         if not dry_run:
             quota.admit(connection, write.service.objects, company_id, new_bytes=file.size_bytes, now=now)

@@ -12,7 +12,9 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final  # Any: JSON
+from typing import Final
+
+from schemas.json_values import JsonObject
 
 _ANSWER_SECONDS: Final = 5.0
 _MOST_BYTES: Final = 100
@@ -66,7 +68,7 @@ def start(command: Sequence[str], environment: Mapping[str, str], forker: Path) 
         return None
 
 
-def _ask(forker: Path, request: dict[str, Any]) -> int:
+def _ask(forker: Path, request: JsonObject) -> int:
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(_ANSWER_SECONDS)
         channel.connect(str(forker))

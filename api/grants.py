@@ -8,7 +8,7 @@ import json
 from base64 import b64decode
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final  # Any: Starlette's form has texts and files
 from urllib.parse import parse_qsl, unquote_plus
 from uuid import UUID
 

@@ -5,7 +5,7 @@ every answer passes (`api.correlation`), and to the few answers without a reques
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final  # Any: ASGI's list of headers
 
 from warehouse.access.keys import Rate
 

@@ -1,7 +1,5 @@
 """Liveness and readiness endpoints for supervisors and load balancers, without a credential."""
 
-from typing import Any
-
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,6 +7,7 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.document import operation
 from api.service import service_of
+from schemas.json_values import JsonObject
 from schemas.responses import Health
 
 router = APIRouter(tags=["Service"])
@@ -29,5 +28,5 @@ async def readyz(request: Request) -> Response:
     service = service_of(request)
     failing = await request.app.state.readiness.failing(service)
     offset = service.settings.test_clock_offset
-    body: dict[str, Any] = {"status": "starting", "failing": failing} if failing else {"status": "ok"}
+    body: JsonObject = {"status": "starting", "failing": failing} if failing else {"status": "ok"}
     return json_of(body | ({"clock_offset_seconds": offset} if offset else {}), 503 if failing else 200)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import orjson
 from fastapi import APIRouter, Query
@@ -40,6 +40,7 @@ from api.reading import read
 from api.writing import Write
 from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
+from schemas.json_values import Json, JsonObject
 from schemas.messages import ORIGINAL, Message
 from schemas.models import issues_of, validator
 from schemas.responses import ImportAccepted, ImportListResponse, ImportStatusResponse
@@ -50,8 +51,8 @@ from warehouse.imports.polls import poll_query
 router = APIRouter(prefix=f"{V1}/imports", tags=["Imports"])
 
 T = TypeVar("T")
-_FILE: dict[str, Any] = {"type": "string", "format": "binary"}
-_TEXT: dict[str, Any] = {"type": "string"}
+_FILE: JsonObject = {"type": "string", "format": "binary"}
+_TEXT: JsonObject = {"type": "string"}
 _BODY = {
     "multipart/form-data": {
         "schema": {
@@ -155,7 +156,7 @@ async def post_repeat(request: Request, key: Writer, import_id: RecordId) -> Res
     return submission if isinstance(submission, Response) else await submit(request, write, submission)
 
 
-def _repeat(body: Any) -> ImportRepeat:
+def _repeat(body: Json) -> ImportRepeat:
     try:
         return ImportRepeat.model_validate(body)
     except ValidationError as error:
@@ -196,7 +197,7 @@ def _with_part(name: str, check: Callable[[Sequence[str]], T], values: list[str]
     return agreed(name, check, values if part is None else [*values, part])
 
 
-def _mapping(file: Upload, sent: _Sent) -> dict[str, Any] | None:
+def _mapping(file: Upload, sent: _Sent) -> JsonObject | None:
     """Return the caller's mapping as JSON; the reader checks the meaning of its keys."""
     text = _with_part("mapping", sent_once, sent.mapping, file)
     if not text:

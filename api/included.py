@@ -6,7 +6,7 @@ The rows come with the page, in one statement (`warehouse.skus.stored_items`), a
 from collections.abc import Collection, Mapping
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Query
 from pydantic import AfterValidator, WithJsonSchema
@@ -20,6 +20,7 @@ from api.parameters import one_of
 from api.service import service_of
 from pipelines.writing import present
 from pipelines.writing.present import GradedBy
+from schemas.json_values import JsonObject
 from schemas.models import validator
 from warehouse.skus import stored_items
 from warehouse.skus.detail import StoredSku
@@ -42,7 +43,7 @@ Include = Annotated[
 ]
 
 
-async def with_parts(request: Request, page: dict[str, Any], parts: Collection[str]) -> Response:
+async def with_parts(request: Request, page: JsonObject, parts: Collection[str]) -> Response:
     """Return a page of `stored_items.ITEM` with these parts of each item; the items are shown in a thread.
 
     A page without parts is one of plain items.
@@ -63,7 +64,7 @@ def _graded_by(row: StoredSku) -> tuple[str, str | None]:
 
 
 def _add(
-    items: list[dict[str, Any]],
+    items: list[JsonObject],
     rows: list[StoredSku],
     rules: Mapping[tuple[str, str | None], GradedBy],
     *,

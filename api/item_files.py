@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, cast  # Any: filters of every type
 
 from starlette.background import BackgroundTask
 from starlette.responses import Response, StreamingResponse

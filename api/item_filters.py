@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: each filter has a type of its own
 from uuid import UUID
 
 from fastapi import Depends, Query

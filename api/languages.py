@@ -7,13 +7,14 @@ programs. `schemas.messages` has the translations.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import JsonAnswer
+from schemas.json_values import Json, JsonMapping
 from schemas.labels import LANGUAGES
 from schemas.messages import ORIGINAL, stored_message, translate
 
@@ -71,7 +72,7 @@ def in_language(answer: Response, lang: str, templates: Mapping[str, str] = Mapp
     return answer
 
 
-def translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
+def translated(value: Json, lang: str, templates: Mapping[str, str]) -> Json:
     """Return the plain values of an answer with their messages in a language; `templates` as in `in_language`."""
     match value:
         case Mapping():
@@ -86,7 +87,7 @@ def translated(value: Any, lang: str, templates: Mapping[str, str]) -> Any:
     return value
 
 
-def _is_message(name: str, member: Any, beside: Mapping[str, Any]) -> bool:
+def _is_message(name: str, member: Json, beside: JsonMapping) -> bool:
     """Return whether a member is the message of an error, an issue or a question, or a line's or sheet's reason."""
     if not isinstance(member, str):
         return False

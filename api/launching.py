@@ -8,7 +8,7 @@ What does not: the work of the run (`pipelines.defs`), and the connection to the
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import httpx2
@@ -17,6 +17,7 @@ import structlog
 
 from api.staff.upstream import Upstream
 from pipelines.engine.jobs import run_config
+from schemas.json_values import JsonObject
 from warehouse import dagster_home, tracing
 from warehouse.imports.queue import SMALL_ROWS
 
@@ -42,7 +43,7 @@ log = structlog.get_logger(__name__)
 class Launchable(Protocol):
     """A run that can be requested."""
 
-    def variables(self) -> dict[str, Any]:
+    def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
 
     def named(self) -> dict[str, str]:
@@ -59,7 +60,7 @@ class Launch:
     filename: str
     rows: int
 
-    def variables(self) -> dict[str, Any]:
+    def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
         tags = {
             "dagster/partition": self.slug,
@@ -87,7 +88,7 @@ class ExportLaunch:
     slug: str
     skus: int
 
-    def variables(self) -> dict[str, Any]:
+    def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
         tags = {"dagster/partition": self.slug, "pcds/company_id": str(self.company_id), "user": _STARTED_BY}
         if self.skus > SMALL_ROWS:
@@ -99,7 +100,7 @@ class ExportLaunch:
         return {"event": "export.not_launched", "export_id": str(self.export_id)}
 
 
-def _variables(job: str, slug: str, config: Mapping[str, object], tags: Mapping[str, str]) -> dict[str, Any]:
+def _variables(job: str, slug: str, config: Mapping[str, object], tags: Mapping[str, str]) -> JsonObject:
     if (traceparent := tracing.here()) is not None:
         tags = {**tags, _TRACEPARENT: traceparent}
     run = {

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ValidationError
@@ -93,5 +93,5 @@ def _shown(added: Added, *, dry_run: bool) -> Response:
     return json_of({"outcome": added.outcome, "dry_run": dry_run, "data": data}, 201 if created else 200)
 
 
-def _instant(at: datetime) -> Any:
+def _instant(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import IO, Any, Final
+from typing import IO, Final
 from uuid import UUID
 
 import orjson
@@ -25,6 +25,7 @@ from api.reading import read
 from api.service import service_of
 from api.writing import Write
 from schemas.exports import EXTENSIONS, MEDIA_TYPES, ExportInput
+from schemas.json_values import JsonObject
 from schemas.models import issues_of
 from schemas.responses import ExportListResponse, ExportResponse
 from warehouse.companies import slugs
@@ -77,7 +78,7 @@ def _accept(write: Write, sent: ExportInput, client_id: UUID, *, dry_run: bool) 
     """Queue the export; return the answer, and the run that it needs unless it was asked for before."""
     launch: ExportLaunch | None = None
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         nonlocal launch
         skus = counters(conn).skus
         if dry_run:
@@ -105,7 +106,7 @@ def _accept(write: Write, sent: ExportInput, client_id: UUID, *, dry_run: bool) 
     return write.answer(fingerprint(sent.model_dump()), work, show, dry_run=dry_run), launch
 
 
-def _nothing_queued(sent: ExportInput, skus: int, write: Write) -> dict[str, Any]:
+def _nothing_queued(sent: ExportInput, skus: int, write: Write) -> JsonObject:
     """Return what a dry run shows: the export as it would be queued."""
     empty = ("as_of", "rows", "size_bytes", "sha256", "failure", "finished_at", "expires_at", "file_url")
     asked = {"id": None, "format": sent.format, "source": sent.source, "status": "queued"}

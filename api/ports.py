@@ -4,7 +4,7 @@ What belongs here: which address is listened on, and which process occupies it. 
 """
 
 import socket
-from typing import Any, Final
+from typing import Any, Final  # Any: an address as `socket` takes it
 
 import psutil
 

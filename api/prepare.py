@@ -7,13 +7,13 @@ each step is done.
 
 import json
 import sys
-from typing import Any
 
 import psycopg
 import structlog
 
 from api import demo
 from api.cli import in_plain_words
+from schemas.json_values import JsonObject
 from services import sandboxes
 from warehouse import logs
 from warehouse.catalogue import queries as catalogue
@@ -25,7 +25,7 @@ from warehouse.settings import Settings
 log = structlog.get_logger(__name__)
 
 
-def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
+def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> JsonObject:
     """Migrate the tables, and add the demo company if wanted; call it inside `running`.
 
     It also erases what the reset of a sandbox left, where a process was killed before it had.

@@ -1,7 +1,7 @@
 """Handles reads of one query: authenticates the caller and answers the query in one statement, at the cost of one."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any  # Any: rows and parameters, whose types the statement says
 
 from starlette.requests import Request
 

@@ -1,7 +1,7 @@
 """POST /sandbox/reset: empties the sandbox that a test key reaches (decision 0064)."""
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.background import BackgroundTask
@@ -16,6 +16,7 @@ from api.document import READ_ERRORS, V1, operation
 from api.errors import Forbidden
 from api.parameters import DryRun
 from api.writing import Write
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.responses import SandboxResetResult
 from services import sandboxes
@@ -58,7 +59,7 @@ def _reset(write: Write, *, dry_run: bool) -> Response:
         with owner_transaction(service.database.owner_url) as owner:
             done = sandboxes.reset(owner, account, write.company_id, origin=write.origin, now=write.now)
         reached, skus = done.sandbox, done.skus
-    data: dict[str, Any] = {"reset_at": write.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
+    data: JsonObject = {"reset_at": write.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
     # The answer is kept in the new sandbox, where the key of a repeat leads.
     answer = replace(write, company_id=reached).answer(
         asked, lambda _: {"dry_run": dry_run, "data": data}, json_of, dry_run=dry_run

@@ -19,12 +19,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
 from api import address, forked, programs
 from api.ports import bind_socket, refuse_taken
+from schemas.json_values import JsonObject
 from warehouse import dagster_home, leftovers, logs
 from warehouse.database import Database
 from warehouse.embedded import ServerError, prepare_data_dir, revive, running
@@ -314,7 +315,7 @@ def _take_over(settings: Settings) -> None:
         leftovers.end(left)
 
 
-def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[str, Any]:
+def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> JsonObject:
     """Return the answer of `api.prepare`, run in a process of its own, whose memory is freed afterwards.
 
     Raise `SystemExit` where it fails.
@@ -333,7 +334,7 @@ def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> dict[
         log.error("prepare.killed", signal=-done.returncode)
     if done.returncode != 0:
         sys.exit(1)
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: JsonObject = json.loads(done.stdout)
     return answer
 
 

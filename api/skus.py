@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any  # Any: filters of every type
 from uuid import UUID
 
 import orjson
@@ -28,6 +28,7 @@ from pipelines.writing import present
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas import texts
 from schemas.issues import Issue
+from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
 from schemas.models import Invalid, SkuInput, parse_sku
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
@@ -87,14 +88,12 @@ class _Asked:
     item: str
 
     @property
-    def behind(self) -> dict[str, Any]:
+    def behind(self) -> JsonObject:
         """Return the parameters of the SKU behind which the page begins; none at the top of the list."""
         return self.cursor.parameters() if self.cursor and self.cursor.sku_id else {}
 
 
-async def _listed(
-    request: Request, presented: Credential, asked: _Asked, wanted: Filters, filters: dict[str, Any]
-) -> str:
+async def _listed(request: Request, presented: Credential, asked: _Asked, wanted: Filters, filters: JsonObject) -> str:
     if wanted.given:
         key = await admit(request, presented, "read")
         work = partial(_searched, place_of(request, key.company_id), wanted, asked, **filters)
@@ -192,7 +191,7 @@ def put_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: If
 
 
 def _answer(
-    write: Write, body: Any, if_match: Precondition | None, *, addressed: UUID | None, dry_run: bool
+    write: Write, body: Json, if_match: Precondition | None, *, addressed: UUID | None, dry_run: bool
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 
@@ -206,7 +205,7 @@ def _answer(
 def write_one(
     conn: Connection,
     write: Write,
-    body: Any,
+    body: Json,
     if_match: Precondition | None = None,
     *,
     addressed: UUID | None,
@@ -241,7 +240,7 @@ def _code_of(conn: Connection, sku_id: UUID) -> str:
     return code
 
 
-def _record(body: Any, code: str | None) -> SkuPatch:
+def _record(body: Json, code: str | None) -> SkuPatch:
     """Return the valid record of a body; `code` is that of the addressed SKU. Raise `InvalidBody`."""
     try:
         record = parse_sku(body)

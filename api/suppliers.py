@@ -1,6 +1,6 @@
 """Lists whom the company has asked for data and what came of it, by supplier and request by request."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any  # Any: filters of every type
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, WithJsonSchema

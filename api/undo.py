@@ -1,7 +1,7 @@
 """POST /imports/{id}/undo: the writes of an import are taken back where nothing has touched their SKUs since."""
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -16,6 +16,7 @@ from api.reasons import with_reason
 from api.writing import JsonWrite, Write
 from pipelines.imports.undo import NoSuchImport, NotEnded, UnderWay, Undone, undo
 from schemas.issues import Issue
+from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.reasons import ReasonInput
 from schemas.responses import ImportUndoResult
@@ -47,7 +48,7 @@ def post_undo(received: JsonWrite, import_id: RecordId, dry_run: DryRun) -> Resp
     return answer_undo(write, body, import_id, dry_run=dry_run)
 
 
-def answer_undo(write: Write, body: Any, import_id: UUID, *, dry_run: bool) -> Response:
+def answer_undo(write: Write, body: Json, import_id: UUID, *, dry_run: bool) -> Response:
     """Undo an import, for the reason of the body; return ImportUndoResult. Raise `NotFound` and `InvalidBody`."""
     work = partial(_undone, with_reason(write, body), import_id, dry_run=dry_run)
     return write.answer(fingerprint(body), work, partial(_shown, dry_run=dry_run), dry_run=dry_run)

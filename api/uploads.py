@@ -8,7 +8,7 @@ What belongs here: the form of such a body (RFC 7578) and its limits. What does 
 import hashlib
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final  # Any: fields of every kind
 from uuid import UUID
 
 from python_multipart.exceptions import FormParserError

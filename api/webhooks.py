@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar  # Any: a message, as `services.webhooks` prepares it
 from uuid import UUID
 
 import orjson
@@ -25,6 +25,7 @@ from api.reading import read
 from api.service import Service, service_of
 from api.writing import JsonWrite, Write
 from pipelines.webhooks import Outcome, Sender
+from schemas.json_values import Json, JsonObject
 from schemas.models import issues_of
 from schemas.responses import (
     WebhookDeliveryListResponse,
@@ -104,11 +105,11 @@ def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
     return add_webhook(*received.admitted(), dry_run=dry_run)
 
 
-def add_webhook(write: Write, body: Any, *, dry_run: bool = False) -> Response:
+def add_webhook(write: Write, body: Json, *, dry_run: bool = False) -> Response:
     """Add the webhook of a body; the page of webhooks does it by this function too, as with those below."""
-    secret: dict[str, Any] = {}
+    secret: JsonObject = {}
 
-    def work(act: Act) -> dict[str, Any]:
+    def work(act: Act) -> JsonObject:
         made = webhooks.add(act, _parsed(WebhookInput, body))
         secret["secret"] = None if made is None else made.secret
         return {"outcome": "created", **_shown(act, made and made.id)}
@@ -132,10 +133,10 @@ def patch_webhook(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) ->
     return change_webhook(write, webhook_id, body, dry_run=dry_run)
 
 
-def change_webhook(write: Write, webhook_id: UUID, body: Any, *, dry_run: bool = False) -> Response:
+def change_webhook(write: Write, webhook_id: UUID, body: Json, *, dry_run: bool = False) -> Response:
     """Change a webhook as a body says."""
 
-    def work(act: Act) -> dict[str, Any]:
+    def work(act: Act) -> JsonObject:
         changed = webhooks.change(act, webhook_id, _parsed(WebhookPatch, body))
         return {"outcome": "updated" if changed else "unchanged", **_shown(act, webhook_id)}
 
@@ -154,7 +155,7 @@ def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run:
 def remove_webhook(write: Write, webhook_id: UUID, *, dry_run: bool = False) -> Response:
     """Remove a webhook."""
 
-    def work(act: Act) -> dict[str, Any]:
+    def work(act: Act) -> JsonObject:
         webhooks.remove(act, webhook_id)
         return {"outcome": "updated", **_shown(act, webhook_id)}
 
@@ -177,11 +178,11 @@ def post_roll_secret(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun)
     return roll_secret(write, webhook_id, body, dry_run=dry_run)
 
 
-def roll_secret(write: Write, webhook_id: UUID, body: Any, *, dry_run: bool = False) -> Response:
+def roll_secret(write: Write, webhook_id: UUID, body: Json, *, dry_run: bool = False) -> Response:
     """Give a webhook another secret, which is in the answer."""
-    secret: dict[str, Any] = {}
+    secret: JsonObject = {}
 
-    def work(act: Act) -> dict[str, Any]:
+    def work(act: Act) -> JsonObject:
         overlap = timedelta(hours=_parsed(WebhookSecretInput, body).overlap_hours)
         secret["secret"] = webhooks.roll_secret(act, webhook_id, overlap)
         return {"outcome": "updated", **_shown(act, webhook_id)}
@@ -206,7 +207,7 @@ def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> R
     """
     write, body = received.admitted()
 
-    def work(act: Act) -> dict[str, Any]:
+    def work(act: Act) -> JsonObject:
         replayed = webhooks.replay(act, webhook_id, _parsed(WebhookReplayInput, body).after)
         return {"outcome": "updated" if replayed else "unchanged", **_shown(act, webhook_id)}
 
@@ -250,9 +251,9 @@ async def try_webhook(service: Service, company_id: UUID, webhook_id: UUID) -> O
 
 def _answer(
     write: Write,
-    body: Any,
-    work: Callable[[Act], dict[str, Any]],
-    secret: dict[str, Any] | None = None,
+    body: Json,
+    work: Callable[[Act], JsonObject],
+    secret: JsonObject | None = None,
     *,
     dry_run: bool,
     status: int = 200,
@@ -260,7 +261,7 @@ def _answer(
     """Return the answer to a write; `secret` is in what is sent, and not in what is stored for a repeat."""
     sender = Sender.of(write.service.settings)
 
-    def once(conn: Connection) -> dict[str, Any]:
+    def once(conn: Connection) -> JsonObject:
         try:
             return work(Act(conn, write.company_id, write.origin, write.now, sender, dry_run)) | {"secret": None}
         except NoSuchWebhook:
@@ -276,12 +277,12 @@ def _answer(
     return in_language(json_of(json.loads(bytes(response.body)) | secret, response.status_code), write.lang)
 
 
-def _shown(act: Act, webhook_id: UUID | None) -> dict[str, Any]:
+def _shown(act: Act, webhook_id: UUID | None) -> JsonObject:
     found = None if webhook_id is None else hooks.detail(act.conn, webhook_id)
     return {"dry_run": act.dry_run, "data": None if found is None else json.loads(found)}
 
 
-def _parsed(model: type[Sent], body: Any) -> Sent:
+def _parsed(model: type[Sent], body: Json) -> Sent:
     try:
         return model.model_validate(body)
     except ValidationError as error:

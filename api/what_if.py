@@ -4,7 +4,6 @@ They are the dry run of that write (`api.skus.write_one`), so that the two canno
 """
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -18,6 +17,7 @@ from api.parameters import RecordId
 from api.skus import write_one
 from api.writing import JsonWrite, Write
 from pipelines.writing.records import WriteOutcome
+from schemas.json_values import Json
 from schemas.models import SkuInput
 from schemas.responses import SkuWhatIf
 from warehouse.sessions import Connection
@@ -62,7 +62,7 @@ def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
     return _answer(write, body, addressed=sku_id)
 
 
-def _answer(write: Write, body: Any, *, addressed: UUID | None) -> Response:
+def _answer(write: Write, body: Json, *, addressed: UUID | None) -> Response:
     def work(conn: Connection) -> WriteOutcome:
         return write_one(conn, write, body, addressed=addressed, dry_run=True)
 

@@ -3,8 +3,6 @@
 An import keeps and recalls a mapping (`api.importing`); here it is seen and removed.
 """
 
-from typing import Any
-
 from fastapi import APIRouter
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -19,6 +17,7 @@ from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.writing import JsonWrite, Write
 from schemas.import_inputs import OwnWordsInput
+from schemas.json_values import JsonObject
 from schemas.models import issues_of
 from schemas.responses import KeptMappingListResponse, KeptMappingRemoval, OwnWordListResponse, OwnWordsWriteResult
 from services.kept_mappings import remove_mapping
@@ -64,7 +63,7 @@ def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
     """
     write, body = received.admitted()
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         try:
             sent = OwnWordsInput.model_validate(body)
             changed = change_words(conn, write.company_id, sent, origin=write.origin, now=write.now, dry_run=dry_run)
@@ -105,7 +104,7 @@ def delete_mapping(request: Request, key: Writer, mapping_id: RecordId, dry_run:
     """No import recalls it any more; those that were read with it stay. The answer has it, to be kept again."""
     write = Write.by_key(request, key)
 
-    def work(conn: Connection) -> dict[str, Any]:
+    def work(conn: Connection) -> JsonObject:
         removed = remove_mapping(
             conn, write.company_id, mapping_id, origin=write.origin, now=write.now, dry_run=dry_run
         )

@@ -9,7 +9,7 @@ Idempotency-Key the answer is stored in the same transaction, and a repeat gets 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final, Self, TypeVar
+from typing import Annotated, Final, Self, TypeVar
 from uuid import UUID
 
 from fastapi import Depends
@@ -27,6 +27,7 @@ from pipelines.writing import idempotency
 from pipelines.writing.idempotency import RepeatableRequest
 from pipelines.writing.plans import PlanLimitReached
 from pipelines.writing.quota import StorageFull
+from schemas.json_values import Json
 from warehouse.access.keys import Key
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
@@ -152,10 +153,10 @@ class Received:
     request: Request
     credential: Credential
     key: Key | None
-    body: Any
+    body: Json
     """What `json_body` parsed: any JSON value, which the handler validates."""
 
-    def admitted(self) -> tuple[Write, Any]:
+    def admitted(self) -> tuple[Write, Json]:
         """Return the caller's write and the body; the caller of a small body is admitted here (decision 0021)."""
         key = self.key or admit_in_thread(self.request, self.credential, "write")
         return Write.by_key(self.request, key), self.body

@@ -8,7 +8,7 @@ to its question: answers have a limit of their own, and count as answers only wh
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final  # Any: JSON of a caller
+from typing import Final
 
 import orjson
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
@@ -25,6 +25,7 @@ from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES
 from connector.service import Service
+from schemas.json_values import JsonMapping
 from schemas.roles import includes
 from warehouse.accounts import connections
 from warehouse.accounts.connections import Admitted
@@ -130,7 +131,7 @@ class Gate:
             raise self._unauthenticated("Connect first: this address needs a bearer token in its header.")
         return token.strip()
 
-    async def _admitted(self, token: str, message: Mapping[str, Any]) -> Admitted:
+    async def _admitted(self, token: str, message: JsonMapping) -> Admitted:
         counted_as = _counted_as(message)
         admitted = await self._admit(token, counted_as, message.get("id"))
         if counted_as == "answer" and not await self._answers.one(admitted, message["params"]):

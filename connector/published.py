@@ -3,9 +3,11 @@
 A schema of arguments refuses nothing that it accepted before; a test holds the size of the whole list.
 """
 
-from typing import Any, Final
+from typing import Final
 
-Schema = dict[str, Any]
+from schemas.json_values import JsonObject
+
+Schema = JsonObject
 """A JSON Schema, whose members are of every type."""
 
 _MEMBERS: Final = ("properties", "$defs")

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
+from schemas.json_values import JsonObject
 from schemas.models import Strict, validator, whole
 
 MAX_WORDS: Final = 1000
@@ -35,7 +36,7 @@ class ImportCorrections(Strict):
 class ImportRepeat(Strict):
     """How an earlier import's file is read and imported again; the reader checks the content of `mapping`."""
 
-    mapping: dict[str, Any] | None = None
+    mapping: JsonObject | None = None
     dry_run: bool = False
 
 

@@ -1,11 +1,12 @@
 """Models of the bodies that add what SKUs refer to: brands, sites, shared components."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any  # Any: an annotation made from a vocabulary
 
 from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.models import Strict, one_of, uuid_text, validator
 from schemas.normalise import Unfit
@@ -28,7 +29,7 @@ def _country(value: str) -> str:
     return code
 
 
-_BOUNDED: dict[str, Any] = {"minLength": 1, "maxLength": _LONGEST}
+_BOUNDED: JsonObject = {"minLength": 1, "maxLength": _LONGEST}
 Name = Annotated[str, AfterValidator(validator(_name)), PydanticField(json_schema_extra=_BOUNDED)]
 Code = Annotated[str, AfterValidator(validator(_code)), PydanticField(json_schema_extra=_BOUNDED)]
 Supplier = Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]

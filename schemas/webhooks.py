@@ -1,7 +1,7 @@
 """Models of the bodies of webhooks, and the codes that say how sending goes."""
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal  # Any: pydantic's annotations
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
@@ -9,6 +9,7 @@ from pydantic import Field as PydanticField
 
 from schemas import normalise
 from schemas.changes import CHANGE_TYPES
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.models import Strict, validator
 
@@ -54,7 +55,7 @@ def _optional(check: Any) -> Any:
     return lambda value: None if value is None else check(value)
 
 
-_PUBLISHED_URL: Final[dict[str, Any]] = {
+_PUBLISHED_URL: Final[JsonObject] = {
     "json_schema_extra": {"format": "uri", "maxLength": _LONGEST_URL},
     "description": "Where changes are sent (POST): `https`, at a public address of the internet.",
 }

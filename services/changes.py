@@ -4,9 +4,10 @@ So that a caller that keeps a copy needs no second request for each change.
 """
 
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 from pipelines.writing import present
+from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL
 from schemas.sku import SkuDetail
 from warehouse.changes import feed
@@ -24,7 +25,7 @@ MOST_BYTES: Final = 4 * 2**20
 
 def page_with_records(
     conn: Connection, place: Place, limit: int, *, rulesets: Rulesets, today: date, lang: str = ORIGINAL
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return ChangeListResponse with `record`s: the SKU that a change is about as its detail shows it.
 
     The records are read after the changes, so that none is older than a change that names it. The commit of the

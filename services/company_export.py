@@ -14,12 +14,13 @@ import tempfile
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final  # Any: JSON
+from typing import Final
 from uuid import UUID
 
 import orjson
 import psycopg
 
+from schemas.json_values import JsonObject
 from warehouse import figures
 from warehouse.backup import tables
 from warehouse.backup.folder import digests
@@ -40,7 +41,7 @@ class ExportError(Exception):
     code = "export_failed"
 
 
-def export(settings: Settings, database: Database, company_id: UUID, folder: Path, now: datetime) -> dict[str, Any]:
+def export(settings: Settings, database: Database, company_id: UUID, folder: Path, now: datetime) -> JsonObject:
     """Write everything of an existing company into a new folder, which appears whole or not at all; return its list.
 
     Raises `ExportError` where the folder cannot be made.
@@ -86,7 +87,7 @@ def copy_objects(objects: Objects, company_id: UUID, target: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _rows(database: Database, company_id: UUID, draft: Path) -> dict[str, Any]:
+def _rows(database: Database, company_id: UUID, draft: Path) -> JsonObject:
     (draft / "tables").mkdir(mode=0o700)
     with psycopg.connect(database.owner_url) as owner:
         owner.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -117,10 +118,10 @@ def _runs(database: Database, slug: str, draft: Path) -> None:
             runs.copy_out(connection, found, draft / "dagster" / "runs.csv.gz")
 
 
-def read(folder: Path, company_id: UUID) -> dict[str, Any]:
+def read(folder: Path, company_id: UUID) -> JsonObject:
     """Return the list of an export of this company whose files are all as they were written. Raises `ExportError`."""
     try:
-        about: dict[str, Any] = orjson.loads((folder / LIST).read_bytes())
+        about: JsonObject = orjson.loads((folder / LIST).read_bytes())
     except (FileNotFoundError, NotADirectoryError, orjson.JSONDecodeError):
         raise ExportError(f"{folder} is no export: it has no {LIST}. `pcds company export` makes one.") from None
     if about.get("company_id") != str(company_id) or about.get("format") != FORMAT:

@@ -8,11 +8,12 @@ that it was done; all that follows may be done again, so that a removal that was
 import shutil
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final  # Any: JSON
+from typing import Final
 from uuid import UUID
 
 from psycopg import errors
 
+from schemas.json_values import JsonObject
 from services.company_export import ExportError, places
 from warehouse.audit import signing
 from warehouse.companies import belongings, removed, runs
@@ -38,9 +39,9 @@ def remove(
     now: datetime,
     *,
     by: str,
-    exported: dict[str, Any] | None,
+    exported: JsonObject | None,
     after: Callable[[str], None] = _nothing,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Erase a company, or go on with a removal that was cut off; return its certificate.
 
     `exported` is the list of an export: raises `ExportError` where something was written since, and then nothing is
@@ -81,7 +82,7 @@ def remove(
     return certificate
 
 
-def _erase_rows(database: Database, company_id: UUID, now: datetime, exported: dict[str, Any] | None) -> Removed:
+def _erase_rows(database: Database, company_id: UUID, now: datetime, exported: JsonObject | None) -> Removed:
     with owner_transaction(database.owner_url, company_id) as owner:
         _check_exported(owner, company_id, exported)
         removed.close(owner, company_id, now)
@@ -95,7 +96,7 @@ def _erase_rows(database: Database, company_id: UUID, now: datetime, exported: d
     raise AssertionError("the last attempt returns or raises")
 
 
-def _check_exported(owner: Connection, company_id: UUID, exported: dict[str, Any] | None) -> removed.Chain:
+def _check_exported(owner: Connection, company_id: UUID, exported: JsonObject | None) -> removed.Chain:
     chain = removed.lock(owner, company_id)
     assert chain is not None, "the caller found the company"
     if exported is not None and exported["links"] != chain.links:
@@ -106,7 +107,7 @@ def _check_exported(owner: Connection, company_id: UUID, exported: dict[str, Any
     return chain
 
 
-def _erased(owner: Connection, company_id: UUID, now: datetime, exported: dict[str, Any] | None) -> Removed:
+def _erased(owner: Connection, company_id: UUID, now: datetime, exported: JsonObject | None) -> Removed:
     chain = _check_exported(owner, company_id, exported)
     removed.keep_links(owner, company_id)
     rows = {table.name: belongings.erase(owner, table, company_id) for table in belongings.of_companies(owner)}

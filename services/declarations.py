@@ -31,6 +31,7 @@ from pipelines.declarations.filing import Filing
 from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import UK_FORMAT, DeclarationInput, UkProducer
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, message_of
 from warehouse import snapshots
 from warehouse.audit import ledger
@@ -88,9 +89,9 @@ class Made:
     wanted: DeclarationInput
     market: str
     inputs: Inputs
-    record: Mapping[str, Any]
+    record: JsonMapping
     content: Content
-    uncounted: Sequence[Mapping[str, Any]]
+    uncounted: Sequence[JsonMapping]
 
     @property
     def filing(self) -> Filing:
@@ -262,10 +263,10 @@ def _producer(uk: UkProducer | None) -> dict[str, str] | None:
     return None if uk is None else {name: getattr(uk, name) for name in _PRODUCER}
 
 
-def _stated(uk: UkProducer | None) -> dict[str, list[dict[str, Any]]]:
+def _stated(uk: UkProducer | None) -> dict[str, list[JsonObject]]:
     """Return what the producer stated of SKUs."""
     return {"ratings": _dumped(uk.ratings if uk else ()), "drinks": _dumped(uk.drinks if uk else ())}
 
 
-def _dumped(entries: Iterable[Any]) -> list[dict[str, Any]]:
+def _dumped(entries: Iterable[Any]) -> list[JsonObject]:
     return [entry.model_dump() for entry in entries]

@@ -13,6 +13,7 @@ from typing import IO, Any, Final, Literal, TypeAlias, cast  # Any: items as JSO
 import xlsxwriter
 
 from schemas.formulas import harmless
+from schemas.json_values import JsonMapping
 from schemas.numbers import plain
 
 Form: TypeAlias = Literal["csv", "xlsx"]
@@ -22,7 +23,7 @@ MEDIA_TYPES: Final[Mapping[Form, str]] = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 Cell: TypeAlias = str | float | None
-ShowItem: TypeAlias = Callable[[Mapping[str, Any]], Sequence[Cell]]
+ShowItem: TypeAlias = Callable[[JsonMapping], Sequence[Cell]]
 
 ALWAYS: Final = ("sku_code", "name")
 """The first columns of every list."""
@@ -65,12 +66,12 @@ class Table:
     lang: str
 
 
-def write(out: IO[bytes], form: Form, table: Table, items: Iterable[Mapping[str, Any]]) -> None:
+def write(out: IO[bytes], form: Form, table: Table, items: Iterable[JsonMapping]) -> None:
     """Write the headers, and a line for each item."""
     (_write_csv if form == "csv" else _write_workbook)(out, table, items)
 
 
-def _write_csv(out: IO[bytes], table: Table, items: Iterable[Mapping[str, Any]]) -> None:
+def _write_csv(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> None:
     text = io.TextIOWrapper(cast(Any, out), encoding="utf-8", errors="replace", newline="", write_through=False)
     text.write(_MARK)
     writer = csv.writer(text, delimiter=_DELIMITERS[table.lang])
@@ -87,7 +88,7 @@ def _text(cell: Cell, lang: str) -> str:
     return harmless(cell) if isinstance(cell, str) else plain(cell, lang)
 
 
-def _write_workbook(out: IO[bytes], table: Table, items: Iterable[Mapping[str, Any]]) -> None:
+def _write_workbook(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> None:
     with xlsxwriter.Workbook(out, {"constant_memory": True}) as book:
         sheet, bold = book.add_worksheet(_SHEET), book.add_format({"bold": True, "bottom": 1})
         sheet.freeze_panes(1, 2)

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final  # Any: items as JSON
+from typing import Final
 from uuid import UUID
 
 from compliance.ruleset import RuleSet
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import shown
 from warehouse import snapshots
@@ -65,7 +66,7 @@ def page(
 
 
 @contextmanager
-def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[dict[str, Any]]]:
+def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[JsonObject]]:
     """Open the whole list, at most `MOST_EXPORTED` items, as it stands at one instant. Raise `UnknownFinding`."""
     with _prepared(place, search, finding) as (conn, wanted):
         yield skus.rows(conn, wanted, place.clock.now(), most=MOST_EXPORTED)

@@ -4,14 +4,14 @@ A record that is there with the same values is answered as it is. Nothing change
 have taken its values over already.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from uuid_utils import uuid7
 
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.models import Invalid
 from schemas.normalise import shown
@@ -25,14 +25,14 @@ class Added(NamedTuple):
     """The record as the API shows it; `outcome` is created, or unchanged where it was there."""
 
     outcome: str
-    record: dict[str, Any]
+    record: JsonObject
 
 
 def add(
     conn: Connection,
     company_id: UUID,
     resource: str,
-    values: Mapping[str, Any],
+    values: JsonMapping,
     *,
     origin: Origin,
     now: datetime,

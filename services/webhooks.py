@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple  # Any: the arguments of a statement
 from urllib.parse import urlsplit
 from uuid import UUID
 

@@ -5,12 +5,13 @@ The grade after changes is the dry run of the same write (`services.review.compa
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from compliance import grading
 from compliance.grading import toward
 from pipelines.writing import present
+from schemas.json_values import JsonMapping
 from schemas.sku import Component
 from services import review
 from services.review import Comparison
@@ -23,7 +24,7 @@ from warehouse.skus import detail, graphs
 class Way(NamedTuple):
     """The grade now with what it asks for, and changes of the packaging that reach another grade."""
 
-    trace: Mapping[str, Any]
+    trace: JsonMapping
     now: grading.Grade
     reached: list[toward.Reached]
 

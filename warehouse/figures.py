@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final  # Any: JSON
+from typing import Final
 from uuid import UUID
 
 import orjson
 import polars as pl
 
+from schemas.json_values import JsonObject
 from warehouse import published, snapshots
 from warehouse.snapshots import Snapshot
 
@@ -118,7 +119,7 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
         name = (folder / published.POINTER).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    manifest: dict[str, Any] = orjson.loads((folder / name / _MANIFEST).read_bytes())
+    manifest: JsonObject = orjson.loads((folder / name / _MANIFEST).read_bytes())
     if manifest.get("form") != FORM:
         return None
     origin = Basis(**{**manifest["origin"], "as_of": datetime.fromisoformat(manifest["origin"]["as_of"])})

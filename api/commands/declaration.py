@@ -6,7 +6,7 @@ declaration ratings` is `declaration_ratings`.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final  # Any: typer has no public name for its context
 
 import orjson
 import typer

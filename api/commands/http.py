@@ -5,7 +5,7 @@ and the server's side.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 import orjson
@@ -13,6 +13,7 @@ import urllib3
 
 from api.commands.shared import Refusal
 from schemas.errors import ERROR_CODES
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL, Message, translate
 
 _RETRY: Final = urllib3.Retry(
@@ -47,16 +48,16 @@ class Client:
         self._http = urllib3.PoolManager(retries=_RETRY, timeout=_TIMEOUT)
         self._headers = {"X-API-Key": key, "Accept-Language": lang}
 
-    def get(self, path: str, **query: object) -> dict[str, Any]:
+    def get(self, path: str, **query: object) -> JsonObject:
         """Return the answer to a read. Raise `Refusal` where it is refused or nobody answers."""
         return self._request("GET", path, fields=query)
 
-    def send(self, path: str, parts: Mapping[str, object]) -> dict[str, Any]:
+    def send(self, path: str, parts: Mapping[str, object]) -> JsonObject:
         """Return the answer to a multipart write, done once however often it is repeated. Raise `Refusal`."""
         return self._request("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
 
     def _request(
-        self, method: str, path: str, *, fields: Mapping[str, Any], headers: Mapping[str, str] | None = None
+        self, method: str, path: str, *, fields: JsonMapping, headers: Mapping[str, str] | None = None
     ) -> dict[str, object]:
         try:
             answer = self._http.request(
@@ -81,7 +82,7 @@ def _reason(error: Exception) -> str:
     return type(getattr(error, "reason", None) or error).__name__
 
 
-def _sentence(status: int, body: Mapping[str, Any], lang: str) -> str:
+def _sentence(status: int, body: JsonMapping, lang: str) -> str:
     """Return a refusal's sentence and its remedy; for a fault of the service, with the id that support needs."""
     code = str(body.get("error", f"status {status}"))
     details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))

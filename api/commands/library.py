@@ -1,8 +1,7 @@
 """`pcds brand`, `site`, `supplier` and `component`: add the records to which a company's SKUs refer."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 import psycopg
@@ -12,6 +11,7 @@ import typer
 from api.commands.operator import Operator, as_operator, new_id
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, check_choices, show, split_values
 from schemas import texts
+from schemas.json_values import JsonMapping
 from schemas.vocabularies import VOCABULARIES
 from warehouse.library import queries as library
 
@@ -111,16 +111,14 @@ def add_component(
     _add_and_show("library_component", company, values, data_dir, as_json)
 
 
-def _add_and_show(
-    resource: str, company: UUID, values: Mapping[str, Any], data_dir: Path | None, as_json: bool
-) -> None:
+def _add_and_show(resource: str, company: UUID, values: JsonMapping, data_dir: Path | None, as_json: bool) -> None:
     with as_operator(data_dir) as operator:
         record = add_record(operator, resource, company, values)
     show(record, as_json=as_json)
 
 
 def add_record(
-    operator: Operator, resource: str, company: UUID, values: Mapping[str, Any], record_id: UUID | None = None
+    operator: Operator, resource: str, company: UUID, values: JsonMapping, record_id: UUID | None = None
 ) -> dict[str, object]:
     """Add a record of a company, with a ledger entry; raise `Refusal` where the name, the code or the id is taken."""
     unique = "code" if "code" in values else "name"

@@ -6,17 +6,17 @@ This program starts without Dagster; `pipelines.engine.run` imports it.
 import os
 import subprocess
 import sys
-from typing import Any
 
 import orjson
 
 from api.commands.operator import with_tables
 from api.commands.shared import Refusal
+from schemas.json_values import JsonObject
 from warehouse.embedded import prepare_data_dir
 from warehouse.settings import Settings
 
 
-def run(settings: Settings, name: str, *arguments: str, refused: str) -> dict[str, Any]:  # JSON
+def run(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:  # JSON
     """Return the record of run `name` of `pipelines.engine.run`; raise `Refusal`, which begins with `refused`."""
     command = [sys.executable, "-m", "pipelines.engine.run", name, "--json", *arguments]
     prepare_data_dir(settings.data_dir)  # Dagster's home and the run's output are in it

@@ -1,9 +1,10 @@
 """Adds what all operations of the OpenAPI document share: scopes, limits, headers, error answers, schema style."""
 
-from typing import Any, Final
+from typing import Final
 
 from api.openapi import errors
 from api.openapi.schemas import Schema, below, of_document
+from schemas.json_values import JsonObject
 from warehouse.access import keys, tokens
 from warehouse.review import supplier_requests
 
@@ -35,7 +36,7 @@ _CORRELATION_ID: Final = {
     "description": "Your own name for this exchange, kept when it is of 1 to 128 visible ASCII characters.",
     "schema": {"type": "string"},
 }
-_HEADERS: Final[dict[str, dict[str, Any]]] = {
+_HEADERS: Final[dict[str, JsonObject]] = {
     "X-Correlation-Id": {
         "description": "Names this exchange; an error's `correlationId` is the same.",
         "required": True,
@@ -71,7 +72,7 @@ _HEADERS: Final[dict[str, dict[str, Any]]] = {
 _HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After",)}
 
 
-def complete(document: dict[str, Any]) -> None:
+def complete(document: JsonObject) -> None:
     """Complete every operation and the style of every schema, in place."""
     document["components"]["headers"] = _HEADERS
     for name in ("HTTPValidationError", "ValidationError"):  # of the framework's own 422
@@ -87,7 +88,7 @@ def complete(document: dict[str, Any]) -> None:
             _sized(schema)
 
 
-def _complete(operation: dict[str, Any], path: str, method: str) -> None:
+def _complete(operation: JsonObject, path: str, method: str) -> None:
     if own := operation.pop("parameters", None):
         operation["parameters"] = [_parameter(made) for made in own]
         operation |= {name: operation.pop(name) for name in ("requestBody", "security") if name in operation}
@@ -121,7 +122,7 @@ def _complete(operation: dict[str, Any], path: str, method: str) -> None:
         headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _parameter(made: dict[str, Any]) -> dict[str, Any]:
+def _parameter(made: JsonObject) -> JsonObject:
     """Return a parameter as the framework made it, described once and not in its schema again."""
     schema = {name: value for name, value in made["schema"].items() if name not in ("description", "title")}
     if schema["type"] == "boolean":

@@ -1,14 +1,15 @@
 """Error answers in the OpenAPI document: a description and one example for each code that an operation can send."""
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from schemas.errors import ERROR_CODES
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 
 _CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
-_DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
+_DETAILS: Final[dict[str, list[JsonObject]]] = {
     "invalid_body": [
         {
             "field": "components[0].weight_g",
@@ -33,7 +34,7 @@ _DETAILS: Final[dict[str, list[dict[str, Any]]]] = {
 }
 
 
-def publish(response: dict[str, Any], *, counted: bool) -> None:
+def publish(response: JsonObject, *, counted: bool) -> None:
     """Complete an error answer that names its codes in `x-error-codes`; `counted` where SKUs are counted."""
     codes = response["x-error-codes"]
     response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
@@ -42,7 +43,7 @@ def publish(response: dict[str, Any], *, counted: bool) -> None:
     }
 
 
-def example(code: str, *, counted: bool = True) -> dict[str, Any]:
+def example(code: str, *, counted: bool = True) -> JsonObject:
     """Return the body of an error with this code."""
     body = {"error": code, "correlationId": _CORRELATION_ID, "message": ERROR_CODES[code].meaning}
     return body | ({"details": _DETAILS[code]} if code == "invalid_body" or (counted and code in _DETAILS) else {})

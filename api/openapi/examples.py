@@ -5,12 +5,12 @@
 
 import json
 from importlib.resources import files
-from typing import Any
 
 from api.openapi.schemas import operations
+from schemas.json_values import JsonObject
 
 
-def add(document: dict[str, Any]) -> None:
+def add(document: JsonObject) -> None:
     """Add the examples beside their schemas."""
     examples = {
         path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8"))
@@ -24,6 +24,6 @@ def add(document: dict[str, Any]) -> None:
             _beside(operation["responses"][status]["content"]["application/json"], answer)
 
 
-def _beside(content: dict[str, Any], value: object) -> None:
+def _beside(content: JsonObject, value: object) -> None:
     if value is not None and content["schema"].get("format") != "binary":
         content["examples"] = {"example": {"value": value}}

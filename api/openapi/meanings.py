@@ -3,10 +3,11 @@
 import csv
 from functools import cache
 from importlib.resources import files
-from typing import Any
+
+from schemas.json_values import JsonObject
 
 
-def add(document: dict[str, Any]) -> None:
+def add(document: JsonObject) -> None:
     """Describe every field of the schemas that has no description yet."""
     for name, schema in document["components"]["schemas"].items():
         for field, published in schema.get("properties", {}).items():

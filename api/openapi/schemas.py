@@ -1,9 +1,11 @@
 """Walks the JSON Schemas of the OpenAPI document: every schema below a node, under any keyword."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-Schema = dict[str, Any]
+from schemas.json_values import JsonObject
+
+Schema = JsonObject
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE: Final = ("items", "additionalProperties", "not")
 
@@ -18,7 +20,7 @@ def below(schema: Schema) -> Iterator[Schema]:
         yield from below(part)
 
 
-def of_document(document: dict[str, Any]) -> Iterator[Schema]:
+def of_document(document: JsonObject) -> Iterator[Schema]:
     """Yield every schema of the components, parameters, headers and bodies."""
     for schema in document["components"]["schemas"].values():
         yield from below(schema)
@@ -32,7 +34,7 @@ def of_document(document: dict[str, Any]) -> Iterator[Schema]:
                     yield from below(content["schema"])
 
 
-def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def operations(document: JsonObject) -> Iterator[JsonObject]:
     """Yield every operation of the document."""
     for methods in document["paths"].values():
         yield from methods.values()

@@ -1,10 +1,11 @@
 """Gives each vocabulary one name in the OpenAPI document, so that a generated client has one type for it."""
 
-from typing import Any, Final
+from typing import Final
 
 from api.openapi.schemas import Schema, of_document
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
+from schemas.json_values import JsonObject
 from schemas.vocabularies import VOCABULARIES
 
 _CODES: Final = {"error_code": tuple(ERROR_CODES), "issue_code": tuple(ISSUE_CODES), **VOCABULARIES}
@@ -37,7 +38,7 @@ def _camel(name: str) -> str:
 _NAMES: Final = {codes: name for name, codes in _CODES.items() if len(codes) > 1}
 
 
-def name(document: dict[str, Any]) -> None:
+def name(document: JsonObject) -> None:
     """Replace every enumeration that is a whole vocabulary by a reference to the vocabulary's schema."""
     schemas = document["components"]["schemas"]
     used: dict[str, Schema] = {}

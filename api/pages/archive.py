@@ -4,7 +4,7 @@ Both are for the version that the page showed: whoever presses a button after so
 """
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from uuid import UUID
 
 import orjson
@@ -24,12 +24,13 @@ from api.pages.sessions import Editor, Session, Viewer
 from api.preconditions import Precondition
 from api.service import service_of
 from api.writing import Write
+from schemas.json_values import Json
 from warehouse.skus import archive
 
 router = APIRouter(prefix="/items")
 
 PAGE_SIZE: Final = 50
-_Answer: TypeAlias = Callable[[Write, Any, UUID, Precondition], Response]
+_Answer: TypeAlias = Callable[[Write, Json, UUID, Precondition], Response]
 
 
 @router.get("/archived")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +19,7 @@ from api.pages.sessions import Administrator, Session
 from api.pages.texts import text
 from api.service import service_of
 from schemas.audit import ACTIONS, RESOURCE_TYPES, actions_of
+from schemas.json_values import Json, JsonMapping, JsonObject
 from schemas.labels import header
 from services.audit.page import audit_page
 from warehouse.audit import entries
@@ -56,7 +57,7 @@ def _page(request: Request, session: Session) -> Response:
     included, found = row or (False, "")
     if not included:
         raise PageRefused(403, "audit.not_included")
-    shown: Any = audit_page(found, PAGE_SIZE, offset)
+    shown: Json = audit_page(found, PAGE_SIZE, offset)
     kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)
     return page(
         request,
@@ -90,7 +91,7 @@ def _filters(request: Request) -> dict[str, object]:
     return filters
 
 
-def _entry(entry: Mapping[str, Any], lang: str) -> dict[str, Any]:
+def _entry(entry: JsonMapping, lang: str) -> JsonObject:
     """Return an entry in words: the action, the record with its page, and the fields that it changed."""
     resource = entry["action"].partition(".")[0]
     assert entry["action"] in ACTIONS, "the ledger has known actions"

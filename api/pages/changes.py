@@ -5,12 +5,13 @@ The paths are those of `services.review.compare`; `schemas.labels` has the words
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from api.pages.texts import text
 from compliance import grading
 from compliance.ruleset import RuleSet
 from schemas.fields import COMPONENT, SKU, Field
+from schemas.json_values import JsonMapping
 from schemas.labels import LANGUAGES, format_word, header, word
 from schemas.numbers import number
 from schemas.technical_files import CONTENTS
@@ -162,7 +163,7 @@ _SHOWN_APART: Final = ("draft", "translations", "renews")
 """Members of a draft declaration that its own pages show."""
 
 
-def payload_rows(kind: str, payload: Mapping[str, Any], lang: str) -> list[tuple[str, str]]:  # stored JSON
+def payload_rows(kind: str, payload: JsonMapping, lang: str) -> list[tuple[str, str]]:  # stored JSON
     """Return an entry's contents, field by field, where it is not compared with a record; without a draft's points."""
     shown_apart = {"sku_update": "changes", "supplier_answer": "components"}.get(kind)
     rows = [

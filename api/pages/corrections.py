@@ -4,7 +4,7 @@ Both are operations of the interface (`api.correcting`, `services.own_words`), a
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final  # Any: what REST's own handler takes and returns
 from uuid import uuid4
 
 from fastapi import APIRouter
@@ -29,6 +29,7 @@ from pipelines.corrections import Edit
 from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Table
 from schemas.import_inputs import OwnWordInput, OwnWordsInput
+from schemas.json_values import JsonMapping
 from schemas.labels import header, word
 from schemas.vocabularies import VOCABULARIES
 from services.own_words import WordsRefused, change_words
@@ -213,7 +214,7 @@ def _edits(form: Form) -> Iterator[Edit]:
             yield Edit(sheet if dot else None, int(line), column, text)
 
 
-def _name(row: Mapping[str, Any], column: str) -> str:
+def _name(row: JsonMapping, column: str) -> str:
     """Return the name of a cell's input."""
     return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")
 

@@ -6,7 +6,7 @@ SHA-256 of what was shown.
 
 import csv
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4
 
 import orjson
@@ -26,6 +26,7 @@ from api.pages.texts import text
 from api.service import service_of
 from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import FORMATS, UK_FORMAT
+from schemas.json_values import JsonObject
 from schemas.labels import word
 from schemas.messages import translate
 from services.declaration_calendar import due
@@ -167,15 +168,15 @@ def _prefilled_form(request: Request, session: Session) -> Form:
     return Form({**values, **(found.producer or {}), "corrects": str(found.corrects or found.id)})
 
 
-def _body_of(form: Form) -> dict[str, Any]:
+def _body_of(form: Form) -> JsonObject:
     """Return the body of POST /declarations; what is no number stays text, which the body's model refuses."""
     sent = {name: form.get(name, "").strip() for name in FIELDS}
-    body: dict[str, Any] = {"market": sent["market"], "format": sent["format"]}
+    body: JsonObject = {"market": sent["market"], "format": sent["format"]}
     body |= {name: _number(sent[name]) for name in ("year", "half") if sent[name]}
     if sent["corrects"]:
         body["corrects"] = sent["corrects"]
     if sent["format"] == UK_FORMAT:
-        uk: dict[str, Any] = {name: sent[name] for name in _UK_FIELDS if sent[name]}
+        uk: JsonObject = {name: sent[name] for name in _UK_FIELDS if sent[name]}
         drinks = [dict(row) for row in _lines(sent["drinks"], _DRINKS)]
         for row in drinks:
             row["drinks_container"] = _ANSWERS.get(row.get("drinks_container", ""), row.get("drinks_container"))
@@ -187,7 +188,7 @@ def _number(sent: str) -> int | str:
     return int(sent) if sent.isascii() and sent.isdigit() and len(sent) <= len("2026") else sent
 
 
-def _lines(sent: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _lines(sent: str, names: Sequence[str]) -> Iterator[JsonObject]:
     """Yield each line that is not empty, its cells by the names of the columns; cells behind them by their place."""
     for cells in csv.reader(sent.splitlines(), delimiter=";"):
         if cells:

@@ -5,7 +5,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4
 
 import orjson
@@ -22,6 +22,7 @@ from api.pages.sessions import Approver, Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import Service, service_of
 from schemas import normalise
+from schemas.json_values import JsonObject
 from schemas.labels import LANGUAGES
 from schemas.messages import translate
 from schemas.normalise import Unfit
@@ -72,7 +73,7 @@ def _list(request: Request, session: Session) -> Response:
     view = view if view in VIEWS else "all"
     days = int(asked["days"]) if asked.get("days", "").isdecimal() and len(asked["days"]) <= 5 else _SOON_DAYS
     days = min(days, _MOST_DAYS)
-    offset, found, total = offset_of(request), list[dict[str, Any]](), 0
+    offset, found, total = offset_of(request), list[JsonObject](), 0
     with service.writes.company(session.company_id) as conn:
         if view == "drafts":
             waiting, total = entries.doc_drafts(conn, limit=PAGE_SIZE, offset=offset)
@@ -102,7 +103,7 @@ def _list(request: Request, session: Session) -> Response:
     )
 
 
-def listed(conn: Connection, filters: dict[str, object], offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+def listed(conn: Connection, filters: dict[str, object], offset: int = 0) -> tuple[list[JsonObject], int]:
     """Return a page of declarations as the interface lists them, and how many there are."""
     row = conn.execute(register.page(PAGE_SIZE, offset), filters).fetchone()
     assert row is not None, "a page is one row"

@@ -4,9 +4,9 @@ They send what a program would (`api.skus.write_one`): the fields that differ fr
 at, for the version that the person has seen. So two people at once keep each other's fields, and the second is told.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Final, cast
 from uuid import UUID, uuid4
 
 import orjson
@@ -33,6 +33,7 @@ from pipelines.writing import present
 from pipelines.writing.records import WriteOutcome
 from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping
 from schemas.messages import Message, translate
 from schemas.models import Invalid, parse_volumes
 from schemas.sku import SkuDetail
@@ -238,7 +239,7 @@ def _write_volumes(
     conn: Connection,
     write: Write,
     written: WriteOutcome,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, JsonMapping]],
     *,
     dry_run: bool,
 ) -> None:
@@ -261,7 +262,7 @@ def _write_volumes(
         raise InvalidBody([_in_volumes(issue, rows) for issue in invalid.issues]) from None
 
 
-def _in_volumes(issue: Issue, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Issue:
+def _in_volumes(issue: Issue, rows: Sequence[tuple[str, JsonMapping]]) -> Issue:
     """Return a fault of a row of volumes at its input in the form."""
     key = rows[issue.row][0] if issue.row is not None else ""
     return Issue(issue.code, issue.message, f"volumes.{key}.{issue.field or 'market'}")

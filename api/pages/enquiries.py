@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -22,6 +22,7 @@ from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
+from schemas.json_values import JsonObject
 from schemas.messages import translate
 from services import supplier_enquiries
 from services.supplier_enquiries import NoSuchEnquiry
@@ -71,7 +72,7 @@ async def post_withdraw(request: Request, session: Editor) -> Response:
 def _ask(request: Request, session: Session, form: Form) -> Response:
     lang, write = language_of(request), write_of(request, session)
     codes = [code for each in _SEPARATORS.split(form.get("sku_codes", "")) if (code := each.strip())]
-    body: dict[str, Any] = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
+    body: JsonObject = {"supplier_name": form.get("supplier_name", ""), "sku_codes": list(dict.fromkeys(codes))}
     body |= {name: form[name] for name in _OPTIONAL if form.get(name, "").strip()}
 
     def work(conn: Connection) -> UUID:

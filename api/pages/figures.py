@@ -5,7 +5,7 @@ They show the rows of GET /figures/… (`warehouse.analytics.figure_rows`); a fi
 """
 
 import re
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple  # Any: what the template shows
 
 from fastapi import APIRouter
 from starlette.requests import Request

@@ -6,7 +6,7 @@ A form contains the `csrf` of its session; the sign-in form contains that of the
 
 import hmac
 import secrets
-from typing import Any, Final
+from typing import Any, Final  # Any: what the template shows
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import ImmutableMultiDict

@@ -1,13 +1,14 @@
 """Names the columns that a list of items can show, and says each value in words, for a page and for an export."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import Request
 
 from api.pages import changes
 from api.pages.texts import text
 from schemas.fields import SKU
+from schemas.json_values import JsonMapping
 from schemas.labels import format_word
 from schemas.numbers import number
 from services.item_export import COLUMNS
@@ -51,7 +52,7 @@ def can_sort(column: str) -> bool:
     return column in SORTS
 
 
-def in_words(item: Mapping[str, Any], column: str, brands: Mapping[str, str], lang: str) -> str:
+def in_words(item: JsonMapping, column: str, brands: Mapping[str, str], lang: str) -> str:
     """Return an item's value in words; a dash where nothing is stored."""
     value = item[column]
     if value is None or value == []:
@@ -72,7 +73,7 @@ def in_words(item: Mapping[str, Any], column: str, brands: Mapping[str, str], la
 
 
 def rows_in_words(
-    items: Sequence[Mapping[str, Any]], columns: Sequence[str], brands: Mapping[str, str], lang: str
+    items: Sequence[JsonMapping], columns: Sequence[str], brands: Mapping[str, str], lang: str
 ) -> list[list[str]]:
     """Return the values of each item in words, in the order of the columns."""
     return [[in_words(item, column, brands, lang) for column in columns] for item in items]

@@ -5,7 +5,7 @@ The interface's own functions do it: `services.documents` for drafts, `api.files
 
 import hmac
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4
 
 import orjson
@@ -27,6 +27,7 @@ from api.pages.texts import text
 from api.service import service_of
 from api.uploads import FileForm
 from api.writing import Write
+from schemas.json_values import JsonObject
 from schemas.messages import translate
 from schemas.technical_files import CONTENTS, TAKEN
 from services import documents
@@ -165,8 +166,8 @@ def _page(
     )
 
 
-def _files(conn: Connection, sku_id: UUID) -> list[dict[str, Any]]:
+def _files(conn: Connection, sku_id: UUID) -> list[JsonObject]:
     """Return the newest files of an item as the interface lists them."""
     row = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone()
-    found: list[dict[str, Any]] = orjson.loads(row[0])["data"] if row else []
+    found: list[JsonObject] = orjson.loads(row[0])["data"] if row else []
     return found

@@ -7,12 +7,13 @@ What belongs here: the form, both ways. What does not: writing it and its page (
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from api.pages.forms import Form
 from api.pages.inputs import MAY_BE_NONE, SUBSTANCE_PARTS, Input, input_of, substance_inputs, texts_of, value_of
 from api.pages.texts import text
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.sku import SkuDetail, Substances
 from schemas.vocabularies import SUBSTANCES
 
@@ -66,7 +67,7 @@ _FIELDS: Final = tuple(SKU[name] for names in SECTIONS.values() for name in name
 _GRAPH: Final = frozenset({"components", "substances", "substances_source"})
 ASKED: Final = frozenset(field.name for field in SKU_FIELDS if not field.deprecated) - _GRAPH
 """The fields that a section must have."""
-Body = dict[str, Any]
+Body = JsonObject
 """JSON of the contract."""
 
 
@@ -95,7 +96,7 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
     """Return the form filled in with an item, without some fields; an empty one without an item."""
     if item is None:
         return Form([])
-    values: Mapping[str, Any] = item
+    values: JsonMapping = item
     pairs = [
         (field.name, each)
         for field in _FIELDS
@@ -105,7 +106,7 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
     pairs += _of_substances("", item["substances"], lang)
     for key, line in enumerate(item["components"]):
         pairs.append(("part", str(key)))
-        fields: Mapping[str, Any] = line
+        fields: JsonMapping = line
         for field in COMPONENT_FIELDS:
             if field.kind != "substances":
                 named = f"parts.{key}.{field.name}"

@@ -1,7 +1,7 @@
 """List page of packaging items: searched, filtered and sorted by the address, which also keeps the columns."""
 
 from collections.abc import Set
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -21,6 +21,7 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
+from schemas.json_values import JsonObject
 from schemas.labels import word
 from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
@@ -52,7 +53,7 @@ def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
     filters, faults = read_filters(request)
     columns, offset = item_columns.chosen(request), offset_of(request)
-    found: dict[str, Any] | None = None
+    found: JsonObject | None = None
     if not faults:
         place = place_of(request, session.company_id)
         try:

@@ -1,8 +1,5 @@
 """The items that the page Items lists, as a file: the same filters, order and columns, in the reader's words."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +11,7 @@ from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of
 from api.pages.sessions import Session, Viewer
+from schemas.json_values import JsonMapping
 from services.item_export import ALWAYS, FORMS, Cell, Table
 from services.item_search import UnknownFinding
 
@@ -34,7 +32,7 @@ def _export(request: Request, session: Session) -> Response:
     columns = item_columns.chosen(request)
     headers = [item_columns.name_of(column, lang) for column in (*ALWAYS, *columns)]
 
-    def cells(item: Mapping[str, Any]) -> list[Cell]:
+    def cells(item: JsonMapping) -> list[Cell]:
         return [item["sku_code"], item["name"], *(_cell(item, column, lang) for column in columns)]
 
     try:
@@ -43,7 +41,7 @@ def _export(request: Request, session: Session) -> Response:
         raise PageRefused(400, "items.no_such_filter") from None
 
 
-def _cell(item: Mapping[str, Any], column: str, lang: str) -> Cell:
+def _cell(item: JsonMapping, column: str, lang: str) -> Cell:
     """Return a value as a cell: numbers as numbers, nothing where nothing is stored, else the words of the page."""
     value = item[column]
     if value is None or value == []:

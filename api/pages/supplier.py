@@ -7,7 +7,7 @@ the answer; documents are handled as technical files and wait with the answer.
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -28,6 +28,7 @@ from compliance.ruleset import RuleSet
 from pipelines.writing import quota
 from schemas.analytics import Questions
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.labels import word
 from schemas.messages import Message, message_of, translate
 from schemas.models import Invalid
@@ -188,7 +189,7 @@ def _form_page(
         rules = rulesets.active(conn)
         [of_sku] = analytics.questions(conn, [supplier_request.sku_code], rulesets, lang).values()
     if form is None:
-        payload: Mapping[str, Any] = last_answer.payload if last_answer else {}
+        payload: JsonMapping = last_answer.payload if last_answer else {}
         if offer and request.query_params.get("fill") == "1":
             payload, offer = offer.response, None
         given = supplier_form.form_of_answer(payload, [line["id"] for line in lines], lang)
@@ -226,7 +227,7 @@ def _parts(
     *,
     given: forms.Form,
     faulty: Collection[str],
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return each part with its questions; those of the design are open where one has a text or a fault."""
     return [
         {

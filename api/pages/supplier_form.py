@@ -7,7 +7,7 @@ A field's name in the form is its position: `0.weight_g`, `0.substances.pfas.sta
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from api.pages.forms import Form
 from api.pages.inputs import NONE, TRUTHS, texts_of, value_of
@@ -15,6 +15,7 @@ from api.pages.texts import text
 from compliance.ruleset import RuleSet
 from schemas.analytics import Questions
 from schemas.fields import COMPONENT, Field
+from schemas.json_values import JsonMapping
 from schemas.labels import header, meaning, word
 from schemas.sku import Component
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
@@ -94,7 +95,7 @@ def body_of_form(form: Form, components: Sequence[str]) -> dict[str, object]:
     return {"consent": form.get("consent") == "yes", "response": {"components": answers, **contact_and_comment}}
 
 
-def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: str) -> Form:  # stored JSON
+def form_of_answer(payload: JsonMapping, components: Sequence[str], lang: str) -> Form:  # stored JSON
     """Return the form filled in with an answer, so that editing begins there. Consent is given anew each time."""
     answers = {answer["component_id"]: answer for answer in payload.get("components") or ()}
     fields = [
@@ -107,7 +108,7 @@ def form_of_answer(payload: Mapping[str, Any], components: Sequence[str], lang: 
     return Form([*fields, *contact_and_comment])
 
 
-def _answered_values(answer: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _answered_values(answer: JsonMapping) -> Iterator[tuple[str, object]]:
     """Yield the answered values, by the name of their input in its component."""
     for name, value in answer.items():
         if name != "substances":

@@ -1,6 +1,5 @@
 """Undoes an import from its page: shows first what would happen, then does it."""
 
-from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -16,6 +15,7 @@ from api.pages.request_values import path_id, write_of
 from api.pages.sessions import Editor, Session
 from api.service import service_of
 from api.undo import answer_undo
+from schemas.json_values import JsonObject
 from warehouse.imports import queries
 
 router = APIRouter(prefix="/imports")
@@ -40,7 +40,7 @@ def _preview_page(request: Request, session: Session) -> Response:
         filename = queries.filename_of(conn, import_id)
     if filename is None:
         raise PageRefused(404, "refused.gone")
-    tried: dict[str, Any] = orjson.loads(answer_undo(write_of(request, session), {}, import_id, dry_run=True).body)
+    tried: JsonObject = orjson.loads(answer_undo(write_of(request, session), {}, import_id, dry_run=True).body)
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 
 

@@ -3,7 +3,7 @@
 What they do are the operations of `api.webhooks`. A secret is shown once, on the page that answers the form.
 """
 
-from typing import Any, Final
+from typing import Any, Final  # Any: what REST answers, as the page shows it
 from uuid import UUID, uuid4
 
 import orjson
@@ -26,6 +26,7 @@ from api.webhooks import add_webhook, change_webhook, remove_webhook, roll_secre
 from api.writing import Write
 from pipelines.webhooks import Outcome
 from schemas.changes import CHANGE_TYPES
+from schemas.json_values import JsonObject
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries, hooks
 
@@ -71,7 +72,7 @@ async def post_change(request: Request, session: Administrator) -> Response:
         raise PageRefused(404, "refused.gone") from None
 
 
-def _add(request: Request, session: Session, form: Form, body: dict[str, Any]) -> Response:
+def _add(request: Request, session: Session, form: Form, body: JsonObject) -> Response:
     lang = language_of(request)
     try:
         made = _read(add_webhook(write_of(request, session, form.get("once")), body))

@@ -7,9 +7,10 @@ library for it brings 85 packages of npm.
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from api.reference.operations import COMPONENT, Document, Operation, operations
+from schemas.json_values import JsonObject
 
 _SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _IN_PATH: Final = re.compile(r"\{(\w{1,40})\}")
@@ -23,7 +24,7 @@ _VARIABLES: Final = {
 }
 
 
-def collection(document: Document) -> dict[str, Any]:
+def collection(document: Document) -> JsonObject:
     """Return the collection; its folders are the document's tags."""
     info = document["info"]
     return {
@@ -44,7 +45,7 @@ def collection(document: Document) -> dict[str, Any]:
     }
 
 
-def _item(operation: Operation) -> dict[str, Any]:
+def _item(operation: Operation) -> JsonObject:
     path = _IN_PATH.sub(lambda name: f"{{{{{name[1].upper()}}}}}", operation.path)
     query = list(_parameters(operation, "query"))
     request = {
@@ -63,7 +64,7 @@ def _item(operation: Operation) -> dict[str, Any]:
     return {"name": operation.published["summary"], "request": request}
 
 
-def _auth(operation: Operation) -> dict[str, Any] | None:
+def _auth(operation: Operation) -> JsonObject | None:
     """Return the credential where it is not the collection's."""
     if operation.takes_key:
         return None
@@ -72,11 +73,11 @@ def _auth(operation: Operation) -> dict[str, Any] | None:
     return {"type": "noauth"}
 
 
-def _pairs(kind: str, values: dict[str, str]) -> dict[str, Any]:
+def _pairs(kind: str, values: dict[str, str]) -> JsonObject:
     return {"type": kind, kind: [{"key": key, "value": value, "type": "string"} for key, value in values.items()]}
 
 
-def _parameters(operation: Operation, place: str) -> Iterator[dict[str, Any]]:
+def _parameters(operation: Operation, place: str) -> Iterator[JsonObject]:
     """Yield its optional parameters, switched off: each can be switched on by a click."""
     for parameter in operation.published.get("parameters", ()):
         if parameter["in"] == place:
@@ -89,12 +90,12 @@ def _parameters(operation: Operation, place: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def _type(operation: Operation) -> Iterator[dict[str, Any]]:
+def _type(operation: Operation) -> Iterator[JsonObject]:
     if operation.media_type == "application/json":
         yield {"key": "Content-Type", "value": "application/json"}
 
 
-def _body(operation: Operation) -> dict[str, Any]:
+def _body(operation: Operation) -> JsonObject:
     if operation.media_type == "multipart/form-data":
         fields = [{"key": name, "value": value, "type": "text"} for name, value in operation.example.items()]
         return {"mode": "formdata", "formdata": [{"key": "file", "type": "file", "src": []}, *fields]}

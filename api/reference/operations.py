@@ -1,9 +1,11 @@
 """The operations of the OpenAPI document: what pages, samples and the collection are made of."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-Document = dict[str, Any]
+from schemas.json_values import Json, JsonObject
+
+Document = JsonObject
 
 COMPONENT: Final = "$COMPONENT_ID"
 """Stands in an example where a supplier's answer names a component: the only id in a body that differs each time."""
@@ -15,7 +17,7 @@ class Operation:
 
     method: str
     path: str
-    published: dict[str, Any]
+    published: JsonObject
 
     @property
     def anchor(self) -> str:
@@ -28,9 +30,9 @@ class Operation:
         return str(self.published["tags"][0])
 
     @property
-    def bodies(self) -> list[tuple[list[str], dict[str, Any]]]:
+    def bodies(self) -> list[tuple[list[str], JsonObject]]:
         """Its accepted bodies: the media types of a schema, and that schema; empty where it accepts none."""
-        grouped: list[tuple[list[str], dict[str, Any]]] = []
+        grouped: list[tuple[list[str], JsonObject]] = []
         for media_type, content in self.published.get("requestBody", {}).get("content", {}).items():
             same = next((types for types, body in grouped if body["schema"] == content["schema"]), None)
             if same is None:
@@ -60,9 +62,9 @@ class Operation:
         return self.bodies[0][0][0] if self.bodies else None
 
     @property
-    def example(self) -> Any:  # Any: JSON, as the document has it
+    def example(self) -> Json:
         """The example of the body; of a form, its fields without the file."""
-        given: Any = next(iter(self.bodies[0][1].get("examples", {}).values()), {"value": {}})["value"]  # Any: JSON
+        given: Json = next(iter(self.bodies[0][1].get("examples", {}).values()), {"value": {}})["value"]
         if self.media_type == "multipart/form-data":
             return {name: value for name, value in given.items() if name != "file"}
         match given:

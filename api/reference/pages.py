@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -16,6 +16,7 @@ from compliance.rule_sources import by_kind
 from compliance.ruleset import load, versions
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
+from schemas.json_values import JsonObject
 from schemas.labels import LANGUAGES
 from schemas.messages import Message, translate
 
@@ -31,7 +32,7 @@ def _prose(text: str) -> Markup:
     return Markup().join(Markup("<p>{}</p>").format(_inline(paragraph)) for paragraph in text.split("\n\n"))
 
 
-def _resolved(document: Document, schema: dict[str, Any]) -> dict[str, object]:
+def _resolved(document: Document, schema: JsonObject) -> dict[str, object]:
     """Return the schema itself, or the one that it refers to."""
     if "$ref" not in schema:
         return schema

@@ -9,9 +9,10 @@ import shlex
 from collections.abc import Iterator
 from pprint import pformat
 from textwrap import indent
-from typing import Any, Final
+from typing import Final
 
 from api.reference.operations import COMPONENT, Operation
+from schemas.json_values import Json
 
 _IN_PATH: Final = re.compile(r"\{(\w{1,40})\}")
 _CREDENTIALS: Final = {"client_id": "$CLIENT_ID", "client_secret": "$KEY"}
@@ -94,7 +95,7 @@ def _is_answered(operation: Operation) -> bool:
     return any("content" in answer for answer in operation.published["responses"].values())
 
 
-def _given(operation: Operation) -> Any:  # Any: JSON
+def _given(operation: Operation) -> Json:
     return operation.example | _CREDENTIALS if operation.takes_client else operation.example
 
 

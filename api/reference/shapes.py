@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-Schema = dict[str, Any]
+from schemas.json_values import JsonObject
+
+Schema = JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import os
 import resource
 import socket
 import time
-from typing import Any, Final
+from typing import Any, Final  # Any: uvicorn's own signature
 
 import structlog
 import uvicorn

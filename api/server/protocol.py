@@ -6,7 +6,7 @@ application or the machine was busy, is not charged to the caller.
 """
 
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final  # Any: uvicorn's own signatures
 
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

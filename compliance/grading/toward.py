@@ -5,12 +5,13 @@ person for feasibility; facts that are merely not recorded are the trace's `miss
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from compliance.grading.assessment import assess
 from compliance.grading.components import lines
 from compliance.grading.score import Score, rounded_score
 from compliance.ruleset import RuleSet
+from schemas.json_values import JsonObject
 from schemas.sku import Component, Sku
 from schemas.vocabularies import VOCABULARIES
 
@@ -131,7 +132,7 @@ def _applied(record: Sku, step: Step) -> Sku:
     return cast(Sku, {**record, "components": changed})
 
 
-def _family(step: Step) -> dict[str, Any]:
+def _family(step: Step) -> JsonObject:
     """Return the family that goes with another material."""
     return {"material_family": "plastic"} if step.field == "polymer_or_grade" else {}
 

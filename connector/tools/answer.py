@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
 
+from schemas.json_values import JsonObject
 from schemas.report import Pagination
 
 NOTICE: Final = (
@@ -36,7 +37,7 @@ class Told(BaseModel):
 class Found(Told):
     """An answer whose members depend on the question."""
 
-    answer: Annotated[dict[str, Any], Field(description="What was found; counts are of packaging items (SKUs).")]
+    answer: Annotated[JsonObject, Field(description="What was found; counts are of packaging items (SKUs).")]
 
 
 class Page(BaseModel):

@@ -22,6 +22,7 @@ from pydantic import BaseModel, Field
 from connector.principal import Principal
 from connector.service import Service
 from connector.tools.answer import Told, instant, refusal
+from schemas.json_values import JsonObject
 from services.review import Entry
 from warehouse.confirmations import queries as confirmations
 from warehouse.sessions import Connection
@@ -49,7 +50,7 @@ class Filed(Told):
         Literal["filed", "confirmation_needed", "declined"],
         Field(description="filed: it waits in the review queue. confirmation_needed: nothing is filed yet."),
     ]
-    would_file: Annotated[dict[str, Any], Field(description="What is filed, or would be, for the user to see.")]
+    would_file: Annotated[JsonObject, Field(description="What is filed, or would be, for the user to see.")]
     entry_id: Annotated[str | None, Field(description="The entry of the review queue.")] = None
     entry_state: Annotated[str | None, Field(description="open, accepted, rejected or replaced.")] = None
     review_url: Annotated[str | None, Field(description="Where a person decides.")] = None

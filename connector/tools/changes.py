@@ -1,13 +1,14 @@
 """Defines the arguments by which an item is changed: fields of the item, and fields of single components by line id."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any  # Any: pydantic's annotations
 
 from pydantic import Field, WithJsonSchema
 
 from connector.tools.answer import refusal
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.fields import Field as FieldRow
+from schemas.json_values import JsonObject
 from schemas.models import Strict, model_of
 from schemas.sku import Component
 
@@ -42,12 +43,12 @@ ComponentChanges = Annotated[
 ]
 
 
-def given(changes: Strict | None) -> dict[str, Any]:
+def given(changes: Strict | None) -> JsonObject:
     """Return the fields that a caller sent."""
     return changes.model_dump(mode="json", exclude_unset=True) if changes is not None else {}
 
 
-def given_lines(changes: list[Strict] | None) -> list[dict[str, Any]]:
+def given_lines(changes: list[Strict] | None) -> list[JsonObject]:
     """Return the changes of lines that a caller sent. Raise the tool's refusal where one line is named twice."""
     found = [given(change) for change in changes or ()]
     if len({change["id"] for change in found}) < len(found):
@@ -57,7 +58,7 @@ def given_lines(changes: list[Strict] | None) -> list[dict[str, Any]]:
     return found
 
 
-def check_together(changes: dict[str, Any], lines: list[dict[str, Any]]) -> None:
+def check_together(changes: JsonObject, lines: list[JsonObject]) -> None:
     """Refuse a call that changes nothing, or that replaces the graph and changes lines of it."""
     if not changes and not lines:
         raise refusal("invalid_body", "Nothing is changed: send changes or component_changes with a field to change.")

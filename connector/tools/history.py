@@ -1,7 +1,7 @@
 """Defines the tools of what happened: changes of records, and suppliers whose answer is awaited."""
 
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import orjson
 from pydantic import Field
@@ -10,6 +10,7 @@ from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.answer import Found, Tool, instant, refusal
 from connector.tools.arguments import ItemId, Limit, Offset, SkuCode, item_id
+from schemas.json_values import JsonObject
 from services.audit import recent
 from services.audit.recent import Change
 from warehouse.review import suppliers
@@ -146,12 +147,12 @@ def _instant(text: str | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _change(change: Change, field: str | None) -> dict[str, Any] | None:
+def _change(change: Change, field: str | None) -> JsonObject | None:
     """Return a change as it is told; None where no field of it contains the asked text."""
     fields = [each for each in change.fields if field is None or field.casefold() in each.field]
     if field is not None and not fields:
         return None
-    told: dict[str, Any] = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
+    told: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
     if change.reason:
         told["reason"] = change.reason
     told["fields"] = [each._asdict() for each in fields[:_MOST_FIELDS]]

@@ -1,8 +1,8 @@
 """Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Annotated, Any, Final  # Any: JSON of the REST interface
+from typing import Annotated, Final
 
 import orjson
 from anyio import to_thread
@@ -27,6 +27,7 @@ from connector.tools.arguments import (
 from connector.tools.windows import cut_to_window
 from pipelines.writing import present
 from schemas import texts
+from schemas.json_values import JsonMapping, JsonObject
 from services import item_search
 from services.item_search import Place
 from warehouse.sessions import Connection
@@ -84,11 +85,11 @@ class Items(Told):
 class ItemDetail(Told):
     """One packaging item as it is stored."""
 
-    item: Annotated[dict[str, Any], Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
+    item: Annotated[JsonObject, Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
     page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
 
 
-def _item(listed: Mapping[str, Any], provisional: Collection[str]) -> Item:
+def _item(listed: JsonMapping, provisional: Collection[str]) -> Item:
     return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
 
 

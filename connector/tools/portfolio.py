@@ -11,6 +11,7 @@ from connector.service import Service
 from connector.tools.answer import Told, Tool, refusal
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
 from schemas.analytics import Head, QuestionedSku
+from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL
 from schemas.normalise import Unfit
 from warehouse import analytics, figures
@@ -47,7 +48,7 @@ class Portfolio(Told):
     """An answer from the analytic store."""
 
     newer_writes: Annotated[int, Field(description="Write transactions that came after `as_of`.")]
-    answer: Annotated[dict[str, Any], Field(description="The figures; counts are of packaging items (SKUs).")]
+    answer: Annotated[JsonObject, Field(description="The figures; counts are of packaging items (SKUs).")]
 
 
 class PortfolioTools:
@@ -170,9 +171,9 @@ def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
     return answer
 
 
-def _incomplete(item: QuestionedSku, *, alone: bool) -> dict[str, Any]:
+def _incomplete(item: QuestionedSku, *, alone: bool) -> JsonObject:
     """Return an item with what it lacks; in a list its gaps are codes, whose sentences stand once, in `gaps`."""
-    told: dict[str, Any] = {name: value for name, value in item.items() if name != "weight"}
+    told: JsonObject = {name: value for name, value in item.items() if name != "weight"}
     told["priority"] = item["weight"]
     if alone:
         return told

@@ -1,6 +1,6 @@
 """Defines the tools that list records which items refer to: declarations of conformity and shared components."""
 
-from typing import Annotated, Any, Literal  # Any: JSON of the REST interface
+from typing import Annotated, Literal
 
 import orjson
 from anyio import to_thread
@@ -11,6 +11,7 @@ from connector.service import Service
 from connector.tools import reading
 from connector.tools.answer import Page, Told, Tool, instant
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, item_id
+from schemas.json_values import JsonObject
 from warehouse.declarations import docs
 from warehouse.library import queries as library
 
@@ -128,7 +129,7 @@ class RecordTools:
         with self._service.writes.company(current_principal().company_id) as conn:
             item_id(conn, None, sku_code)
 
-    async def _page(self, query: str, parameters: dict[str, object]) -> dict[str, Any]:
+    async def _page(self, query: str, parameters: dict[str, object]) -> JsonObject:
         row = await reading.row(self._service, current_principal().company_id, query, parameters)
         assert row is not None, "a page is one row"
         found: dict[str, object] = orjson.loads(row[0])

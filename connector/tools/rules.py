@@ -1,6 +1,6 @@
 """Defines the tool that holds every item against one rule: recycled content, bisphenol A, format bans, Triman."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal  # Any: an annotation made from a vocabulary
 from uuid import UUID
 
 import orjson
@@ -15,6 +15,7 @@ from connector.tools.answer import Found, Page, Tool, instant, refusal
 from connector.tools.arguments import Limit, Offset
 from connector.tools.portfolio import newest_snapshot
 from pipelines.writing import present
+from schemas.json_values import JsonObject
 from warehouse import analytics
 from warehouse.analytics.by_rule import STATES
 from warehouse.skus import detail, labels
@@ -87,9 +88,9 @@ class RuleTools:
             ),
         )
 
-    def _with_open_facts(self, company_id: UUID, items: list[dict[str, Any]], rules: RuleSet) -> list[dict[str, Any]]:
+    def _with_open_facts(self, company_id: UUID, items: list[JsonObject], rules: RuleSet) -> list[JsonObject]:
         """Return the items with the facts on which each ban depends, by their records as they stand now."""
-        today, found = self._service.clock.today(), list[dict[str, Any]]()
+        today, found = self._service.clock.today(), list[JsonObject]()
         with self._service.writes.company(company_id) as conn:
             for item in items:
                 row = detail.of(conn, skus.id_of(conn, item["sku_code"]), today)

@@ -1,7 +1,7 @@
 """Reads the filters of the list of items, in an assistant's words, into the search that REST and the pages use."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple  # Any: annotations made from vocabularies
 
 from pydantic import Field
 

@@ -1,6 +1,6 @@
 """Defines the tool that tries a change without filing it: for one item, or for every item that uses a component."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 import orjson
@@ -13,6 +13,7 @@ from connector.tools.arguments import ItemId, Limit, Offset, SkuCode, item_id
 from connector.tools.changes import ComponentChange, ComponentChanges, FreeChanges, check_together, given, given_lines
 from connector.tools.proposals import effect
 from connector.tools.searches import UsesComponent, named_records
+from schemas.json_values import JsonObject
 from schemas.models import Strict, issues_of
 from services import what_if
 from services.what_if import Way
@@ -50,7 +51,7 @@ class WhatIfTools:
         component_changes: ComponentChanges = None,
         component: UsesComponent = None,
         component_fields: Annotated[
-            dict[str, Any] | None,
+            JsonObject | None,
             Field(description="With `component`: fields to change in it, such as polymer_or_grade: HDPE."),
         ] = None,
         limit: Limit = 20,
@@ -80,7 +81,7 @@ class WhatIfTools:
             raise refusal("invalid_body", compared.refused)
         return self._told({"sku_code": code, **effect(compared)})
 
-    def _of_component(self, component: str, fields: dict[str, Any], limit: int, offset: int) -> Found:
+    def _of_component(self, component: str, fields: JsonObject, limit: int, offset: int) -> Found:
         service, company_id = self._service, current_principal().company_id
         with service.writes.company(company_id) as conn:
             named = named_records(conn, "library_component", component)
@@ -104,8 +105,8 @@ class WhatIfTools:
         )
 
     def _item(
-        self, conn: Connection, company_id: UUID, item: dict[str, Any], ids: list[str], fields: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, conn: Connection, company_id: UUID, item: JsonObject, ids: list[str], fields: JsonObject
+    ) -> JsonObject:
         """Return an item that uses the component, with its grade now and after the change."""
         told = {"sku_code": item["sku_code"], "name": item["name"], "grade_now": item["recyclability_grade"]}
         if not fields:
@@ -120,7 +121,7 @@ class WhatIfTools:
         after = compared.after
         return {**told, "grade_then": after and after.grade, "score_then": after and after.score}
 
-    def _told(self, answer: dict[str, Any]) -> Found:
+    def _told(self, answer: JsonObject) -> Found:
         return Found(
             as_of=instant(self._service.clock.now()),
             sources=_SOURCES,
@@ -129,7 +130,7 @@ class WhatIfTools:
         )
 
 
-def _change(line_id: str, fields: dict[str, Any]) -> Strict:
+def _change(line_id: str, fields: JsonObject) -> Strict:
     """Return the change of one line. Raise the tool's refusal where a field is none of a component's."""
     try:
         return ComponentChange.model_validate_json(orjson.dumps({**fields, "id": line_id}))
@@ -138,7 +139,7 @@ def _change(line_id: str, fields: dict[str, Any]) -> Strict:
         raise refusal(issue.code, f"component_fields.{issue.field}: {issue.message}") from None
 
 
-def _way(code: str, target: str, way: Way) -> dict[str, Any]:
+def _way(code: str, target: str, way: Way) -> JsonObject:
     """Return the grade now, the facts that are asked for, and changes that would reach the target."""
     trace, now = way.trace, way.now
     return {

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final  # Any: JSON, whose shape its asset knows
+from typing import Final
 from uuid import UUID
 
 import dagster as dg
@@ -20,6 +20,7 @@ import structlog
 
 from pipelines.defs.imports.handover import Kept
 from pipelines.engine.partitions import company_of
+from schemas.json_values import JsonObject
 from warehouse.objects import NoSuchObject, Objects
 from warehouse.outputs import key, newest_key
 from warehouse.sessions import Pool
@@ -93,7 +94,7 @@ def _load(
     company_id: UUID,
     asset: dg.AssetKey,
     run_id: str | None,
-    unpacked: Callable[[dict[str, Any], dict[str, pl.DataFrame]], object],
+    unpacked: Callable[[JsonObject, dict[str, pl.DataFrame]], object],
 ) -> object:
     name = _name(asset)
     output = None if run_id is None else _read_about(objects, company_id, name, run_id)
@@ -110,7 +111,7 @@ def _load(
     return unpacked(output["about"], tables)
 
 
-def _read_about(objects: Objects, company_id: UUID, name: str, run_id: str) -> dict[str, Any] | None:
+def _read_about(objects: Objects, company_id: UUID, name: str, run_id: str) -> JsonObject | None:
     """Return the JSON part of a run's output; None where the run has not made the asset."""
     try:
         output: dict[str, object] = json.loads(objects.get(key(company_id, run_id, name, _ABOUT)))

@@ -7,7 +7,7 @@ text that a spreadsheet would compute gets a leading `'`, as in every export; Pa
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias  # Any: XlsxWriter ships no types
 
 import polars as pl
 import xlsxwriter

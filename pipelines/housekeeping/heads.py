@@ -7,11 +7,12 @@ A file is written once, under the instant, and never changed. What does not belo
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final  # Any: JSON
+from typing import Final
 from uuid import UUID
 
 import orjson
 
+from schemas.json_values import JsonObject
 from warehouse.audit import heads, signing
 from warehouse.audit.heads import Head
 from warehouse.sessions import Pool
@@ -39,7 +40,7 @@ def ship(settings: Settings, pool: Pool, folder: Path, now: datetime) -> Path:
 def read(file: Path, company_id: UUID, public_key: str) -> tuple[datetime, Head]:
     """Return the instant of a file and a company's head in it. Raises `HeadsError` where the key has not signed it."""
     try:
-        signed: dict[str, Any] = orjson.loads(file.read_bytes())
+        signed: JsonObject = orjson.loads(file.read_bytes())
     except orjson.JSONDecodeError:
         raise HeadsError(f"{file} is no file of heads; `pcds audit ship` writes one.") from None
     if not isinstance(signed, dict) or not signing.is_signed(signed, public_key):

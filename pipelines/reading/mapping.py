@@ -7,7 +7,7 @@ Fields and their values are checked here (`named_fields.py`); `mapped_columns.py
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal  # Any: JSON of a caller
+from typing import Final, Literal
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from pipelines.reading.named_fields import (
     with_own_words,
 )
 from pipelines.reading.refusal import ReadingRefused, refuse
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.normalise import shown
 
@@ -106,7 +107,7 @@ def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
         )
 
 
-def _check_sheet(mapping: Mapping[str, Any], table: Table) -> dict[str, Any]:
+def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     """Return the members of `SheetMapping` for one sheet."""
     sheet, row = mapping.get("sheet"), mapping.get("header_row")
     if sheet is not None and not isinstance(sheet, str):

@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Any  # Any: JSON
 
 import polars as pl
 
 from pipelines.reading.fields import Column, fields_of, volume_field
 from pipelines.reading.grid import LineFault
 from pipelines.reading.sheet import Sheet
+from schemas.json_values import JsonObject
 from schemas.messages import from_json, to_json
 from schemas.report import ImportSource
 
@@ -42,7 +42,7 @@ def unpack(data: bytes) -> Content:
     return join(about, _frames(rest, about["sizes"]))
 
 
-def join(about: dict[str, Any], tables: Iterator[pl.DataFrame]) -> Content:
+def join(about: JsonObject, tables: Iterator[pl.DataFrame]) -> Content:
     """Return the upload that `split` has split."""
     sheets = [_sheet(of_sheet, tables) for of_sheet in about["sheets"]]
     return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
@@ -62,7 +62,7 @@ def _describe_sheet(sheet: Sheet) -> dict[str, object]:
     }
 
 
-def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
+def _sheet(about: JsonObject, frames: Iterator[pl.DataFrame]) -> Sheet:
     return Sheet(
         about["name"],
         about["header_row"],
@@ -76,7 +76,7 @@ def _sheet(about: dict[str, Any], frames: Iterator[pl.DataFrame]) -> Sheet:
     )
 
 
-def _column(about: dict[str, Any]) -> Column:
+def _column(about: JsonObject) -> Column:
     field = volume_field() if about["market"] else fields_of(about["table"])[about["field"]]
     fixed = tuple((name, value) for name, value in about["fixed"])
     return Column(**{**about, "field": field, "factor": Decimal(about["factor"]), "fixed": fixed})

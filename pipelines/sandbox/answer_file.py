@@ -6,19 +6,21 @@ Reading it executes nothing: no pickle.
 import io
 import json
 from collections.abc import Sequence
-from typing import Any, BinaryIO  # Any: JSON
+from typing import BinaryIO
 
 import polars as pl
 
+from schemas.json_values import JsonObject
 
-def write(file: BinaryIO, about: dict[str, Any], blobs: Sequence[bytes]) -> None:
+
+def write(file: BinaryIO, about: JsonObject, blobs: Sequence[bytes]) -> None:
     """Write the answer to an empty file."""
     file.write(json.dumps(about | {"sizes": [len(blob) for blob in blobs]}).encode() + b"\n")
     file.writelines(blobs)
     file.flush()
 
 
-def read(file: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
+def read(file: BinaryIO) -> tuple[JsonObject, list[bytes]]:
     """Read the answer that `write` has written, from the file's beginning. Raises `ValueError` where it is none."""
     file.seek(0)
     about = json.loads(file.readline())

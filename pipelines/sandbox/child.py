@@ -12,12 +12,13 @@ import sys
 import traceback
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, Final  # Any: JSON
+from typing import BinaryIO, Final
 
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.sandbox import channel
 from pipelines.sandbox.confine import confine, processor_seconds
 from pipelines.sandbox.tasks import TASKS, warm_up
+from schemas.json_values import JsonObject
 from schemas.messages import to_json
 from schemas.normalise import Unfit
 
@@ -47,7 +48,7 @@ def main() -> None:
             return
 
 
-def _run_request(request: dict[str, Any], source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
+def _run_request(request: JsonObject, source: BinaryIO, answer: BinaryIO, cpu_seconds: float) -> dict[str, object]:
     """Run a request and return the message about it; where that is `done`, the answer's file contains the result."""
     try:
         source.seek(0)

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 from select import POLLIN, poll
-from typing import Any, BinaryIO, Final, NoReturn, TypeVar  # Any: JSON
+from typing import BinaryIO, Final, NoReturn, TypeVar
 
 import psutil
 
@@ -22,6 +22,7 @@ from pipelines.sandbox import channel
 from pipelines.sandbox.limits import Limits, ReadingStopped, Reason
 from pipelines.sandbox.requests import ReadRequest, Source
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import from_json
 from schemas.normalise import Unfit
 
@@ -139,7 +140,7 @@ class Reader:
             return 0.0
         return float(memory.rss - getattr(memory, "shared", 0)) / _MIB
 
-    def _call(self, request: ReadRequest[object], source: BinaryIO, answer: BinaryIO) -> dict[str, Any]:
+    def _call(self, request: ReadRequest[object], source: BinaryIO, answer: BinaryIO) -> JsonObject:
         """Send a request and wait for the process's answer within the limits."""
         assert self._channel is not None, "a reader is started before it is asked"
         deadline, waiting = time.monotonic() + self._limits.wall_seconds, poll()

@@ -6,7 +6,7 @@
 import io
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, BinaryIO, Final  # Any: JSON
+from typing import BinaryIO, Final
 
 from pipelines.corrections import Edit, Table, as_csv, as_workbook, edits, rejected_tables
 from pipelines.reading import Upload, read_upload, type_rows
@@ -14,6 +14,7 @@ from pipelines.reading.media.detect import detect_media_type
 from pipelines.reading.packed import PackedUpload
 from pipelines.reading.refusal import refuse
 from pipelines.sandbox import answer_file
+from schemas.json_values import JsonObject
 from schemas.messages import Message, templates
 from schemas.report import ImportSource
 from schemas.technical_files import MEDIA_TYPES
@@ -76,7 +77,7 @@ def rejected_rows(source: BinaryIO, answer: BinaryIO, *, offset: int, limit: int
 
 
 def corrected_file(
-    source: BinaryIO, answer: BinaryIO, *, changes: list[dict[str, Any]], form: str, with_reasons: bool
+    source: BinaryIO, answer: BinaryIO, *, changes: list[JsonObject], form: str, with_reasons: bool
 ) -> None:
     """Write the rejected rows with these cells as a file; `source` as for `rejected_rows`. Raises as `with_edits`."""
     tables, place = _rejected_tables(source, with_reasons=with_reasons)

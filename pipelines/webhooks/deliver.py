@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID, uuid4
 
 import anyio
@@ -18,6 +18,7 @@ import structlog
 from pipelines.housekeeping import Proceed
 from pipelines.webhooks import secrets
 from pipelines.webhooks.sender import GONE, Notice, Outcome, Sender
+from schemas.json_values import JsonObject
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.changes import cursors, feed
@@ -109,7 +110,7 @@ def _enqueue(conn: Connection, company_id: UUID, hook: Hook, now: datetime) -> N
     hooks.move(conn, hook.id, behind.number)
 
 
-def _new(change: dict[str, Any]) -> New:
+def _new(change: JsonObject) -> New:
     place = cursors.read(change["cursor"])
     assert place is not None, "the feed gives cursors"
     body = orjson.dumps({"type": change["type"], "timestamp": change["at"], "data": change}).decode()

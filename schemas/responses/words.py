@@ -1,9 +1,10 @@
 """Models of what a company's imports remember: its own words, and the mappings kept under names."""
 
-from typing import Annotated, Any  # Any: JSON, which the mapping's own reader judged
+from typing import Annotated
 
 from pydantic import Field as PydanticField
 
+from schemas.json_values import JsonObject
 from schemas.responses.base import Answer, Identifier, Instant, Number, Pagination
 
 
@@ -44,7 +45,7 @@ class KeptMapping(Answer):
 
     id: Identifier
     name: str
-    mapping: dict[str, Any]
+    mapping: JsonObject
     updated_at: Instant
 
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, Literal, Self  # Any: JSON that was stored
+from typing import Final, Literal, Self
 from uuid import UUID
 
 from compliance.ruleset import RuleSet
 from compliance.tables import RULES, rows
 from pipelines.writing import present
 from schemas.fields import SKU
+from schemas.json_values import JsonMapping
 from schemas.labels import format_word, word
 from schemas.numbers import number
 from schemas.sku import SkuDetail
@@ -64,7 +65,7 @@ class Draft:
         return asdict(self)
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored
+    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the draft that `as_dict` gave."""
         return cls(**{**stored, "points": [Point(**point) for point in stored["points"]]})
 

@@ -7,13 +7,14 @@ nothing is stored. Paths are the contract's: `components[0].substances.pfas.stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final, NamedTuple, Self  # Any: JSON
+from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 from pipelines.writing import plans, present
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas.grading import AnnexVFlag
 from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json, stored_template
 from schemas.sku import Component, SkuDetail
 from services.review import proposed
@@ -58,12 +59,12 @@ class Graded(NamedTuple):
     flags: list[AnnexVFlag]
     provisional: bool = False
 
-    def as_dict(self) -> dict[str, Any]:  # JSON
+    def as_dict(self) -> JsonObject:  # JSON
         """Return what is stored of it: the reason's template and parameters beside its English."""
         return self._asdict() | {"template": stored_template(self.reason or "")}
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored
+    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the grade that `as_dict` gave; one from before it had a template keeps its reason in English."""
         values = dict(stored)
         template = values.pop("template", None)
@@ -105,7 +106,7 @@ class Comparison:
         }
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:  # JSON that was stored
+    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the comparison that `as_dict` gave, without version and warnings."""
         before, after = (stored[name] and Graded.of(stored[name]) for name in ("before", "after"))
         return cls(None, [Change(**change) for change in stored["changes"]], stored["parts"], before, after, [])

@@ -5,11 +5,12 @@ a snapshot (`warehouse.skus.labels`).
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.rule_rows import RuleSet
 from compliance.words import resolve_format
+from schemas.json_values import JsonObject
 from warehouse.analytics.findings import CONDITIONS, FACTS, keep_texts, prepare
 from warehouse.analytics.now import Now
 from warehouse.analytics.reader import Reader, reader
@@ -94,7 +95,7 @@ class Judged(NamedTuple):
     """How many SKUs have each state, and a page of the SKUs with the facts that gave it."""
 
     counts: dict[str, int]
-    items: list[dict[str, Any]]
+    items: list[JsonObject]
 
 
 def by_rule(

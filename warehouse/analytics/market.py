@@ -4,11 +4,12 @@ They are the company's stored figures (`warehouse.figures`), with an `as_of` of 
 its SKUs may be sold there.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
 from compliance import coverage
+from schemas.json_values import JsonObject
 from warehouse.figures import StoredFigures
 
 _CATEGORY: Final = (
@@ -34,10 +35,10 @@ class Placed(NamedTuple):
 
     year: int
     periods: list[tuple[int, int]]
-    tonnes: list[dict[str, Any]]
-    uncounted: list[dict[str, Any]]
+    tonnes: list[JsonObject]
+    uncounted: list[JsonObject]
     scope_missing: int
-    obligations: list[dict[str, Any]]
+    obligations: list[JsonObject]
 
 
 def covered_packaging(market: str) -> dict[str, object] | None:

@@ -7,11 +7,12 @@ other entries. What belongs here: the one query. What does not: records (`servic
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from schemas.changes import CHANGE_TYPES
+from schemas.json_values import JsonObject
 from warehouse import pages
 from warehouse.changes import cursors
 from warehouse.changes.cursors import Place
@@ -92,25 +93,25 @@ def parameters(place: Place, types: Sequence[str] | None = None) -> dict[str, ob
     return {"number": place.number, "mark": place.mark, "types": list(CHANGE_TYPES if types is None else types)}
 
 
-def read(connection: Connection, place: Place, limit: int) -> dict[str, Any]:
+def read(connection: Connection, place: Place, limit: int) -> JsonObject:
     """Return the page behind a place of the session's company. Raise `UnknownCursor`."""
     row = connection.execute(page(limit), parameters(place)).fetchone()
     assert row is not None, "a page is one row"
     known, text = row
     if not known:
         raise UnknownCursor
-    found: dict[str, Any] = orjson.loads(text)
+    found: JsonObject = orjson.loads(text)
     return found
 
 
-def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> dict[str, Any]:
+def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> JsonObject:
     """Return the page, of these types, behind an entry of the session's company that the service stored the number of.
 
     Its cursor is behind the changes of other types too, up to the next one of these.
     """
     row = connection.execute(page(limit), parameters(Place(number, b""), types)).fetchone()
     assert row is not None, "a page is one row"
-    found: dict[str, Any] = orjson.loads(row[1])
+    found: JsonObject = orjson.loads(row[1])
     return found
 
 

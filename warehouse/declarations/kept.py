@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Literal, get_args  # Any: JSON
+from typing import Final, Literal, get_args
 from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row
 
+from schemas.json_values import JsonObject
 from warehouse import pages
 from warehouse.sessions import Connection
 
@@ -84,7 +85,7 @@ class Row:
     kept_by: dict[str, str | None]
     created_at: datetime
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the published shape: ids and instants as text, decimals as numbers."""
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 

@@ -6,7 +6,7 @@ columns. Memory contains one part, however large the company is.
 
 from collections.abc import Iterator
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Any, Final  # Any: statements and parts of statements
 
 import polars as pl
 

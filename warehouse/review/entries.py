@@ -7,12 +7,13 @@ filed or decided, and applies a decision.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Final, Literal  # Any: JSON, whose form its kind says
+from typing import Final, Literal
 from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row
 
+from schemas.json_values import JsonObject
 from warehouse.review.tables import review_entries
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
@@ -41,7 +42,7 @@ class Entry:
     state: str
     sku_id: UUID | None
     request_id: UUID | None
-    payload: dict[str, Any]  # its form depends on `kind` (services.review.entries)
+    payload: JsonObject  # its form depends on `kind` (services.review.entries)
     filed_by_type: str
     filed_by_id: str | None
     filed_by_name: str | None

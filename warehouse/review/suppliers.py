@@ -6,10 +6,11 @@ What does not belong here: enquiries, which join many requests under one link (`
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 
 from psycopg.rows import dict_row
 
+from schemas.json_values import JsonObject
 from warehouse import pages
 from warehouse.review.enquiries import LAST_ANSWER, STATE
 from warehouse.sessions import Connection
@@ -57,7 +58,7 @@ ORDER BY min(found.created_at), lower(min(found.supplier_name)) LIMIT %(limit)s 
 
 def waiting(
     conn: Connection, asked: Mapping[str, object], *, codes: int, limit: int, offset: int
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[list[JsonObject], int]:
     """Return the suppliers whose answer is awaited, the longest waiting first, and their number.
 
     `asked` is of `filters`; each has at most so many codes of the SKUs that were asked about. A rejected answer is

@@ -4,10 +4,11 @@
 as household waste is read from its level.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from psycopg.rows import dict_row
 
+from schemas.json_values import JsonObject
 from warehouse.sessions import Connection
 from warehouse.skus.search import IN_MARKET
 
@@ -31,7 +32,7 @@ _MARKET: Final = "FR"
 
 def by_label(
     conn: Connection, *, state: str | None, limit: int, offset: int
-) -> tuple[dict[str, int], list[dict[str, Any]]]:
+) -> tuple[dict[str, int], list[JsonObject]]:
     """Return how many SKUs have each state, and a page of those of one state, or of all, the gravest first."""
     asked = {"market": _MARKET, "state": state, "order": list(STATES), "limit": limit, "offset": offset}
     counts = dict(conn.execute(_COUNTS, asked).fetchall())

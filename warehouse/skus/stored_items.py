@@ -4,10 +4,11 @@ A page with graphs, volumes or grades explained is so one query however many SKU
 are of one instant.
 """
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import polars as pl
 
+from schemas.json_values import JsonObject
 from warehouse.skus.columns import DTYPES
 from warehouse.skus.detail import NAMES, SHOWN, StoredSku
 from warehouse.skus.queries import LIST_ITEM
@@ -19,7 +20,7 @@ ITEM: Final = f"{LIST_ITEM}, (SELECT row_to_json(shown) FROM (SELECT {SHOWN}) AS
 _FLOATS: Final = tuple(name for name in NAMES if DTYPES.get(name) == pl.Float64)
 
 
-def row_of(item: dict[str, Any]) -> StoredSku:
+def row_of(item: JsonObject) -> StoredSku:
     """Take the row out of an item that was parsed from JSON, where a whole number has lost its type."""
     row = item.pop(STORED)
     for name in _FLOATS:

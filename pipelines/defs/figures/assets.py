@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self  # Any: JSON
+from typing import Final, NamedTuple, Self
 
 import dagster as dg
 import polars as pl
@@ -31,6 +31,7 @@ from pipelines.engine.resources import Portfolios, Postgres, RuleSets, Shutdown
 from pipelines.figures import compute, keep, proof
 from pipelines.figures.portfolio import blocks
 from pipelines.shown import columns, preview
+from schemas.json_values import JsonMapping
 from warehouse import snapshots
 from warehouse.figures import Basis, StoredFigures
 from warehouse.sessions import Pool
@@ -53,7 +54,7 @@ class Computed(NamedTuple):
         return {**asdict(self.origin), "as_of": self.origin.as_of.isoformat()}, self.figures._asdict()
 
     @classmethod
-    def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
+    def unpacked(cls, about: JsonMapping, tables: Mapping[str, pl.DataFrame]) -> Self:
         """Return the value of these parts; `about` is JSON, so its values have no known type."""
         origin = Basis(**{**about, "as_of": datetime.fromisoformat(about["as_of"])})
         basis = pl.col("basis").cast(TONNES_SCHEMA["basis"])

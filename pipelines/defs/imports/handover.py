@@ -6,14 +6,15 @@ parts.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable  # Any: JSON
+from typing import Protocol, Self, runtime_checkable
 from uuid import UUID
 
 import polars as pl
 
 from pipelines.reading import TypedRows, Upload
+from schemas.json_values import JsonMapping, JsonObject
 
-Packed = tuple[dict[str, Any], dict[str, pl.DataFrame]]
+Packed = tuple[JsonObject, dict[str, pl.DataFrame]]
 """The values that are not tables, as JSON types, and the tables by name."""
 
 
@@ -25,7 +26,7 @@ class Kept(Protocol):
         """Return its parts."""
 
     @classmethod
-    def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
+    def unpacked(cls, about: JsonMapping, tables: Mapping[str, pl.DataFrame]) -> Self:
         """Return the value of these parts."""
 
 
@@ -41,7 +42,7 @@ class Received:
         return {"import_id": str(self.import_id), "company_id": str(self.company_id)}, {}
 
     @classmethod
-    def unpacked(cls, about: Mapping[str, Any], _tables: Mapping[str, pl.DataFrame]) -> Self:
+    def unpacked(cls, about: JsonMapping, _tables: Mapping[str, pl.DataFrame]) -> Self:
         """Return the value of these parts."""
         return cls(UUID(about["import_id"]), UUID(about["company_id"]))
 
@@ -59,7 +60,7 @@ class Parsed:
         return {"import_id": str(self.import_id), "upload": about}, tables
 
     @classmethod
-    def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
+    def unpacked(cls, about: JsonMapping, tables: Mapping[str, pl.DataFrame]) -> Self:
         """Return the value of these parts."""
         return cls(UUID(about["import_id"]), Upload.from_parts(about["upload"], tables))
 
@@ -78,7 +79,7 @@ class Typed:
         return {"import_id": str(self.import_id), "rejected": rows.rejected}, tables
 
     @classmethod
-    def unpacked(cls, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> Self:
+    def unpacked(cls, about: JsonMapping, tables: Mapping[str, pl.DataFrame]) -> Self:
         """Return the value of these parts. Faults from before migration 0025 have no templates."""
         faults = tables["errors"]
         if "template" not in faults.columns:

@@ -11,7 +11,7 @@ key.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final  # Any: the answer to a query, as JSON
+from typing import Final
 
 import dagster as dg
 import httpx2
@@ -19,6 +19,7 @@ import httpx2
 from pipelines.engine.resources import Resources
 from pipelines.engine.runs.in_process import run_in_this_process
 from pipelines.engine.tags import PARTITION
+from schemas.json_values import JsonObject
 from warehouse import dagster_home
 from warehouse.settings import Settings
 
@@ -91,7 +92,7 @@ class Service:
                     raise dg.Failure(f"The service is away. The run {run_id} goes on when it is back.")
             time.sleep(_POLL_SECONDS)
 
-    def _query(self, query: str, variables: Mapping[str, object] | None = None) -> dict[str, Any]:
+    def _query(self, query: str, variables: Mapping[str, object] | None = None) -> JsonObject:
         with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMEOUTS) as client:
             answer = client.post(self._url, json={"query": query, "variables": variables}, headers=self._headers)
         if not answer.is_success:
