@@ -18,7 +18,7 @@ from schemas.messages import Message, message_of
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
-from warehouse.sessions import Connection, savepoint
+from warehouse.sessions import Connection
 from warehouse.skus import archive, earlier
 from warehouse.skus.earlier import State, Touched
 
@@ -87,30 +87,35 @@ def undo(
     if not queries.take_undo_turn(conn, company_id):
         raise UnderWay
     origin = replace(origin, reason=origin.reason or _REASON.format(filename=found.filename))
-    with savepoint(conn) as part:
-        part.keep = not dry_run
-        touched = earlier.touched_by(conn, import_id)
-        counts = Counter(sku.state for sku in touched)
-        refused = _restore(conn, company_id, touched, origin=origin, now=now, rules=rules)
-        gone = [sku.sku_id for sku in touched if sku.state == "archive"]
+    touched = earlier.touched_by(conn, import_id, lock=not dry_run)
+    counts = Counter(sku.state for sku in touched)
+    refused = _restore(conn, company_id, touched, origin=origin, now=now, rules=rules, dry_run=dry_run)
+    gone = [sku.sku_id for sku in touched if sku.state == "archive"]
+    kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
+        Kept(code, issue.code, message_of(issue.message)) for code, issue in refused
+    ]
+    done = Undone(counts["restore"] - len(refused), len(gone), counts["undone"], sorted(kept))
+    if not dry_run and (done.restored or done.archived):
         archive.archive(conn, company_id, gone, origin=origin, now=now)
-        kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
-            Kept(code, issue.code, message_of(issue.message)) for code, issue in refused
-        ]
-        done = Undone(counts["restore"] - len(refused), len(gone), counts["undone"], sorted(kept))
-        if done.restored or done.archived:
-            queries.undone(conn, import_id, now)
-            after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
-            ledger.enter(conn, company_id, "import.undone", import_id, origin=origin, now=now, before=None, after=after)
+        queries.undone(conn, import_id, now)
+        after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
+        ledger.enter(conn, company_id, "import.undone", import_id, origin=origin, now=now, before=None, after=after)
     return done
 
 
 def _restore(
-    conn: Connection, company_id: UUID, touched: Sequence[Touched], *, origin: Origin, now: datetime, rules: RuleSet
+    conn: Connection,
+    company_id: UUID,
+    touched: Sequence[Touched],
+    *,
+    origin: Origin,
+    now: datetime,
+    rules: RuleSet,
+    dry_run: bool,
 ) -> list[tuple[str, Issue]]:
     wanted = {
         sku.sku_id: (sku.version, sku.version_before)
         for sku in touched
         if sku.state == "restore" and sku.version is not None and sku.version_before is not None
     }
-    return restore(conn, company_id, wanted, origin=origin, now=now, rules=rules) if wanted else []
+    return restore(conn, company_id, wanted, origin=origin, now=now, rules=rules, dry_run=dry_run) if wanted else []

@@ -28,11 +28,12 @@ def restore(
     origin: Origin,
     now: datetime,
     rules: RuleSet,
+    dry_run: bool,
 ) -> list[tuple[str, Issue]]:
     """Store the values of earlier versions as the next ones; return code and fault of each SKU that the law refuses.
 
     `wanted` has the present version of each SKU, which is locked, and the version to restore. A restored value names
-    the import that it first came from.
+    the import that it first came from. With `dry_run` nothing is graded or stored, which no refusal waits for.
     """
     rows = earlier.versions(conn, [(sku_id, before) for sku_id, (_, before) in wanted.items()])
     versions = [wanted[UUID(sku_id)][0] + 1 for sku_id in rows["id"]]
@@ -41,6 +42,8 @@ def restore(
     merged = rows.with_columns(added)
     faults = {fault.row: fault.issue for fault in refuse(merged, rules, now.date())}
     refused = [(merged["sku_code"][row], issue) for row, issue in faults.items()]
+    if dry_run:
+        return refused
     merged = grade(merged.where([row not in faults for row in merged["row"]]), rules)
     for import_id, group in _by_import(merged).items():
         stage(conn, group, VALUE_COLUMNS)

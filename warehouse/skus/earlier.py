@@ -66,9 +66,10 @@ class Touched(NamedTuple):
     state: State
 
 
-def touched_by(conn: Connection, import_id: UUID) -> list[Touched]:
-    """Return the SKUs that an import of the session's company has written, by code; lock them until the commit."""
-    conn.execute(_LOCK, {"import": import_id})
+def touched_by(conn: Connection, import_id: UUID, *, lock: bool) -> list[Touched]:
+    """Return the SKUs that an import of the session's company has written, by code; `lock` them until the commit."""
+    if lock:
+        conn.execute(_LOCK, {"import": import_id})
     rows = conn.execute(_TOUCHED, {"import": import_id}).fetchall()
     return [Touched(*row) for row in rows]
 

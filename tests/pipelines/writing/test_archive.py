@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -141,7 +142,9 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 counts = model.undo(chosen)
                 with pool.company(company) as conn:
                     rules = Rulesets().active(conn)
-                    done = undo(conn, company, chosen, origin=ORIGIN, now=clock.now(), rules=rules, dry_run=False)
+                    undone = partial(undo, conn, company, chosen, origin=ORIGIN, now=clock.now(), rules=rules)
+                    foreseen, done = undone(dry_run=True), undone(dry_run=False)
+                assert foreseen == done
                 found = {name: getattr(done, name) for name in ("restored", "archived", "unchanged")}
                 assert found | {"kept": len(done.kept)} == counts
         assert sku_of() == model.now()
