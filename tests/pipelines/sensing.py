@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import dagster as dg
 
@@ -35,6 +36,11 @@ def follow(
         instance.report_runless_asset_event(event)
     started = [start(sensor, instance, resources, request) for request in asked.run_requests or () if only(request)]
     return [run for run in started if run is not None]
+
+
+def requested_by(company: UUID) -> Callable[[dg.RunRequest], bool]:
+    """Which requests are for this company: those of other tests are in the same database."""
+    return lambda request: request.tags["pcds/company_id"] == str(company)
 
 
 def start(

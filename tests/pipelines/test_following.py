@@ -29,7 +29,7 @@ from pipelines.engine.runs.of_company import publish_all, publish_company
 from pipelines.figures import compute, keep
 from pipelines.figures.portfolio import up_to_date_snapshot
 from tests.pipelines.conftest import Desk
-from tests.pipelines.sensing import follow, tick
+from tests.pipelines.sensing import follow, requested_by, tick
 from warehouse import figures
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
@@ -52,19 +52,18 @@ def write(desk: Desk, number: int = 0) -> None:
     desk.clock.advance(WAIT_WHILE_MIGRATING)
 
 
-def ours(desk: Desk) -> Callable[[dg.RunRequest], bool]:
-    """This test's company alone: others write in the same database."""
-    return lambda request: request.tags["pcds/company_id"] == str(desk.company)
-
-
 def look(desk: Desk, sensor: dg.SensorDefinition = written_portfolios) -> list[dg.ExecuteInProcessResult]:
     """A tick, and the runs of this company that it asks for."""
-    return follow(sensor, desk.instance, desk.resources, only=ours(desk))
+    return follow(sensor, desk.instance, desk.resources, only=requested_by(desk.company))
 
 
 def asked(desk: Desk, sensor: dg.SensorDefinition = written_portfolios) -> list[dg.RunRequest]:
     """What a tick asks for this company."""
-    return [each for each in tick(sensor, desk.instance, desk.resources).run_requests or () if ours(desk)(each)]
+    return [
+        each
+        for each in tick(sensor, desk.instance, desk.resources).run_requests or ()
+        if requested_by(desk.company)(each)
+    ]
 
 
 def test_a_write_has_a_run_of_its_company_and_is_seen_in_the_ledger(desk: Desk) -> None:

@@ -1,7 +1,6 @@
 """The runs of regrading: what they show, what the worker goes on with, and what a release begins."""
 
 import shutil
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -22,7 +21,7 @@ from pipelines.regrading import rulesets, work
 from tests import ruling
 from tests.conftest import migrated
 from tests.pipelines.regrading.office import OPERATOR, Office, opened
-from tests.pipelines.sensing import follow, tick
+from tests.pipelines.sensing import follow, requested_by, tick
 from tests.pipelines.shown import lines
 from tests.ruling import BOTTLE, GLASS, LINES
 from warehouse.clock import StoppedClock
@@ -80,14 +79,9 @@ def test_a_version_never_changes(office: Office, place: Database) -> None:
         assert rulesets.list_versions(owner)[-1] == {"version": version, "active": True, "rules": rules}
 
 
-def ours(office: Office) -> Callable[[dg.RunRequest], bool]:
-    """The test's own company: those of other tests are in the same database."""
-    return lambda request: request.tags["pcds/company_id"] == str(office.company)
-
-
 def look(office: Office) -> list[dg.ExecuteInProcessResult]:
     """A tick of the sensor, and the run of this company that it asks for."""
-    return follow(asked_regrades, office.instance, office.resources, only=ours(office))
+    return follow(asked_regrades, office.instance, office.resources, only=requested_by(office.company))
 
 
 def follow_all(office: Office) -> list[dg.ExecuteInProcessResult]:
@@ -102,7 +96,7 @@ def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(
     assert look(office) == [], "nothing is asked for"
     version = office.activate(LINES, then_regrade=False)
     asked = tick(asked_regrades, office.instance, office.resources).run_requests or ()
-    [request] = filter(ours(office), asked)
+    [request] = filter(requested_by(office.company), asked)
     assert str(request.run_key).startswith(f"{request.partition_key}/{version}/")
     assert request.tags["pcds/regrade"] == version
     office.instance.add_dynamic_partitions("companies", [str(request.partition_key)])
