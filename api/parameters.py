@@ -135,10 +135,12 @@ SupplierName = Annotated[
     WithJsonSchema({"type": "string"}),
     Query(description="Only requests to the supplier of this name, in any case."),
 ]
+_PLAIN: Final = r"^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*$"
+"""What `plain_text` takes, as the document says it: no control characters but tab and line breaks."""
 NameLike = Annotated[
     str | None,
     AfterValidator(validator(plain_text)),
-    WithJsonSchema({"type": "string", "x-stability": "preview"}),
+    WithJsonSchema({"type": "string", "pattern": _PLAIN, "x-stability": "preview"}),
     Query(description="Only those whose name or code contains this, in any case."),
 ]
 RecordId = Annotated[UUID, BeforeValidator(UUID), Path(alias="id", description="The record's id, not its code.")]
