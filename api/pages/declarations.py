@@ -155,11 +155,11 @@ def _list_page(
 def _prefilled_form(request: Request, session: Session) -> Form:
     """Return the form filled in from the first declaration of the one that `corrects` names; else as the address says.
 
-    A row of the calendar leads here with its market, year and half.
+    A row of the calendar leads here with its market, year and half, one of Great Britain with the UK file.
     """
     wanted = request.query_params.get("corrects")
     if not wanted:
-        return Form({name: request.query_params.get(name, "") for name in ("market", "year", "half")})
+        return Form({name: request.query_params.get(name, "") for name in ("market", "year", "half", "format")})
     try:
         found = _kept(request, session, UUID(wanted))
     except ValueError:

@@ -151,6 +151,8 @@ def test_an_open_row_of_the_calendar_leads_to_its_form(declared, browser, lang):
     form = browser.get(leads[1]).text
     assert f'<option value="{leads[2]}" selected>' in form
     assert re.search(r'name="year" value="(\d{4})"', form)[1] in leads[1]
+    of_britain = re.search(r'href="(/declarations\?[^"#]*market=GB[^"#]*)#market"', page)[1]
+    assert '<option value="rpd" selected>' in browser.get(of_britain).text
 
 
 def test_a_form_of_another_page_is_refused(declared, browser):
