@@ -115,7 +115,7 @@ def test_the_enter_key_sends_an_answer_and_attaching_keeps_what_is_typed(company
     expect(supplier.locator("#consent")).to_be_checked()
     supplier.locator('[id="0.weight_g"]').press("Enter")
     expect(supplier).to_have_url(re.compile("/thanks"))
-    supplier.get_by_role("link").last.click()
+    supplier.get_by_role("main").get_by_role("link").last.click()
     expect(supplier.locator('[id="0.weight_g"]')).to_have_value("22.4")
 
 
