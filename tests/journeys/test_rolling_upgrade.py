@@ -105,6 +105,12 @@ class Writer(threading.Thread):
         wait_until(lambda: self.written >= wanted or self.wrong, otherwise=lambda: f"{self.written} {self.wrong}")
 
 
+def faults(folder: Path) -> list[str]:
+    """What the logs of both releases say of the faults."""
+    lines = (line for log in folder.glob("*.log") for line in log.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if '"fault"' in line]
+
+
 @pytest.fixture
 def database_url(server: Database) -> Iterator[str]:
     name = f"pcds_rolling_{uuid4().hex[:8]}"

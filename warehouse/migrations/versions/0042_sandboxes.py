@@ -11,9 +11,8 @@ _FUNCTION = "pcds_sandbox_of(uuid)"
 
 
 def upgrade() -> None:
-    """Add the columns and the function, and let the owner take keys from one company to another."""
+    """Add the columns and the function."""
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
-    op.execute("CREATE POLICY owner_moves ON api_keys FOR UPDATE TO CURRENT_ROLE USING (true) WITH CHECK (true)")
     op.execute(f"REVOKE ALL ON FUNCTION {_FUNCTION} FROM PUBLIC")
     op.execute(f"GRANT EXECUTE ON FUNCTION {_FUNCTION} TO pcds_app")
 
@@ -33,5 +32,4 @@ def downgrade() -> None:
         + "$$"
     )
     op.execute(f"DROP FUNCTION {_FUNCTION}")
-    op.execute("DROP POLICY owner_moves ON api_keys")
     op.execute("ALTER TABLE companies DROP sandbox_of, DROP left_at")
