@@ -15,11 +15,11 @@ PART = {"component_type": "body", "material_family": "plastic"}
 
 
 def refused(parse, body):
-    begun = time.process_time()
+    begun = time.thread_time()  # another test's thread may still be at work
     with pytest.raises(Invalid) as error:
         parse(body)
     issues = first_hundred(error.value.issues)
-    return [issue.as_dict() for issue in issues], time.process_time() - begun
+    return [issue.as_dict() for issue in issues], time.thread_time() - begun
 
 
 def test_a_hundred_faults_are_listed_and_the_rest_is_counted():
