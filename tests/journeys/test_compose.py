@@ -25,9 +25,12 @@ import psycopg
 import pytest
 import yaml
 
+from api.serve import is_served
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
+from warehouse import dagster_home
 from warehouse.database import Database
+from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -105,7 +108,15 @@ class Composed:
         return "\n".join(f"{log.stem}: {log.read_text(encoding='utf-8')[-800:]}" for log in self.folder.glob("*.log"))
 
     def down(self) -> dict[str, int]:
-        """Stop all as an engine does; return how each ended."""
+        """Stop all as an engine does, once all have started; return how each ended.
+
+        A code server that is stopped while it loads the definitions ends with 1: Dagster's command is not ready then.
+        """
+        for name in OURS:
+            if OURS[name]["command"][-1] == "dagster-code":
+                data = Path(self.variables(name)["PCDS_DATA_DIR"])
+                socket = dagster_home.code_socket(Settings.load(data_dir=data))
+                wait_until(lambda of=socket: is_served(of), otherwise=self.said)
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
         return {name: process.wait(PATIENCE_SECONDS) for name, process in self.processes.items()}
