@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pipelines import allocator
 from warehouse import dagster_home
 from warehouse.settings import Settings
 
 WORKERS: Final = 2
 """One more than the number of large runs that dagster.yaml allows at a time: a small file always finds a worker."""
-MEMORY: Final = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:1000,muzzy_decay_ms:0"}
-"""Polars' allocator keeps freed memory for a second: an import's next table need not ask the kernel again, and of files
-that are read and written at once each process has returned what it no longer needs."""
+MEMORY: Final = {allocator.VARIABLE: allocator.SETTING}
 COUNTED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable of prometheus-client: a folder in which all API processes of a machine count (`api.measuring`)."""
 _PYTHON: Final = (sys.executable, "-m")

@@ -17,6 +17,7 @@ from typing import BinaryIO, Final, NoReturn, TypeVar
 
 import psutil
 
+from pipelines import allocator
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.sandbox import channel
 from pipelines.sandbox.limits import Limits, ReadingStopped, Reason
@@ -36,7 +37,6 @@ _CODE: Final = Path(__file__).parents[3]
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
 """Variables that a program needs to start; no other is passed on, so that no secret is."""
 _MOST_THREADS: Final = 4
-_PURGED_AFTER: Final = "dirty_decay_ms:1000,muzzy_decay_ms:0"
 
 
 class ReaderFault(RuntimeError):  # noqa: N818  (the other modules say fault)
@@ -180,7 +180,7 @@ def _environment() -> dict[str, str]:
     return kept | {
         "PYTHONPATH": str(_CODE),
         "LC_ALL": "C.UTF-8",
-        "_RJEM_MALLOC_CONF": _PURGED_AFTER,
+        allocator.VARIABLE: allocator.SETTING,
         "POLARS_MAX_THREADS": str(min(_MOST_THREADS, os.cpu_count() or 1)),
     }
 

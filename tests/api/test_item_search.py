@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import unicodedata
 from uuid import uuid4
 
@@ -230,6 +231,24 @@ LETTERS = st.characters(codec="utf-8", min_codepoint=0x20, max_codepoint=0x24F, 
 def test_letters_are_folded_as_unicode_has_them(pool, text):
     with pool.system() as conn:
         assert conn.execute("SELECT pcds_words(%s)", [text]).fetchone() == (folded(text),)
+
+
+TEXTS = st.none() | st.text(LETTERS, max_size=12) | st.sampled_from(["ΟΔΟΣ", "\u0301a", "가", "ﬀ", "İ"])
+PARTS = st.none() | st.lists(st.fixed_dictionaries({}, optional={"polymer_or_grade": TEXTS}), max_size=3)
+
+
+@settings(max_examples=200)
+@given(name=TEXTS.map(lambda text: text or ""), others=st.tuples(*[TEXTS] * 6), components=PARTS)
+def test_the_words_of_a_sku_are_those_of_all_its_texts_together(pool, name, others, components):
+    code, *texts = others
+    grades = None if components is None else [part["polymer_or_grade"] for part in components if part]
+    with pool.system() as conn:
+        words = "SELECT pcds_sku_words(%s, %s, %s, %s, %s, %s, %s, %s::json)"
+        found = conn.execute(words, [code or "", name, *texts, json.dumps(components) if components else None])
+        [listed] = conn.execute("SELECT %s::jsonb::text", [json.dumps(grades)]).fetchone() if components else [None]
+        lines = [name, code or "", *texts, listed]
+        whole = "\n".join(line for line in lines if line is not None)
+        assert found.fetchone() == conn.execute("SELECT pcds_words(%s)", [whole]).fetchone()
 
 
 def test_the_list_is_exported_in_codes_as_csv_and_as_a_workbook(caller, shelf, join):

@@ -76,8 +76,9 @@ def _numbered(statement: str) -> tuple[str, list[str]]:
 def _changed(written: tuple[str, ...], *, few: bool) -> list[str]:
     """The parts that keep a row as it was and change it."""
     changes = ", ".join(f"{name} = {as_stored(name, 'staged')}" for name in written)
-    # Few ids are named: a join alone may be planned as reading all rows of the company, while their number is unknown.
-    condition = "AND skus.id = ANY(%(ids)s::uuid[])" if few else ""
+    # The ids are named: a join alone is planned as reading all rows of the company, while their number is unknown.
+    ids = "%(ids)s::uuid[]" if few else "ARRAY(SELECT id FROM staged WHERE version > 1)"
+    condition = f"AND skus.id = ANY({ids})"
     # Only rows of a later version are joined: a first load would read the company's rows twice to find none of its own.
     return [
         f"""kept AS (
