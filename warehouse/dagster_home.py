@@ -15,15 +15,25 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import structlog
 
 from warehouse.database import Database
 from warehouse.settings import Settings, SettingsError
+
+log = structlog.get_logger(__name__)
 
 _INSTANCE: Final = Path(__file__).parent.parent / "dagster.yaml"
 LOCATION: Final = "pcds"
 """The name of the code location. It is a part of every run's origin, so it never changes."""
 DEFINITIONS: Final = "pipelines.definitions"
 """The module that the code server serves."""
+_MAKES_TABLES: Final = "pipelines.engine.tables"
+_HAS_TABLES: Final = "SELECT to_regclass('dagster.jobs') IS NOT NULL"  # one of those that it makes last
+STORAGE: Final = "PCDS_DAGSTER_STORAGE_URL"
+"""The variable with the URL of Dagster's storage, as dagster.yaml names it."""
 _WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
 _LONGEST_SOCKET: Final = 100
 """Most bytes of a socket's path: Linux takes 107, macOS 103."""
@@ -47,7 +57,7 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
     _keep(workspace(settings), _WORKSPACE.format(json.dumps(str(code_socket(settings))), LOCATION).encode())
     return {
         "DAGSTER_HOME": str(home),
-        "PCDS_DAGSTER_STORAGE_URL": database.dagster_url,
+        STORAGE: database.dagster_url,
         "PCDS_LAUNCH_URL": database.app_url,
         "PCDS_RUN_LOGS": str(home / "logs"),
         "PCDS_RUN_LOGS_STORE": settings.objects_url or "",
@@ -117,7 +127,13 @@ def _home(settings: Settings) -> Path:
 
 
 def make_tables(settings: Settings, database: Database) -> bool:
-    """Have Dagster make its own tables where it has none, in a process of its own. Return whether that succeeded."""
-    command = [sys.executable, "-m", "dagster", "instance", "info"]
+    """Have Dagster make its tables where some are missing, in a process of its own. Return whether all are there."""
+    with psycopg.connect(urlunsplit(urlsplit(database.dagster_url)._replace(scheme="postgresql"))) as connection:
+        if connection.execute(_HAS_TABLES).fetchone() == (True,):
+            return True
+    command = [sys.executable, "-m", _MAKES_TABLES]
     variables = os.environ | environment(settings, database)
-    return subprocess.run(command, env=variables, check=False, capture_output=True).returncode == 0  # noqa: S603
+    made = subprocess.run(command, env=variables, check=False, capture_output=True)  # noqa: S603  (our own program)
+    if made.returncode != 0:
+        log.error("dagster.tables_not_made", status=made.returncode, said=made.stderr.decode(errors="replace")[-2000:])
+    return made.returncode == 0

@@ -10,12 +10,11 @@ Where Dagster has no public name for a part, the one is taken that its own progr
 
 from contextlib import suppress
 
-import dagster as dg
 from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster._daemon.controller import daemon_controller_from_instance
 from dagster._utils.interrupts import capture_interrupts
 
-from pipelines.engine.instance import keep_connected
+from pipelines.engine.instance import open_instance
 from warehouse import dagster_home
 from warehouse.settings import Settings
 
@@ -26,10 +25,12 @@ def main() -> None:
     The environment is the supervisor's (`warehouse.dagster_home`).
     """
     target = WorkspaceFileTarget([str(dagster_home.workspace(Settings.load()))])
-    with capture_interrupts(), dg.DagsterInstance.get() as instance:
-        keep_connected(instance)
-        with daemon_controller_from_instance(instance, target, log_level="warning") as daemon:
-            daemon.check_daemon_loop()
+    with (
+        capture_interrupts(),
+        open_instance() as instance,
+        daemon_controller_from_instance(instance, target, log_level="warning") as daemon,
+    ):
+        daemon.check_daemon_loop()
 
 
 if __name__ == "__main__":

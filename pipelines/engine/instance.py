@@ -9,6 +9,7 @@ from typing import Final
 
 import dagster as dg
 
+from pipelines.engine.tables import make_tables
 from warehouse import dagster_home
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -23,6 +24,12 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
     """Return the instance under the data directory, with connections that stay open from run to run."""
     logging.getLogger("alembic").setLevel(logging.WARNING)  # it logs its plugins each time that storage opens
     os.environ.update(dagster_home.environment(settings, database))
+    return open_instance()
+
+
+def open_instance() -> dg.DagsterInstance:
+    """Return the instance of this process's environment, with its tables made and connections that stay open."""
+    make_tables()
     instance = dg.DagsterInstance.get()
     keep_connected(instance)
     return instance

@@ -22,7 +22,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from pipelines.engine.instance import keep_connected
+from pipelines.engine.instance import open_instance
 from warehouse import dagster_home, logs
 from warehouse.settings import Settings
 
@@ -52,8 +52,7 @@ class RequireKey:
 @contextmanager
 def application(settings: Settings) -> Iterator[ASGIApp]:
     """Yield the application over this process's Dagster instance; the code server loads the definitions."""
-    with dg.DagsterInstance.get() as instance:
-        keep_connected(instance)
+    with open_instance() as instance:
         target = WorkspaceFileTarget([str(dagster_home.workspace(settings))])
         with WorkspaceProcessContext(instance, workspace_load_target=target, version=dg.__version__) as workspace:
             app = create_app_from_workspace_process_context(workspace, dagster_home.PREFIX)

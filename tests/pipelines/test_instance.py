@@ -2,11 +2,14 @@
 
 import io
 import logging
+from pathlib import Path
 
 import pytest
 
 from pipelines.engine.instance import shared_instance
+from tests.conftest import migrated
 from warehouse import dagster_home
+from warehouse.companies import runs
 from warehouse.database import Database
 from warehouse.settings import Settings
 
@@ -29,3 +32,15 @@ def test_a_run_leaves_the_logging_of_its_process_as_it_is(
         logger.removeHandler(handler)
     assert "still heard" in written.getvalue()
     assert logging.getLogger().handlers, "pytest's own, and the service's in a worker"
+
+
+@pytest.mark.processes
+def test_dagsters_tables_are_made_where_some_are_missing(server: Database, tmp_path: Path) -> None:
+    """A process that was killed while it made them has left those of one storage, and not those of the next."""
+    settings, table = Settings.load(data_dir=tmp_path), "SELECT to_regclass('dagster.jobs')"
+    with migrated(server) as database:
+        for _ in range(2):
+            assert dagster_home.make_tables(settings, database)
+            with runs.connected(database.dagster_url) as conn:
+                assert conn.execute(table).fetchone() == ("jobs",)
+                conn.execute("DROP TABLE jobs")
