@@ -83,7 +83,7 @@ def _name(process: psutil.Process) -> str:
         "pipelines.engine.worker": "workers",
         "api.server": "api",
         "pipelines.engine.ui": "dagster webserver",
-        "dagster api": "dagster code server",
+        "pipelines.engine.code_server": "dagster code server",
         "pipelines.engine.daemon": "dagster daemon",
         "warehouse.keeper": "keeper",
         "postgres": "postgres",

@@ -15,9 +15,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
 import structlog
 
 from warehouse.database import Database
@@ -31,7 +29,6 @@ LOCATION: Final = "pcds"
 DEFINITIONS: Final = "pipelines.definitions"
 """The module that the code server serves."""
 _MAKES_TABLES: Final = "pipelines.engine.tables"
-_HAS_TABLES: Final = "SELECT to_regclass('dagster.jobs') IS NOT NULL"  # one of those that it makes last
 STORAGE: Final = "PCDS_DAGSTER_STORAGE_URL"
 """The variable with the URL of Dagster's storage, as dagster.yaml names it."""
 _WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
@@ -127,10 +124,7 @@ def _home(settings: Settings) -> Path:
 
 
 def make_tables(settings: Settings, database: Database) -> bool:
-    """Have Dagster make its tables where some are missing, in a process of its own. Return whether all are there."""
-    with psycopg.connect(urlunsplit(urlsplit(database.dagster_url)._replace(scheme="postgresql"))) as connection:
-        if connection.execute(_HAS_TABLES).fetchone() == (True,):
-            return True
+    """Have Dagster make its tables where some are missing, in a process of its own. Return whether that succeeded."""
     command = [sys.executable, "-m", _MAKES_TABLES]
     variables = os.environ | environment(settings, database)
     made = subprocess.run(command, env=variables, check=False, capture_output=True)  # noqa: S603  (our own program)

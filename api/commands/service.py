@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from api import serve as supervisor
-from api.commands.shared import AsJson, DataDir, Refusal, show
+from api.commands.shared import AsJson, DataDir, show
 from warehouse.embedded import running
 from warehouse.settings import Settings
 
@@ -32,16 +32,8 @@ def serve(
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Bring the database to this release's schema, and have Dagster make its tables where it has none."""
-    from warehouse.dagster_home import make_tables  # noqa: PLC0415  (the supervisor does without)
-    from warehouse.migrate import migrate as migrate_database  # noqa: PLC0415
+    """Bring the database to this release's schema."""
+    from warehouse.migrate import migrate as migrate_database  # noqa: PLC0415  (the supervisor does without)
 
-    settings = Settings.load(data_dir=data_dir)
-    with running(settings) as database:
-        revision = migrate_database(database)
-        if not make_tables(settings, database):
-            raise Refusal(
-                f"Our tables are at revision {revision}, but Dagster could not make its own in the schema dagster: the "
-                "log says why. Mend that and migrate again."
-            )
-        show({"revision": revision}, as_json=as_json)
+    with running(Settings.load(data_dir=data_dir)) as database:
+        show({"revision": migrate_database(database)}, as_json=as_json)

@@ -6,16 +6,17 @@ from typing import Final
 
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
-from schemas.report import ImportReport, ImportRowError
+from schemas.report import ForeseenGrades, ImportReport, ImportRowError
 
 _LINES_NAMED: Final = 5
+_CODES_NAMED: Final = 5
 _WIDTH: Final = 100
 
 
 def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str) -> str:
     """Return the summary. `finished` is the import's status, `faults` its whole report in `lang`.
 
-    A dry run says the same of the same file.
+    A dry run says the same of the same file, and what would become of the grades.
     """
     counts = finished["counts"]
     skipped = len(finished["source"]["skipped"])
@@ -41,7 +42,23 @@ def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str)
     questions = finished["source"].get("asked") or ()
     asked = [textwrap.fill(f"{each['column']}: {each['message']}", _WIDTH) for each in questions]
     reasons = (_describe_reason(code, lines, lang) for code, lines in _lines_by_code(finished, faults).items())
-    return "\n".join([*(translate(part, lang) for part in parts), *asked, *reasons])
+    grades = _describe_grades(finished["preview"], lang) if "preview" in finished else []
+    return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *reasons])
+
+
+def _describe_grades(foreseen: ForeseenGrades, lang: str) -> list[str]:
+    """Return a line for each change of grade with its number of SKUs, and the first SKUs whose grade would change."""
+    if not foreseen["grades"]:
+        return []
+    new = translate(Message("new"), lang)
+    lines = [f"    {each['before'] or new} → {each['after']}: {each['skus']}" for each in foreseen["grades"]]
+    changed = [each["sku_code"] for each in foreseen["changed"]]
+    heading = Message("SKUs by grade, now and afterwards:")
+    if not changed:
+        return [translate(heading, lang), *lines]
+    first = ", ".join(changed[:_CODES_NAMED]) + (", …" if len(changed) > _CODES_NAMED else "")
+    named = Message("The grade of these would change: {codes}", codes=first)
+    return [translate(heading, lang), *lines, translate(named, lang)]
 
 
 def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:

@@ -29,7 +29,7 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
 
 def open_instance() -> dg.DagsterInstance:
     """Return the instance of this process's environment, with its tables made and connections that stay open."""
-    make_tables()
+    make_tables(os.environ[dagster_home.STORAGE])
     instance = dg.DagsterInstance.get()
     keep_connected(instance)
     return instance

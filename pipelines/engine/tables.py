@@ -1,8 +1,8 @@
 """Has Dagster make its own tables where they are missing (`python -m pipelines.engine.tables`).
 
 Dagster would look for them whenever it opens its storage, which the code server does at each tick of each sensor:
-looking took two thirds of what the service did at rest. So `dagster.yaml` turns that off, and the programs that open
-Dagster's instance for long make the tables first (`pipelines.engine.instance`).
+looking took a third of what the service did at rest. So `dagster.yaml` turns that off, and each program that opens
+Dagster's instance makes the tables when it starts.
 """
 
 import os
@@ -12,10 +12,10 @@ from dagster_postgres import DagsterPostgresStorage
 from warehouse.dagster_home import STORAGE
 
 
-def make_tables() -> None:
-    """Make the tables in the database of the environment; several processes may do so at once."""
-    DagsterPostgresStorage(os.environ[STORAGE], should_autocreate_tables=True)
+def make_tables(url: str) -> None:
+    """Make the tables in the database at a `Database.dagster_url`; several processes may do so at once."""
+    DagsterPostgresStorage(url, should_autocreate_tables=True)
 
 
 if __name__ == "__main__":
-    make_tables()
+    make_tables(os.environ[STORAGE])

@@ -163,6 +163,7 @@ def grade_of(caller, sku):
     return caller.get(f"/skus/{sku['id']}").json()["data"]["compliance"]["recyclability_grade"]
 
 
+@pytest.mark.promise("IMP-62")
 @pytest.mark.parametrize("lang", ["en", "fr", "de"])
 def test_a_dry_run_says_what_would_become_of_the_grades(caller, browser, lang):
     """By REST and on the page alike: new items, changed and unchanged ones, the changed ones linked."""

@@ -1,0 +1,23 @@
+"""Runs Dagster's own code server, with Dagster's tables made first (`python -m pipelines.engine.code_server`).
+
+The options are those of `dagster api grpc`; `api.programs` has them.
+"""
+
+import os
+import sys
+
+from dagster._cli import main as dagster
+
+from pipelines.engine.tables import make_tables
+from warehouse.dagster_home import STORAGE
+
+
+def main() -> None:
+    """Serve the definitions until SIGTERM; the environment is the supervisor's (`warehouse.dagster_home`)."""
+    make_tables(os.environ[STORAGE])
+    sys.argv = ["dagster", "api", "grpc", *sys.argv[1:]]
+    dagster()  # type: ignore[no-untyped-call]  # Dagster gives it no types
+
+
+if __name__ == "__main__":
+    main()
