@@ -74,8 +74,8 @@ async def list_changes(
     """What changed, in the order in which it was stored: SKUs, volumes, declarations, files, shared records, imports.
 
     Store `next_cursor` once the page is processed, and send it as `after`. A change is there once, seconds after its
-    write at most. A cursor never expires; one of another company, or from before a backup was restored, is a 400 with
-    the code `unknown_cursor`.
+    write at most. A cursor never expires; one of another company, or from before a sandbox was reset or a backup
+    restored, is a 400 with the code `unknown_cursor`.
     """
     from_now, place = after == _NOW, cursors.read(after or "") or BEGINNING
     if include is None or from_now:
@@ -108,7 +108,7 @@ async def list_changes(
 def unknown_cursor(field: str) -> InvalidBody:
     """Return the refusal of a cursor that is no place in the company's ledger."""
     sentence = Message(
-        "This cursor is not from this company's changes as they are now: it is another company's, or a backup was "
-        "restored since. Take a new one with after=now, read the lists, and go on from it."
+        "This cursor is not from this company's changes as they are now: it is another company's, or the sandbox was "
+        "reset or a backup restored since. Take a new one with after=now, read the lists, and go on from it."
     )
     return InvalidBody([Issue("unknown_cursor", sentence, field)])

@@ -52,17 +52,19 @@ def _reset(write: Write, *, dry_run: bool) -> Response:
         account, skus = stored.account_of(conn, write.company_id), stored.held(conn, write.company_id)
     if account is None:
         raise Forbidden("write", _ONLY_TEST_KEYS)
-    reached = write.company_id
-    if not dry_run:
-        if (answered := write.answered(asked, dry_run=False)) is not None:
-            return answered
-        with owner_transaction(service.database.owner_url) as owner:
-            done = sandboxes.reset(owner, account, write.company_id, origin=write.origin, now=write.now)
-        reached, skus = done.sandbox, done.skus
-    data: JsonObject = {"reset_at": write.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
-    # The answer is kept in the new sandbox, where the key of a repeat leads.
-    answer = replace(write, company_id=reached).answer(
-        asked, lambda _: {"dry_run": dry_run, "data": data}, json_of, dry_run=dry_run
-    )
+    if dry_run:
+        return write.answer(asked, lambda _: None, lambda _: _shown(write, skus, dry_run=True), dry_run=True)
+    if (answered := write.answered(asked, dry_run=False)) is not None:
+        return answered
+    with owner_transaction(service.database.owner_url) as owner:
+        done = sandboxes.reset(owner, account, write.company_id, origin=write.origin, now=write.now)
+        # The answer is kept with the reset, and in the new sandbox, where the key of a repeat leads.
+        reached = replace(write, company_id=done.sandbox)
+        answer = reached.answer_in(owner, asked, lambda: _shown(write, done.skus, dry_run=False))
     answer.background = BackgroundTask(sandboxes.erase_left, service.settings, service.database, write.now)
     return answer
+
+
+def _shown(write: Write, skus: int, *, dry_run: bool) -> Response:
+    data: JsonObject = {"reset_at": write.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
+    return json_of({"dry_run": dry_run, "data": data})

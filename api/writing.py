@@ -99,13 +99,7 @@ class Write:
 
         def work_once(conn: Connection) -> Response:
             assert known is not None, "the request can be repeated"
-            if stored := known.recall(conn, self.service.clock.now()):
-                return _replayed(stored)
-            fresh = in_language(show(work(conn)), self.lang)
-            if fresh.status_code < 300:
-                stored = idempotency.Answer(fresh.status_code, str(fresh.media_type), bytes(fresh.body))
-                known.keep(conn, stored, self.service.clock.now())
-            return fresh
+            return self._answer_in(conn, known, lambda: show(work(conn)))
 
         try:
             if known is not None:
@@ -118,6 +112,23 @@ class Write:
         except idempotency.ReusedKey:
             raise KeyReused from None
         return response
+
+    def answer_in(self, conn: Connection, fingerprint: bytes, show: Callable[[], Response]) -> Response:
+        """Return what `show` renders, kept in the caller's own transaction of this write's company, or the kept answer.
+
+        For a handler whose work no transaction of the application's role can do.
+        """
+        known = self._known(fingerprint, dry_run=False)
+        return in_language(show(), self.lang) if known is None else self._answer_in(conn, known, show)
+
+    def _answer_in(self, conn: Connection, known: RepeatableRequest, show: Callable[[], Response]) -> Response:
+        if stored := known.recall(conn, self.service.clock.now()):
+            return _replayed(stored)
+        fresh = in_language(show(), self.lang)
+        if fresh.status_code < 300:
+            stored = idempotency.Answer(fresh.status_code, str(fresh.media_type), bytes(fresh.body))
+            known.keep(conn, stored, self.service.clock.now())
+        return fresh
 
     def answered(self, fingerprint: bytes, *, dry_run: bool) -> Response | None:
         """Return the answer that an equal request already had, for a handler that works before its transaction."""

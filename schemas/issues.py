@@ -248,7 +248,7 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
     "unknown_cursor": IssueCode(
         "The company has no such place in its feed of changes.",
         "Take a new cursor with `after=now`, read the lists once, and go on from that cursor.",
-        "a cursor of another company, or from before a backup was restored",
+        "a cursor of another company, or from before a sandbox was reset or a backup restored",
     ),
     "more": IssueCode(
         "There are more faults than are listed; `count` says how many.",

@@ -16,7 +16,7 @@ from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.companies import sandboxes
 from warehouse.database import Database
-from warehouse.sessions import Connection, owner_transaction
+from warehouse.sessions import Connection, become, owner_transaction
 from warehouse.settings import Settings
 
 _ERASER: Final = "a reset of the sandbox"
@@ -52,6 +52,7 @@ def reset(owner: Connection, account: UUID, before: UUID, *, origin: Origin, now
     current = sandboxes.of(owner, account)
     assert current is not None, "the caller was admitted to a sandbox of the account"
     if current != before:
+        become(owner, current)
         return Reset(current, before, 0)
     skus = sandboxes.leave(owner, before, now)
     sandbox = UUID(str(uuid7()))
@@ -63,7 +64,10 @@ def reset(owner: Connection, account: UUID, before: UUID, *, origin: Origin, now
 
 
 def erase_left(settings: Settings, database: Database, now: datetime) -> int:
-    """Erase every sandbox that a reset left and no other process is erasing; return how many."""
+    """Erase every sandbox that a reset left, or go on where that was cut off; return how many.
+
+    One that another process is erasing is left to that.
+    """
     with owner_transaction(database.owner_url) as owner:
         found = sandboxes.left(owner)
         for sandbox in found:

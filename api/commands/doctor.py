@@ -31,12 +31,14 @@ def doctor(
 ) -> None:
     """Report what is wrong here, each with what to do, and codes from before texts had one form.
 
-    The codes are those that collide now, and those that nobody can send any more. Exit status 0 either way: the
-    examination was done, and what it found is its result.
+    The codes are those that collide now, and those that nobody can send any more; null where no company was looked at,
+    as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was done,
+    and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
-    number, codes = 0, _no_codes()
+    number: int | None = None
+    codes: dict[str, object] = {"collisions": None, "unreachable": None}
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -46,7 +48,7 @@ def doctor(
         else:
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
-                number, codes = len(companies), _codes(operator, companies, as_json=as_json)
+                number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
     show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
 
 
@@ -62,12 +64,8 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
     return found
 
 
-def _no_codes() -> dict[str, list[dict[str, object]]]:
-    return {"collisions": [], "unreachable": []}
-
-
 def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[dict[str, object]]]:
-    found = _no_codes()
+    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
     for company_id in companies:
         with operator.company(company_id) as connection:
             for finding in find_codes(connection):

@@ -26,6 +26,8 @@ PASSWORD_FAULTS: Final = {
 }
 """Messages about a password that is refused."""
 
+_TAKEN: Final = "There is an account with this email address already; `pcds user reset EMAIL` makes it another link."
+
 app = typer.Typer(help="Accounts of people.", no_args_is_help=True)
 
 
@@ -76,7 +78,7 @@ def add_user(
                     role=role,
                 )
         except UniqueViolation:
-            raise Refusal("There is an account with this email address already.") from None
+            raise Refusal(_TAKEN) from None
         operator.enter(connection, company, "user.created", user_id, after={"email": name, "role": stored})
 
 
@@ -108,7 +110,7 @@ def invite(
             try:
                 user_id, token = inviting.invite(connection, act, name, chosen)
             except AddressTaken:
-                raise Refusal("There is an account with this email address already.") from None
+                raise Refusal(_TAKEN) from None
     until = act.now + users.INVITATION_LIFETIME
     shown = {"id": str(user_id), "email": name, "role": chosen, "url": _link(data_dir, token), "until": until}
     show(shown, as_json=as_json)
@@ -171,7 +173,7 @@ def _find_account(operator: Operator, email: str) -> tuple[UUID, UUID]:
     with operator.owner() as connection:
         found = users.company_of(connection, email)
     if found is None:
-        raise Refusal("There is no account with this email address.")
+        raise Refusal("There is no account with this email address; `pcds user list --company ID` shows a company's.")
     return found
 
 

@@ -1,5 +1,7 @@
 """`pcds doctor`: codes from before texts had one form are reported, and nothing is merged."""
 
+from contextlib import nullcontext
+
 import orjson
 import psycopg
 import typer
@@ -7,6 +9,7 @@ from typer.testing import CliRunner
 
 from api.commands import doctor as command
 from services.doctor import Finding, find_codes
+from services.place_checks import Problem
 
 
 def held_from_before(caller, database, code, stored):
@@ -51,6 +54,16 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     assert "\x1b" not in CliRunner().invoke(app, ["--company", str(caller.company)]).stdout
     assert len(caller.get("/skus").json()["data"]) == 4
     assert caller.get(f"/skus/{lonely['id']}").json()["data"]["sku_code"] == "Cafe\u0301 \x1b"
+
+
+def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
+    monkeypatch.setattr(command, "as_operator", lambda _: nullcontext())
+    monkeypatch.setattr(command, "database_problems", lambda *_: [Problem("migration", "It is behind.", "Migrate.")])
+    app = typer.Typer()
+    app.command()(command.doctor)
+    report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
+    assert "migration" in [each["check"] for each in report["problems"]]
+    assert [report[name] for name in ("companies", "collisions", "unreachable")] == [None] * 3
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):

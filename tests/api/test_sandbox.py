@@ -110,9 +110,62 @@ def test_of_two_resets_at_once_one_finds_it_done(caller, tester, database):
     for skus in (1, 0):
         with owner_transaction(database.owner_url) as owner:
             done = sandboxes.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+            assert stored.account_of(owner, done.sandbox) == caller.company
+            assert owner.execute("SELECT current_setting('app.company_id')").fetchone() == (str(done.sandbox),)
         assert done.skus == skus
     assert sandboxes.erase_left(caller.http.app.state.service.settings, database, now) >= 1
     assert codes(tester) == []
+
+
+class Killed(Exception):  # noqa: N818  (an error of the kind would not end the process)
+    """The process ends here."""
+
+
+def killed(*_args, **_more):
+    raise Killed
+
+
+@pytest.mark.parametrize("point", ["_erase_files", "_erase_runs", "removed.end"])
+def test_an_erasure_that_was_cut_off_goes_on(caller, tester, database, point):
+    tester.made(sku_code="A")
+    run(tester, sent(tester, "sku_code;name\nB;Jar\n"))
+    service = tester.http.app.state.service
+    now, objects = service.clock.now(), service.settings.data_dir / "objects" / str(tester.company)
+    assert list(objects.rglob("*"))
+    with owner_transaction(database.owner_url) as owner:
+        sandboxes.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"services.company_removal.{point}", killed)
+        with pytest.raises(Killed):
+            sandboxes.erase_left(service.settings, database, now)
+    with owner_transaction(database.owner_url) as owner:
+        begun = removed.of(owner, tester.company)
+        assert begun is not None
+        assert begun.certificate is None
+        assert tester.company in stored.every_of(owner, caller.company), "`pcds company remove` goes on with it, too"
+    assert tester.post("/sandbox/reset").status_code == 200, "the next reset erases what was left"
+    with owner_transaction(database.owner_url) as owner:
+        ended = removed.of(owner, tester.company)
+        assert ended is not None
+        assert (ended.slug, ended.certificate is not None) == (None, True)
+        assert tester.company not in stored.left(owner)
+    assert not objects.exists()
+
+
+def test_a_repeat_of_a_reset_that_nobody_saw_end_empties_nothing(caller, tester, pool):
+    tester.made(sku_code="A")
+    once = {"Idempotency-Key": "lost"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("api.sandbox.BackgroundTask", killed)
+        assert tester.post("/sandbox/reset", headers=once).status_code == 500
+    tester.made(sku_code="AFTER")
+    repeated = tester.post("/sandbox/reset", headers=once)
+    assert (repeated.json()["data"]["skus_removed"], repeated.headers["Idempotent-Replayed"]) == (1, "true")
+    assert codes(tester) == ["AFTER"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipelines.writing.idempotency.RepeatableRequest.keep", killed)
+        assert tester.post("/sandbox/reset", headers={"Idempotency-Key": "cut off"}).status_code == 500
+    assert codes(tester) == ["AFTER"], "neither the reset nor its answer is there"
 
 
 @pytest.mark.promise("SBX-02")

@@ -103,7 +103,7 @@ def test_what_nobody_could_sign_in_with_is_refused(place):
         said=PASSWORD,
     )
     assert "no account" in pcds.refused("user", "disable", "nobody@b.example")
-    assert "no account" in pcds.refused("user", "reset", "nobody@b.example")
+    assert "`pcds user list" in pcds.refused("user", "reset", "nobody@b.example")
     assert pcds.run(*add, "a@b.example", "--role", "owner", said=PASSWORD).returncode == 2
     assert pcds.run(*add[:4], "--email", "a@b.example").returncode == 2, "a password comes by standard input alone"
 
@@ -164,6 +164,6 @@ def test_people_are_listed_and_invited_by_a_link(place):
     [after] = pcds.json("user", "list", "--company", company)["users"]
     assert after["signed_in_at"]
     assert after["link_until"] is None
-    assert "already" in pcds.refused(*invite, "eve@invited.example")
+    assert "`pcds user reset EMAIL` makes" in pcds.refused(*invite, "eve@invited.example")
     assert pcds.run(*invite, "x@invited.example", "--role", "owner").returncode == 2
     assert pcds.json("audit", "verify", "--company", company)["ok"]

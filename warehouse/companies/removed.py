@@ -13,7 +13,7 @@ from psycopg.types.json import Json
 from warehouse.sessions import Connection
 
 _HEAD: Final = """
-SELECT slug, links, audit_entries, chain_hash
+SELECT slug, links, audit_entries, chain_hash, sandbox_of
 FROM company_counters JOIN companies ON companies.id = company_id WHERE company_id = %s
 """
 _LOCK: Final = f"{_HEAD} FOR UPDATE OF company_counters"
@@ -29,8 +29,8 @@ INSERT INTO removed_links (company, number, entries, hash)
 SELECT company_id, number, entries, hash FROM audit_transactions WHERE company_id = %s
 """
 _BEGIN: Final = """
-INSERT INTO removed_companies (company, slug, begun_at, rows, links, entries, chain_hash, hashes)
-SELECT %(id)s, %(slug)s, %(at)s, %(rows)s, %(links)s, %(entries)s, %(head)s,
+INSERT INTO removed_companies (company, slug, sandbox_of, begun_at, rows, links, entries, chain_hash, hashes)
+SELECT %(id)s, %(slug)s, %(sandbox_of)s, %(at)s, %(rows)s, %(links)s, %(entries)s, %(head)s,
     (SELECT sha256(coalesce(string_agg(hash, ''::bytea ORDER BY number), '')) FROM removed_links WHERE company = %(id)s)
 """
 _OF: Final = """
@@ -47,12 +47,13 @@ FROM removed_links WHERE company = %(id)s
 
 
 class Chain(NamedTuple):
-    """The head of a company's audit chain, and the slug by which Dagster knows the company."""
+    """The head of a company's audit chain, the slug by which Dagster knows it, and whose sandbox the company is."""
 
     slug: str
     links: int
     entries: int
     head: bytes | None
+    sandbox_of: UUID | None
 
 
 class Removed(NamedTuple):
@@ -95,8 +96,7 @@ def keep_links(owner: Connection, company_id: UUID) -> None:
 
 def begin(owner: Connection, company_id: UUID, chain: Chain, rows: dict[str, int], at: datetime) -> None:
     """Note that the rows are erased, in the transaction that erases them."""
-    given = {"id": company_id, "slug": chain.slug, "at": at, "rows": Json(rows)}
-    owner.execute(_BEGIN, {**given, "links": chain.links, "entries": chain.entries, "head": chain.head})
+    owner.execute(_BEGIN, {**chain._asdict(), "id": company_id, "at": at, "rows": Json(rows)})
     owner.execute("DELETE FROM launches WHERE company = %s", [chain.slug])
 
 

@@ -21,8 +21,14 @@ _KEYS: Final = (
     "UPDATE request_windows SET company_id = %(new)s WHERE company_id = %(old)s",
     "UPDATE bearer_tokens SET company_id = %(new)s WHERE company_id = %(old)s",
 )
-_EVERY: Final = "SELECT id FROM companies WHERE sandbox_of = %s"
-_LEFT: Final = "SELECT id FROM companies WHERE left_at IS NOT NULL"
+_EVERY: Final = """
+SELECT id FROM companies WHERE sandbox_of = %(account)s
+UNION ALL SELECT company FROM removed_companies WHERE sandbox_of = %(account)s AND ended_at IS NULL
+"""
+_LEFT: Final = """
+SELECT id FROM companies WHERE left_at IS NOT NULL
+UNION ALL SELECT company FROM removed_companies WHERE sandbox_of IS NOT NULL AND ended_at IS NULL
+"""
 _CLAIM: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('pcds/sandbox/' || %s, 0))"
 _NO_COMPANY: Final = "SELECT set_config('app.company_id', '', true)"
 NAME: Final = "{name} (sandbox)"
@@ -76,8 +82,8 @@ def take_keys(owner: Connection, old: UUID, new: UUID) -> None:
 
 
 def every_of(owner: Connection, account: UUID) -> list[UUID]:
-    """Return all sandboxes of an account, those that a reset left too; the session is of no company."""
-    return [row[0] for row in owner.execute(_EVERY, [account]).fetchall()]
+    """Return all sandboxes of an account, also those that a reset left or whose erasure was cut off."""
+    return [row[0] for row in owner.execute(_EVERY, {"account": account}).fetchall()]
 
 
 def accounts(owner: Connection) -> dict[UUID, UUID]:
@@ -86,7 +92,7 @@ def accounts(owner: Connection) -> dict[UUID, UUID]:
 
 
 def left(owner: Connection) -> list[UUID]:
-    """Return the sandboxes that resets left, of all accounts; the session is of no company."""
+    """Return the sandboxes of all accounts that a reset left, or whose erasure was cut off, in a session of none."""
     return [row[0] for row in owner.execute(_LEFT).fetchall()]
 
 

@@ -68,6 +68,7 @@ removed_companies = Table(
     metadata,
     Column("company", Uuid, primary_key=True),
     Column("slug", Text, comment="names its runs in Dagster; null once the removal has ended"),
+    Column("sandbox_of", Uuid, comment="the company whose test keys reached this one; null for a company of its own"),
     instant("begun_at"),
     Column(
         "ended_at",
