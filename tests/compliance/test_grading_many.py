@@ -25,7 +25,7 @@ from tests.drawing import examples
 BLOCKS = 4
 FROM = int(os.environ.get("PCDS_PACKS_FROM", "0"))
 PACKS = int(os.environ.get("PCDS_PACKS", "1600"))
-"""Numbered packs, and packs of a realistic portfolio, for each rule-set; `make oracle` compares 100 000 of each, from a number on."""
+"""Numbered packs from `FROM` on, and realistic packs, for each rule-set; `make oracle` compares 100 000 of each."""
 KINDS = {**MISSING, "material_subtype": MISSING["polymer_or_grade"], "weight_grams": MISSING["weight_g"]}
 
 
