@@ -115,8 +115,8 @@ soak: setup-dev  ## Hostile load, kills by seed, then the fuzzers for longer and
 	  tests/warehouse/test_database.py tests/warehouse/test_backup.py
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(FILE_SEEDS),50000) --from 100000 --minutes 60 --files $(or $(FILES),examples)
 
-oracle: setup-dev  ## The grading kernel against its slow transcription, and grading in arrays against the kernel (PACKS=100000)
-	PCDS_PACKS=$(or $(PACKS),100000) $(BIN)/python -m pytest -n 0 -q -k numbered_pack \
+oracle: setup-dev  ## The grading kernel against its slow transcription, and grading in arrays against the kernel (PACKS=100000, FROM=0)
+	PCDS_PACKS=$(or $(PACKS),100000) PCDS_PACKS_FROM=$(or $(FROM),0) $(BIN)/python -m pytest -n 0 -q -k numbered_pack \
 	  tests/compliance/test_grading_oracle.py tests/compliance/test_grading_many.py
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)

@@ -177,8 +177,8 @@ def _held(units: Units, seat: Ints, total: Floats, tables: Tables) -> Ints:
         return held
     unit = units.unit[part]
     asking, other = ranges(units.start[unit], units.size[unit])
-    counted = tables.shares.counted(share[asking], units.kinds()[other])
-    weights = sums(asking[counted], units.grams[other[counted]], part.size)
+    counted = np.flatnonzero(tables.shares.counted(share.take(asking), units.kinds().take(other)))
+    weights = sums(asking.take(counted), units.grams.take(other.take(counted)), part.size)
     percent = 100 * weights / total[unit]
     holds = (tables.shares.low.floats(share) <= percent) & (percent < tables.shares.high.floats(share))
     np.bitwise_or.at(held, part, holds.astype(np.int64) << bit)

@@ -1,13 +1,14 @@
 """A block of SKUs, assessed in arrays: its units with their results, and what its SKUs' own columns decide."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from compliance.grading.many.assess import Assessed, assess
+from compliance.grading.many.coded import Coded
 from compliance.grading.many.codes import GRADES, MISSING
-from compliance.grading.many.columns import with_bodies
 from compliance.grading.many.kernel import GRADED
 from compliance.grading.many.keys import Bools, Ints
 from compliance.grading.many.parts import BODY
@@ -35,43 +36,45 @@ class Block:
     provisional: Bools
     wide: Ints
 
-    def graded(self) -> pl.DataFrame:
-        """Return the answers (`GRADED`)."""
-        tables, skus = self.tables, self.skus
-        own = (skus.body >= 0) & ~self.exempt
-        stream = np.full(skus.count, len(tables.streams))
-        stream[own] = self.found.stream[skus.body[own]]
-        stream[stream < 0] = len(tables.streams)
-        score = np.floor((skus.score + TOLERANCE) * 10_000 + 0.5) / 10_000  # as `rounded_score` rounds
-        return pl.DataFrame(
-            {
-                "grade": pl.Series(GRADES)[skus.grade],
-                "score": pl.Series(score).fill_nan(None),
-                "provisional": self.provisional,
-                "stream": pl.Series([*tables.streams, None], dtype=pl.String)[stream],
-                "missing": self.missing,
-            },
-            schema=GRADED,
-        )
+    def streams(self) -> Ints:
+        """Return the stream of each SKU, -1 for none."""
+        own = np.flatnonzero((self.skus.body >= 0) & ~self.exempt)
+        stream = np.full(self.skus.count, -1)
+        stream[own] = self.found.stream[self.skus.body[own]]
+        return stream
 
 
-def assessed(skus: pl.DataFrame, components: pl.DataFrame, tables: Tables) -> Block:
-    """Return the SKUs of the columns, assessed."""
-    lines = with_bodies(skus, components)
-    sku, count = lines["sku"].to_numpy().astype(np.int64), skus.height
-    part = tables.coding.parts(lines, skus)
-    form, level, outside = tables.coding.own_columns(skus)
-    has_graph, has_part, has_body = np.zeros((3, count), np.bool_)
-    has_graph[components["sku"].to_numpy()] = True
-    has_part[sku] = True
-    has_body[sku[tables.parts.type.ints(part) == BODY]] = True
+def graded(blocks: Sequence[Block]) -> pl.DataFrame:
+    """Return the answers of blocks by one rule-set (`GRADED`), one block after the other."""
+    score = np.concatenate([block.skus.score for block in blocks])
+    score = np.floor((score + TOLERANCE) * 10_000 + 0.5) / 10_000  # as `rounded_score` rounds
+    streams = pl.Series([*blocks[0].tables.streams, None], dtype=pl.String)
+    stream = np.concatenate([block.streams() for block in blocks])
+    return pl.DataFrame(
+        {
+            "grade": pl.Series(GRADES)[np.concatenate([block.skus.grade for block in blocks])],
+            "score": pl.Series(score).fill_nan(None),
+            "provisional": np.concatenate([block.provisional for block in blocks]),
+            "stream": streams[np.where(stream < 0, streams.len() - 1, stream)],
+            "missing": np.concatenate([block.missing for block in blocks]),
+        },
+        schema=GRADED,
+    )
+
+
+def assessed(coded: Coded, tables: Tables) -> Block:
+    """Return the SKUs of a block, assessed."""
+    count, level, outside = len(coded), coded.level, coded.outside
+    has_part, has_body = np.zeros((2, count), np.bool_)
+    has_part[coded.sku] = True
+    has_body[coded.sku[tables.parts.type.ints(coded.part) == BODY]] = True
     kept = has_body & (outside == 0)
-    units = _units(part, lines, form, kept[sku], tables)
+    units = _units(coded, kept, tables)
     found = assess(units, tables)
     result = Skus(found, count, level, tables)
     exempt = np.zeros(count, np.bool_)
     exempt[kept] = tables.exempt(found.group[result.body[kept]], level[kept])
-    missing = np.where(~has_part, MISSING["material"], np.where(has_graph & ~has_body, MISSING["components"], 0))
+    missing = np.where(~has_part, MISSING["material"], np.where(coded.has_graph & ~has_body, MISSING["components"], 0))
     np.bitwise_or.at(missing, units.heads.sku, np.where(exempt[units.heads.sku], 0, found.missing))
     return Block(
         tables=tables,
@@ -85,19 +88,17 @@ def assessed(skus: pl.DataFrame, components: pl.DataFrame, tables: Tables) -> Bl
     )
 
 
-def _units(part: Ints, lines: pl.DataFrame, form: Ints, kept: Bools, tables: Tables) -> Units:
+def _units(coded: Coded, kept: Bools, tables: Tables) -> Units:
     """Return the units: the body's of each SKU first, then one for each part that comes off (step 4a, d)."""
-    sku, weight = lines["sku"].to_numpy().astype(np.int64), lines["weight_g"]
-    form_apart = tables.parts.form_apart.ints(part)
+    form_apart = tables.parts.form_apart.ints(coded.part)
+    order = np.flatnonzero(kept[coded.sku])
+    order = order[np.argsort(2 * coded.sku[order] + (form_apart[order] > 0), kind="stable")]
+    sku, form_apart = coded.sku[order], form_apart[order]
     apart = form_apart > 0
-    order = np.flatnonzero(kept)
-    order = order[np.lexsort((apart[order], sku[order]))]
-    sku, part, apart, form_apart = sku[order], part[order], apart[order], form_apart[order]
-    grams = weight.fill_null(0.0).to_numpy()[order]
     first = apart.copy()
     first[:1] = True
     first[1:] |= sku[1:] != sku[:-1]
     head = np.flatnonzero(first)
-    heads = Heads(sku[head], np.where(apart[head], form_apart[head], form[sku[head]]), apart[head])
-    members = Lines(np.cumsum(first) - 1, part, grams, weight.is_null().to_numpy()[order])
+    heads = Heads(sku[head], np.where(apart[head], form_apart[head], coded.form[sku[head]]), apart[head])
+    members = Lines(np.cumsum(first) - 1, coded.part[order], coded.grams[order], coded.unweighed[order])
     return Units.of(heads, members, tables.parts)

@@ -153,10 +153,9 @@ def _packed(rules: RuleSet) -> pl.Expr:
         *(((pl.col(name).cast(pl.Int64) + 1).fill_null(0), 3) for name in PART_TRUTHS),
         *((_band(name, rules.bands.get(name, ())), 2 * len(rules.bands.get(name, ())) + 2) for name in PART_NUMBERS),
     ]
-    key = pl.lit(0, pl.Int64)
-    for column, size in columns:
-        key = key * size + column
-    values = prod(size for _, size in columns) * (len(_STATUS.categories) + 1) * (len(rules.materials) + 3) * _ADDITIVES
+    sizes = [size for _, size in columns]
+    key = pl.sum_horizontal(column * prod(sizes[:place]) for place, (column, _) in enumerate(columns))
+    values = prod(sizes) * (len(_STATUS.categories) + 1) * (len(rules.materials) + 3) * _ADDITIVES
     if values > 1 << 63:
         raise BeyondArraysError
     return key
@@ -170,5 +169,7 @@ def _place(name: str, kind: pl.Enum) -> pl.Expr:
 def _band(name: str, bounds: tuple[float, ...]) -> pl.Expr:
     """Return the band of each number between the bounds, or the bound itself, counted from 1; 0 for null."""
     number = pl.col(name)
-    passed = sum(((number >= bound).cast(pl.Int64) + (number > bound).cast(pl.Int64) for bound in bounds), pl.lit(0))
+    passed = sum(
+        ((number >= bound).cast(pl.Int64) + (number > bound).cast(pl.Int64) for bound in bounds), pl.lit(0, pl.Int64)
+    )
     return pl.when(number.is_null()).then(0).otherwise(passed + 1)

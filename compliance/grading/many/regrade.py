@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from compliance.grading.many.block import Block, assessed
+from compliance.grading.many.coded import Coded
 from compliance.grading.many.codes import UNGRADED, BeyondArraysError
 from compliance.grading.many.columns import columns_of
 from compliance.grading.many.grade import with_wide
@@ -51,19 +53,23 @@ def _compared(
 ) -> tuple[list[Answer | None], list[int]]:
     """Return the answers, and the places of the rows that the kernel has to compare."""
     columns = columns_of(rows)
-    now = assessed(*columns, tables[new])
-    graded = with_wide(now, *columns).select("grade", "score", "provisional").rows()
+    now = _assessed(columns, tables[new])
+    graded = with_wide([now], *columns).select("grade", "score", "provisional").rows()
     answers: list[Answer | None] = [
         answer if answer != held or was is None else None
         for answer, held, was in zip(graded, stored, graded_by, strict=True)
     ]
     unsure: list[int] = []
     for was in {each for each in graded_by if each not in (None, new)}:
-        same = _same(now, assessed(*columns, tables[was]))
+        same = _same(now, _assessed(columns, tables[was]))
         unsure += [
             place for place, each in enumerate(graded_by) if each is was and answers[place] is None and not same[place]
         ]
     return answers, unsure
+
+
+def _assessed(columns: tuple[pl.DataFrame, pl.DataFrame], tables: Tables) -> Block:
+    return assessed(Coded.of(*columns, tables.coding), tables)
 
 
 def _same(now: Block, then: Block) -> Bools:

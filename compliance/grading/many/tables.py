@@ -165,12 +165,13 @@ class Shares:
         if len(self._held) > len(self._counted):
             more = np.full((len(self._held), self._counted.shape[1]), _UNKNOWN, np.int8)
             self._counted = np.concatenate([self._counted, more])
-        found = self._counted[shares, kinds]
+        cells = shares * self._counted.shape[1] + kinds
+        found = self._counted.take(cells)
         unknown = found == _UNKNOWN
         if unknown.any():
             for share, kind in sorted(set(zip(shares[unknown].tolist(), kinds[unknown].tolist(), strict=True))):
                 self._counted[share, kind] = self._ask(share, kind)
-            found = self._counted[shares, kinds]
+            found = self._counted.take(cells)
         counted: Bools = found > 0
         return counted
 

@@ -95,12 +95,12 @@ class Units:
             start=np.cumsum(size) - size,
             size=size,
             unit=owner,
-            part=self.part[at],
-            grams=self.grams[at],
-            unweighed=self.unweighed[at],
-            member=self.member[at],
-            type=self.type[at],
-            material=self.material[at],
+            part=self.part.take(at),
+            grams=self.grams.take(at),
+            unweighed=self.unweighed.take(at),
+            member=self.member.take(at),
+            type=self.type.take(at),
+            material=self.material.take(at),
         )
 
     def with_part(self, units: Ints, places: Ints, others: Ints, parts: Parts) -> "Units":
