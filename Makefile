@@ -29,6 +29,14 @@ setup-dev: .venv/dev.stamp  ## The same with what tests, checks and benchmarks n
 serve: setup  ## Start everything: Postgres, API on 8000 with Dagster at /dagster, a demo company
 	@exec $(BIN)/pcds serve
 
+# Python keeps what it has compiled, also where the environment says otherwise: each worker of the tests would compile
+# all tests, and each process that they start the service.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+
+# The first ring reads small tables, and each core has a worker: threads of Polars cost more than they give. `test-all`
+# has those of a deployment.
+test: export POLARS_MAX_THREADS := 1
+
 test: setup-dev  ## Unit and contract tests, in parallel, against a real Postgres with the real migrations
 	$(BIN)/python -m pytest -m "not processes and not long" --hypothesis-profile=quick
 

@@ -13,11 +13,14 @@ from warehouse.settings import Settings
 
 @pytest.fixture
 def collector() -> Iterator[None]:
-    """Leaves the collector of garbage as it was: this process is the tests'."""
+    """A collector of garbage that has kept nothing back, left as it was: this process is the tests'."""
     threshold = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.unfreeze()
     gc.set_threshold(*threshold)
+    gc.collect()
+    gc.freeze()  # as after the collection of tests
 
 
 @pytest.mark.usefixtures("collector")

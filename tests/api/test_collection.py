@@ -5,10 +5,10 @@ import re
 from base64 import b64encode
 from typing import Any
 
-from api.app import build_app
 from api.reference.collection import collection
+from tests.openapi import document
 
-DOCUMENT = build_app().openapi()
+DOCUMENT = document()
 
 
 def requests() -> dict[str, dict[str, Any]]:

@@ -9,8 +9,9 @@ from schemas.errors import ERROR_CODES
 from schemas.fields import COMPONENT, SKU
 from schemas.issues import ISSUE_CODES
 from tests.api.published import Published
+from tests.openapi import document
 
-DOCUMENT = build_app().openapi()
+DOCUMENT = document()
 PUBLISHED = Published(DOCUMENT)
 OPERATIONS = {(m.upper(), p): o for p, ms in DOCUMENT["paths"].items() for m, o in ms.items()}
 CONTRACT = {

@@ -72,6 +72,7 @@ def rich(caller, pool):
     return browser, again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lang", ["de", "fr"])
 def test_every_page_keeps_the_language_in_its_links_and_says_nothing_in_english(rich, lang):
     browser, asked = rich

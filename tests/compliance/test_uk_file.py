@@ -191,6 +191,7 @@ def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a
     assert said["activity"] != "OM" or "plastic_shape_missing" not in reasons
 
 
+@pytest.mark.long
 @examples(40, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_the_file_and_its_difference_are_what_the_figures_count(skus, data):

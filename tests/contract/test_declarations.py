@@ -19,6 +19,7 @@ def declared(caller):
     return caller
 
 
+@pytest.mark.long  # the command that computes figures starts Dagster
 @pytest.mark.promise("DEC-01")
 def test_a_declaration_is_looked_at_kept_and_downloaded(declared):
     shown = good(declared.post("/declarations?dry_run=1", GERMANY))["data"]
@@ -31,6 +32,7 @@ def test_a_declaration_is_looked_at_kept_and_downloaded(declared):
     assert declared.data("/declarations") == [made]
 
 
+@pytest.mark.long
 @pytest.mark.promise("DEC-02")
 def test_a_correction_leaves_the_first_as_it_was(declared):
     first = good(declared.post("/declarations", GERMANY))["data"]

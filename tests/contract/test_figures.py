@@ -15,6 +15,7 @@ def placed(caller, components, units):
     return sku["sku_code"]
 
 
+@pytest.mark.long  # the command that computes figures starts Dagster
 @pytest.mark.promise("FIG-01", "FIG-02", "FIG-04")
 def test_figures_are_read_with_their_instant_and_what_they_leave_out(caller):
     empty = good(caller.get("/figures/tonnes"))

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from api.app import build_app
+from tests.openapi import document
 from tools.additive import breaks, differences
 from tools.record_release import last
 
-CURRENT = build_app().openapi()
+CURRENT = document()
 Mutation = Callable[[], dict]
 Named = tuple[str, Mutation]
 

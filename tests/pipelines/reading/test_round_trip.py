@@ -333,6 +333,7 @@ def records_of(data: bytes) -> list[tuple[dict[str, object], Graph]]:
     ]
 
 
+@pytest.mark.long
 @examples(40)
 @given(portfolios(), st.sampled_from([",", "."]), st.sampled_from([",", ";", "\t", "|"]), st.booleans())
 def test_the_three_layouts_hold_the_same_records(

@@ -40,10 +40,11 @@ def text(*lines: str, encoding: str = "utf-8", end: str = "\n") -> bytes:
 
 def of(number: int, header: str, cells: dict[str, object], delimiter: str = ",") -> list[Case]:
     """A case for each cell of one column, as text of a CSV beside nothing that would help: read so, or this code."""
+    files = {cell: delimited([["sku_code", "name", header], ["A", "a", cell]], delimiter) for cell in cells}
+    name = read(next(iter(files.values())))[0].source["columns"][2]["field"]
     cases = []
     for cell, expected in cells.items():
-        data = delimited([["sku_code", "name", header], ["A", "a", cell]], delimiter)
-        name = read(data)[0].source["columns"][2]["field"]
+        data = files[cell]
         fault = isinstance(expected, str) and expected.startswith("!")
         cases.append(
             Case(number, data, faults=((2, name, str(expected)[1:]),), of=name)
