@@ -26,6 +26,7 @@ import pytest
 import yaml
 
 from api.serve import is_served
+from tests.conftest import migrated
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
@@ -136,7 +137,12 @@ def file_variables(path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def composed(server: Database, open_dir: Path) -> Iterator[Composed]:
-    """Nothing runs but Postgres, with the empty database that the file's image makes."""
+    """Nothing runs but Postgres, with the empty database that the file's image makes.
+
+    Another database comes first: its roles are the server's, and the operator's logins join them.
+    """
+    with migrated(server):
+        pass
     name = f"pcds_compose_{uuid4().hex[:8]}"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
