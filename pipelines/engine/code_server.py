@@ -4,9 +4,8 @@ The options are those of `dagster api grpc`; `api.programs` has them.
 """
 
 import os
+import runpy
 import sys
-
-from dagster._cli import main as dagster
 
 from pipelines.engine.tables import make_tables
 from warehouse.dagster_home import STORAGE
@@ -16,7 +15,7 @@ def main() -> None:
     """Serve the definitions until SIGTERM; the environment is the supervisor's (`warehouse.dagster_home`)."""
     make_tables(os.environ[STORAGE])
     sys.argv = ["dagster", "api", "grpc", *sys.argv[1:]]
-    dagster()  # type: ignore[no-untyped-call]  # Dagster gives it no types
+    runpy.run_module("dagster", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
