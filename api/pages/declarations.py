@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from api.declarations import declare, file_answer
 from api.errors import InvalidBody
+from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
@@ -28,7 +29,6 @@ from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import FORMATS, UK_FORMAT
 from schemas.json_values import JsonObject
 from schemas.labels import word
-from schemas.messages import translate
 from services.declaration_calendar import due
 from warehouse import figures
 from warehouse.analytics.figure_rows import periods
@@ -200,7 +200,7 @@ def _faults(refused: InvalidBody, form: Form, lang: str) -> Iterator[tuple[str, 
     """Yield each fault at its field of the form."""
     for issue in refused.details or ():
         field = str(issue.get("field") or "").removeprefix("uk.").partition("[")[0]
-        sentence = translate(issue["message"], lang) if "message" in issue else ""
+        sentence = said(issue["message"], lang) if "message" in issue else ""
         if field in ("market", "year") and not form.get(field, "").strip():
             sentence = text(f"declarations.choose.{field}", lang)
         yield field if field in FIELDS else "organisation_id" if field == "uk" else "", sentence

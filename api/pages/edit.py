@@ -6,7 +6,7 @@ at, for the version that the person has seen. So two people at once keep each ot
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final, Self, cast
 from uuid import UUID, uuid4
 
 import orjson
@@ -19,6 +19,7 @@ from api.answers import json_of
 from api.bodies import fingerprint
 from api.errors import InvalidBody, Refused, VersionConflict
 from api.pages import changes, item_form, item_questions, item_words
+from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
@@ -34,7 +35,7 @@ from pipelines.writing.records import WriteOutcome
 from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
-from schemas.messages import Message, translate
+from schemas.messages import Message
 from schemas.models import Invalid, parse_volumes
 from schemas.sku import SkuDetail
 from services.audit.page import difference_of_rows
@@ -45,7 +46,9 @@ from warehouse.skus import earlier, queries
 router = APIRouter(prefix="/items")
 
 MOST: Final = {"part": 50, "volume": 200}
-"""Parts and rows of volumes that the form can show; a longer graph is written by file or program."""
+"""Parts and rows of volumes that the form can show. Of an item with more it shows none of them, and changes none."""
+_LISTED: Final = {"part": "components", "volume": "volumes"}
+"""The field of the item that the form lists under each key."""
 _MOST_FIELDS: Final = 4_000
 _MOST_RECORDS: Final = 500
 _RECORDS: Final = {
@@ -63,16 +66,26 @@ _OWN: Final = ("sku_code", "gtin", "volumes")
 class _Opened:
     """The item that a form is about: its id, the version of its fields that the form began with, and those fields.
 
-    Without an id the item is new; `base` is then None, or the item that it is a copy of.
+    Without an id the item is new; `base` is then None, or the item that it is a copy of. `too_long` are the keys of
+    `MOST` of which the item has more: the form leaves those out.
     """
 
     sku_id: UUID | None
     version: int | None
     base: SkuDetail | None
+    too_long: tuple[str, ...] = ()
 
     def form(self, lang: str) -> Form:
         """Return the form as it was opened."""
-        return item_form.form_of(self.base, lang, leaving_out=() if self.sku_id else _OWN)
+        own = () if self.sku_id else _OWN
+        return item_form.form_of(self.base, lang, leaving_out=(*own, *(_LISTED[key] for key in self.too_long)))
+
+    def within_limits(self) -> Self:
+        """Return it without the parts or volumes that a form cannot show."""
+        if self.base is None:
+            return self
+        counts = {"part": len(self.base["components"]), "volume": len(self.base["volumes"])}
+        return replace(self, too_long=tuple(key for key, count in counts.items() if count > MOST[key]))
 
 
 @router.get("/new")
@@ -133,7 +146,7 @@ def _open(request: Request, session: Session, sku_id: UUID | None, *, copy: bool
     if sku_id is None:
         return _page(request, session, _Opened(None, None, None), Form([]))
     with service_of(request).writes.company(session.company_id) as conn:
-        opened = _opened(conn, sku_id, queries.version_of(conn, sku_id))
+        opened = _opened(conn, sku_id, queries.version_of(conn, sku_id)).within_limits()
     if copy:
         opened = replace(opened, sku_id=None)
     return _page(request, session, opened, opened.form(lang), seen=opened.version)
@@ -154,13 +167,15 @@ def _sent(request: Request, session: Session, form: Form, sku_id: UUID | None) -
     opened = _Opened(None, None, None)
     if sku_id is not None:
         with service_of(request).writes.company(session.company_id) as conn:
-            opened = _opened(conn, sku_id, version_of(form.get("version")))
+            opened = _opened(conn, sku_id, version_of(form.get("version"))).within_limits()
+    if any(counts[name] for name in opened.too_long):
+        raise PageRefused(413, "refused.too_large")
     step, _, key = form.get("step", "check").partition(".")
     match step:
         case "add" if counts.get(key) == MOST.get(key):
             faults = [("", text("edit.most", language_of(request)))]
             return _page(request, session, opened, form, seen=version_of(form.get("seen")), faults=faults)
-        case "add" if key in MOST:
+        case "add" if key in MOST and key not in opened.too_long:
             return _page(request, session, opened, item_form.with_key(form, key), seen=version_of(form.get("seen")))
         case "remove" if key.partition(".")[0] in MOST:
             name, _, number = key.partition(".")
@@ -275,9 +290,9 @@ def _faults(refused: Refused, form: Form, lang: str) -> list[tuple[str, str]]:
         path = str(issue.get("field") or "")
         name = item_form.input_of_path(path, form)
         label = text("edit.volumes", lang) if path.startswith("volumes") else _label(path, form, lang)
-        sentence = translate(issue["message"], lang) if "message" in issue else ""
+        sentence = said(issue["message"], lang) if "message" in issue else ""
         faults.append((name, f"{label}: {sentence}" if label else sentence))
-    return faults or [("", translate(str(refused), lang))]
+    return faults or [("", said(str(refused), lang))]
 
 
 def _label(path: str, form: Form, lang: str) -> str:
@@ -323,7 +338,9 @@ def _page(
     status: int = 400,
 ) -> Response:
     lang = language_of(request)
-    keys = form.getlist("part")
+    opened = opened.within_limits()
+    unshown = any(form.getlist(key) for key in opened.too_long)  # an answer to a question about one of many parts
+    form = Form([pair for pair in form.multi_items() if pair[0] not in opened.too_long])
     with service_of(request).writes.company(session.company_id) as conn:
         records = {table: library.first_names(conn, resource, _MOST_RECORDS) for table, resource in _RECORDS.items()}
     return page(
@@ -338,14 +355,16 @@ def _page(
         conflict=conflict,
         after=after,
         reason=None if after is None else item_words.grade_words(after, lang)["reason"],
-        warnings=[translate(warning.message, lang) for warning in warnings],
+        warnings=[said(warning.message, lang) for warning in warnings],
         once=str(uuid4()),
         sections=item_form.sections(lang, records),
         substances=item_form.declarations("", lang),
-        too_long=len(keys) > MOST["part"],
+        too_long=opened.too_long,
+        is_copy=opened.sku_id is None,
+        can_save=not unshown,
         parts=[
             (key, item_form.part_inputs(key, lang, records), item_form.declarations(f"parts.{key}.", lang))
-            for key in keys[: MOST["part"]]
+            for key in form.getlist("part")
         ],
         first_inputs=len(item_form.FIRST),
         shown_open={name for name, _ in faults} | {request.query_params.get("field")},

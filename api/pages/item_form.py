@@ -104,7 +104,7 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
         for each in _texts(field, values[field.name], lang)
     ]
     pairs += _of_substances("", item["substances"], lang)
-    for key, line in enumerate(item["components"]):
+    for key, line in enumerate(item["components"] if "components" not in leaving_out else ()):
         pairs.append(("part", str(key)))
         fields: JsonMapping = line
         for field in COMPONENT_FIELDS:

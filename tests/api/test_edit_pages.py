@@ -133,6 +133,32 @@ def test_a_form_has_no_more_parts_than_its_page(caller, browser):
         assert forged.status_code == 413
 
 
+@pytest.mark.parametrize("lang", ["en", "de", "fr"])
+def test_an_item_with_more_parts_and_volumes_than_a_form_shows_keeps_them(caller, browser, lang):
+    item = made(caller, sku_code="E-7", components=[BODY] * 51)
+    for market in ("FR", "DE", "IT"):
+        rows = [{"market": market, "year": 2000 + at, "units_placed": at} for at in range(67)]
+        written = caller.put(f"/skus/{item['id']}/volumes", rows)
+        assert written.status_code == 200, written.text
+    before = stored(caller, item["id"])
+    path = f"/items/{item['id']}/edit?lang={lang}"
+    page, pairs = browser.get(path).text, form(browser, path)
+    assert ("51 " in page, "201 " in page) == (True, True), "how many there are, and that they stay"
+    assert not {"part", "volume"} & {name for name, _ in pairs}
+    for button in ("add.part", "add.volume"):
+        assert button not in page
+        assert send(browser, path, pairs, button).status_code == 200, "a forged button checks"
+    edited = [(name, "Anders" if name == "name" else value) for name, value in pairs]
+    assert send(browser, path, edited, "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert after["name"] == "Anders"
+    assert (after["components"], after["volumes"]) == (before["components"], before["volumes"])
+    for name in ("part", "volume"):
+        assert send(browser, path, [*pairs, (name, "0")], "save").status_code == 413
+    copy = browser.get(f"/items/{item['id']}/copy?lang={lang}").text
+    assert ("51 " in copy, "201 " in copy) == (True, False)
+
+
 def test_an_item_is_made_and_copied(caller, browser):
     pairs = replaced(form(browser, "/items/new"), sku_code="N-1", name="New", material="glass", weight_grams="200")
     assert "What would follow" in send(browser, "/items/new", pairs, "check").text
