@@ -34,11 +34,11 @@ serve: setup  ## Start everything: Postgres, API on 8000 with Dagster at /dagste
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
 # The first ring reads small tables, and each core has a worker: threads of Polars cost more than they give. `test-all`
-# has those of a deployment.
+# has those of a deployment. With two workers a third of the time goes by in waiting, so a third one works then.
 test: export POLARS_MAX_THREADS := 1
 
 test: setup-dev  ## Unit and contract tests, in parallel, against a real Postgres with the real migrations
-	$(BIN)/python -m pytest -m "not processes and not long" --hypothesis-profile=quick
+	$(BIN)/python -m pytest -n 3 -m "not processes and not long" --hypothesis-profile=quick
 
 test-all: setup-dev  ## All tests: those too that start the service, kill its processes and drive a browser; all examples
 	$(BIN)/python -m pytest
