@@ -8,8 +8,8 @@ from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
 from schemas.report import ForeseenGrades, ImportReport, ImportRowError
 
-_LINES_NAMED: Final = 5
-_CODES_NAMED: Final = 5
+_NAMED: Final = 5
+"""Lines, or codes of SKUs, that a sentence names."""
 _WIDTH: Final = 100
 
 
@@ -56,9 +56,12 @@ def _describe_grades(foreseen: ForeseenGrades, lang: str) -> list[str]:
     heading = Message("SKUs by grade, now and afterwards:")
     if not changed:
         return [translate(heading, lang), *lines]
-    first = ", ".join(changed[:_CODES_NAMED]) + (", …" if len(changed) > _CODES_NAMED else "")
-    named = Message("The grade of these would change: {codes}", codes=first)
+    named = Message("The grade of these would change: {codes}", codes=_first(changed))
     return [translate(heading, lang), *lines, translate(named, lang)]
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
@@ -72,7 +75,7 @@ def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> 
 
 
 def _describe_reason(code: str, lines: Mapping[str, str], lang: str) -> str:
-    first = ", ".join(list(lines)[:_LINES_NAMED]) + (", …" if len(lines) > _LINES_NAMED else "")
+    first = _first(list(lines))
     # A service newer than this program may have more codes; its own sentence then names the remedy.
     issue_code = ISSUE_CODES.get(code)
     remedy = next(iter(lines.values())) if issue_code is None else translate(issue_code.remedy, lang)

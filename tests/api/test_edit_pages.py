@@ -159,6 +159,18 @@ def test_an_item_with_more_parts_and_volumes_than_a_form_shows_keeps_them(caller
     assert ("51 " in copy, "201 " in copy) == (True, False)
 
 
+def test_the_largest_item_that_a_form_shows_is_saved(caller, browser):
+    item = made(caller, sku_code="E-8", components=[BODY] * 50)
+    for market in ("FR", "DE"):
+        rows = [{"market": market, "year": 2000 + at, "units_placed": at} for at in range(100)]
+        assert caller.put(f"/skus/{item['id']}/volumes", rows).status_code == 200
+    path = f"/items/{item['id']}/edit"
+    pairs = form(browser, path)
+    edited = [(name, "Other" if name == "name" else value) for name, value in pairs]
+    assert send(browser, path, edited, "save").status_code == 303
+    assert stored(caller, item["id"])["name"] == "Other"
+
+
 def test_an_item_is_made_and_copied(caller, browser):
     pairs = replaced(form(browser, "/items/new"), sku_code="N-1", name="New", material="glass", weight_grams="200")
     assert "What would follow" in send(browser, "/items/new", pairs, "check").text

@@ -58,6 +58,23 @@ def test_an_open_fact_is_answered_where_it_is_asked(caller, browser, lang):
     assert (entry["actor"]["type"], min(entry["after"])) == ("user", "components")
 
 
+def test_a_part_of_more_than_a_form_shows_is_answered(caller, browser):
+    """What would follow is shown; it is saved where it was asked, as the form beside it leaves the parts out."""
+    light = {"component_type": "seal", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 0.001}
+    item = made(caller, sku_code="Q-51", packaging_format="bottle", components=[BODY, LABEL, *[light] * 49])
+    path = f"/items/{item['id']}"
+    page = browser.get(path).text
+    assert "ask.parts.0.colour" in asked(page), asked(page)
+    pairs = replaced(filled(page, "ask.parts.0.colour"), parts__0__colour="dark")
+    shown = send(browser, f"{path}/answer", pairs, "check")
+    assert (shown.status_code, 'id="after"' in shown.text) == (200, True)
+    assert '<button form="item" name="step" value="save">' not in shown.text
+    assert not [name for name, _ in filled(shown.text, "item") if name.startswith("part")]
+    assert send(browser, f"{path}/answer", pairs, "save").status_code == 303
+    body, *labels = item["components"]
+    assert stored(caller, item["id"])["components"] == [body | {"colour": "dark"}, *labels]
+
+
 def test_what_a_grade_needs_is_answered_too(caller, browser):
     item = made(caller, sku_code="Q-1", components=[{"component_type": "body", "material_family": "plastic"}])
     path = f"/items/{item['id']}"
