@@ -1,8 +1,8 @@
 """Makes Dagster's home in the data directory. This module does not import Dagster.
 
 Every process that opens Dagster's instance uses it. What belongs here: the paths of the instance's settings and
-storage, and the command that has Dagster make its tables. What does not: the settings themselves (`dagster.yaml` at the
-top of the repository) and the code that runs.
+storage, the command that has Dagster make its tables, and the lock under which they are made. What does not: the
+settings themselves (`dagster.yaml` at the top of the repository) and the code that runs.
 """
 
 import hashlib
@@ -12,12 +12,14 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import structlog
 
+from warehouse.companies import runs
 from warehouse.database import Database
 from warehouse.settings import Settings, SettingsError
 
@@ -29,6 +31,7 @@ LOCATION: Final = "pcds"
 DEFINITIONS: Final = "pipelines.definitions"
 """The module that the code server serves."""
 _MAKES_TABLES: Final = "pipelines.engine.tables"
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('pcds/dagster tables', 0))"
 STORAGE: Final = "PCDS_DAGSTER_STORAGE_URL"
 """The variable with the URL of Dagster's storage, as dagster.yaml names it."""
 _WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
@@ -131,3 +134,15 @@ def make_tables(settings: Settings, database: Database) -> bool:
     if made.returncode != 0:
         log.error("dagster.tables_not_made", status=made.returncode, said=made.stderr.decode(errors="replace")[-2000:])
     return made.returncode == 0
+
+
+@contextmanager
+def tables_locked(dagster_url: str) -> Iterator[None]:
+    """Have Dagster's tables to oneself while they are made; `dagster_url` is `Database.dagster_url`.
+
+    Dagster looks for a table and then makes it. Of many processes that begin with an empty database, as those of a
+    compose file do, each loses to another again and again, and Dagster gives up after five times.
+    """
+    with runs.connected(dagster_url) as connection:
+        connection.execute(_LOCK)
+        yield

@@ -9,12 +9,13 @@ import os
 
 from dagster_postgres import DagsterPostgresStorage
 
-from warehouse.dagster_home import STORAGE
+from warehouse.dagster_home import STORAGE, tables_locked
 
 
 def make_tables(url: str) -> None:
     """Make the tables in the database at a `Database.dagster_url`; several processes may do so at once."""
-    DagsterPostgresStorage(url, should_autocreate_tables=True)
+    with tables_locked(url):
+        DagsterPostgresStorage(url, should_autocreate_tables=True)
 
 
 if __name__ == "__main__":

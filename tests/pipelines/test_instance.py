@@ -2,12 +2,14 @@
 
 import io
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from pipelines.engine.instance import shared_instance
 from tests.conftest import migrated
+from tests.waiting import wait_until
 from warehouse import dagster_home
 from warehouse.companies import runs
 from warehouse.database import Database
@@ -44,3 +46,16 @@ def test_dagsters_tables_are_made_where_some_are_missing(server: Database, tmp_p
             with runs.connected(database.dagster_url) as conn:
                 assert conn.execute(table).fetchone() == ("jobs",)
                 conn.execute("DROP TABLE jobs")
+
+
+@pytest.mark.processes
+def test_one_process_at_a_time_makes_dagsters_tables(server: Database, tmp_path: Path) -> None:
+    """Those of a compose file begin at once; without turns Dagster tries five times, and then a code server ends."""
+    settings, waiting = Settings.load(data_dir=tmp_path), "SELECT FROM pg_locks WHERE NOT granted AND database = %s"
+    with migrated(server) as database, ThreadPoolExecutor(2) as processes:
+        with dagster_home.tables_locked(database.dagster_url), runs.connected(database.dagster_url) as conn:
+            here = conn.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()
+            made = [processes.submit(dagster_home.make_tables, settings, database) for _ in range(2)]
+            wait_until(lambda: len(conn.execute(waiting, here).fetchall()) == 2)
+            assert conn.execute("SELECT to_regclass('dagster.jobs')").fetchone() == (None,)
+        assert all(each.result() for each in made)
