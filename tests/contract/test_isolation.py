@@ -236,16 +236,17 @@ def test_every_id_in_a_body_is_unknown_to_the_other_company(operations, owner, s
 
 @pytest.mark.promise("SVC-02", "WRT-04")
 def test_every_id_in_a_file_is_unknown_to_the_other_company(owner, stranger, records):
-    for field, kind in KINDS.items():
-        if field == "corrects":
-            continue  # no field of a file: a declaration is corrected by one of its own
-        part = field in ("supplier_id", "component_id")
-        header = f"sku_code;name;{'component_type;material_family;' if part else ''}{field}"
-        cells = f"FILE;File;{'body;glass;' if part else ''}{records[kind]}"
-        file = f"{header}\n{cells}\n".encode()
-        assert owner.imported(file)["counts"]["rejected"] == 0, field
-        report = stranger.imported(file)
-        assert [error["code"] for error in report["errors"]] == ["unknown_reference"], field
+    fields = [field for field in KINDS if field != "corrects"]  # a declaration is corrected by one of its own
+    header = ["sku_code", "name", "component_type", "material_family", *fields]
+    lines = [header]
+    for field in fields:
+        part = ["body", "glass"] if field in ("supplier_id", "component_id") else ["", ""]
+        ids = [records[KINDS[field]] if each == field else "" for each in fields]
+        lines.append([f"FILE-{field}", "File", *part, *ids])
+    file = "".join(";".join(line) + "\n" for line in lines).encode()
+    assert owner.imported(file)["counts"]["rejected"] == 0
+    found = stranger.imported(file)["errors"]
+    assert [(error["field"], error["code"]) for error in found] == [(field, "unknown_reference") for field in fields]
 
 
 @pytest.mark.promise("SVC-02", "SVC-03")
