@@ -1,7 +1,7 @@
 """`pcds audit`: verify a company's ledger against its chain of hashes, and ship the chains' heads."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 import typer
@@ -10,12 +10,18 @@ from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from pipelines.housekeeping import heads
 from services import audit
-from services.company_export import ExportError, load_ledger, read
+from services.audit.exported import verify_export, verify_hashes
+from services.company_export import ExportError
 from warehouse.audit import signing
 from warehouse.audit.heads import still_stands
 from warehouse.companies import removed
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
+
+_GONE: Final = (
+    "The chain does not have the head of {at}, its link {links}: it was computed anew since, or a backup that was made "
+    "before was restored. Verify against earlier files of heads: what differs came after the last one that stands."
+)
 
 app = typer.Typer(help="A company's audit ledger.", no_args_is_help=True)
 app.callback()(lambda: None)
@@ -40,7 +46,8 @@ def verify(
 ) -> None:
     """Compute every link anew: `ok`, or `first_bad`, the first entry that is not as it was entered.
 
-    Exit status 0 either way: the verification was done, and `ok` is its result.
+    Where an export or a shipped head does not agree, `reason` says why and what to do. Exit status 0 either way: the
+    verification was done, and `ok` is its result.
     """
     with as_operator(data_dir) as operator:
         with operator.owner(company) as owner:
@@ -48,6 +55,8 @@ def verify(
             record = None if left is None else _of_removed(owner, left, exported)
         if record is None:
             with operator.company(company) as connection:
+                if exported is not None:
+                    raise Refusal(f"The company {company} is here: without --exported its own ledger is verified.")
                 verdict = audit.verify(connection)
                 record = {"entries": verdict.entries, "ok": verdict.ok, "first_bad": verdict.first_bad}
                 if against is not None:
@@ -57,13 +66,14 @@ def verify(
 
 
 def _against(connection: Connection, file: Path, company: UUID, key: str, *, ok: bool) -> dict[str, object]:
-    """Return the verdict with that on a shipped head."""
+    """Return the verdict with that on a shipped head, and the reason where it does not stand."""
     try:
         at, head = heads.read(file, company, key)
     except heads.HeadsError as error:
         raise Refusal(str(error)) from None
     stands = still_stands(connection, head)
-    return {"ok": ok and stands, "head_at": at, "head_links": head.links, "head_ok": stands}
+    told = {"ok": ok and stands, "head_at": at, "head_links": head.links, "head_ok": stands}
+    return told if stands else told | {"reason": _GONE.format(at=at.isoformat(), links=head.links)}
 
 
 @app.command("ship")
@@ -90,15 +100,13 @@ def ship(
 
 def _of_removed(owner: Connection, left: removed.Removed, exported: Path | None) -> dict[str, object]:
     """Return the verdict on the kept hashes of a removed company, and on its export where one is given."""
-    record: dict[str, object] = {"entries": left.entries, "ok": removed.agrees(owner, left), "first_bad": None}
+    hashes = export = verify_hashes(owner, left)
+    record: dict[str, object] = {"entries": left.entries, "ok": hashes.ok, "first_bad": None}
     if exported is not None:
         try:
-            read(exported, left.company)
+            export = verify_export(owner, left, exported)
         except ExportError as error:
             raise Refusal(str(error)) from None
-        load_ledger(owner, exported)
-        verdict = audit.verify(owner)
-        head = removed.head_of_loaded(owner, left.company)
-        same = verdict.ok and head == left.head
-        record |= {"ok": bool(record["ok"]) and same, "first_bad": verdict.first_bad, "export_ok": same}
-    return record | {"removed_at": left.begun_at}
+        record |= {"ok": hashes.ok and export.ok, "first_bad": export.first_bad, "export_ok": export.ok}
+    reason = hashes.reason or export.reason
+    return record | {"removed_at": left.begun_at} | ({"reason": reason} if reason else {})

@@ -1,9 +1,9 @@
-"""Shared parts of all commands: options, printing a record, and refusals."""
+"""Shared parts of all commands: options, printing a record or a table, and refusals."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 import orjson
@@ -15,13 +15,15 @@ DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where the stat
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 CompanyId = Annotated[UUID, typer.Option("--company", help="The company's id.")]
 
+_WIDEST: Final = 40
+
 
 class Refusal(Exception):  # noqa: N818  (an answer to the operator, not a fault)
     """The command was understood and is refused; its text is one plain sentence with the remedy."""
 
 
 def show(record: Mapping[str, object], *, as_json: bool) -> None:
-    """Print a record: as one JSON object, or a line per field for people, and a line per record of a list."""
+    """Print a record: as one JSON object, or a line per field for people, and a table for a list of records."""
     text = orjson.dumps(record, option=orjson.OPT_UTC_Z)
     if as_json:
         typer.echo(text)
@@ -30,10 +32,22 @@ def show(record: Mapping[str, object], *, as_json: bool) -> None:
         if value == []:
             typer.echo(f"{name}: none")
         elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
-            for item in value:
-                typer.echo("  ".join(_plain(part) for part in item.values()))
+            for line in _table(value):
+                typer.echo(line)
         else:
             typer.echo(f"{name}: {_plain(value)}")
+
+
+def _table(records: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """Yield a line of the fields' names, as `--json` has them, then a line per record; columns begin below each other.
+
+    A column is padded to at most `_WIDEST`: a sentence in one record would push the others' next fields off the screen.
+    """
+    names = list(dict.fromkeys(name for record in records for name in record))
+    rows = [names, *([_plain(record.get(name)) for name in names] for record in records)]
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _plain(value: object) -> str:

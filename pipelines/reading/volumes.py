@@ -41,7 +41,8 @@ def volume_texts(
     pairs = [pair for pair in combinations(ordered, 2) if _may_overlap(*pair)]
     if not pairs:
         return texts, faults
-    return _with_sorted_keys(texts), faults + list(_overlap_faults(pairs, given, years))
+    codes = {column.name: str(column.market) for column in columns}
+    return _with_sorted_keys(texts), faults + list(_overlap_faults(pairs, codes, given, years))
 
 
 def _unserved_market(column: Column, given: dict[str, pl.Series]) -> Faults:
@@ -68,21 +69,28 @@ def _may_overlap(first: Column, later: Column) -> bool:
 
 
 def _overlap_faults(
-    pairs: list[tuple[Column, Column]], given: dict[str, pl.Series], years: pl.Series
+    pairs: list[tuple[Column, Column]], codes: dict[str, str], given: dict[str, pl.Series], years: pl.Series
 ) -> Iterator[Faults]:
-    """Yield the faults of rows where two columns give the same units."""
+    """Yield the faults of rows where two columns give the same units; `codes` are the markets that headers name."""
     for first, later in pairs:
         met = given[first.name] & given[later.name]
         if first.year != later.year:
             met &= years == (first.year or later.year)
-        yield (
-            later.name,
-            faults_where(
-                met,
-                "duplicate_row",
-                Message("{later} gives units that {first} gives too.", later=later.name, first=first.name),
-            ),
-        )
+        as_named = {codes[first.name], codes[later.name]} == {first.market}
+        yield later.name, faults_where(met, "duplicate_row", _meeting(first, later, as_named=as_named))
+
+
+def _meeting(first: Column, later: Column, *, as_named: bool) -> Message:
+    """Return what a row is told that gives the units of two columns; `as_named` where both name the market itself."""
+    if as_named:
+        return Message("{later} gives units that {first} gives too.", later=later.name, first=first.name)
+    return Message(
+        "{later} gives units that {first} gives too: both count for {market}, as a part of a country that the catalogue"
+        " does not serve counts as the country. Fill in one column.",
+        later=later.name,
+        first=first.name,
+        market=first.market,
+    )
 
 
 def _with_sorted_keys(texts: pl.Series) -> pl.Series:

@@ -87,7 +87,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
     """Return the rows with the markets that they count for; raise `Invalid` with a fault for every refused row."""
     checked: list[VolumeRow] = []
     issues: list[Issue] = []
-    first: dict[str, int] = {}
+    first: dict[str, tuple[int, str]] = {}
     for index, row in enumerate(rows):
         market = volumes.market(row["market"], served)
         if market is None:
@@ -102,18 +102,34 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
                 "Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market
             )
             issues.append(Issue("out_of_range", sentence, "half", index))
-        first_index = first.setdefault(volumes.key(market, row["year"], row["half"]), index)
-        if first_index != index:
-            sentence = Message(
-                "Row {before} is of the same market, year and half as row {row}; send one of them.",
-                before=first_index,
-                row=index,
-            )
-            issues += [Issue("duplicate_row", sentence, None, at) for at in (first_index, index)]
+        given = (index, row["market"])
+        before = first.setdefault(volumes.key(market, row["year"], row["half"]), given)
+        if before != given:
+            sentence = _meeting(before, given, market)
+            issues += [Issue("duplicate_row", sentence, None, at) for at in (before[0], index)]
         checked.append({**row, "market": market})
     if issues:
         raise Invalid(sorted(issues, key=lambda issue: issue.row or 0))
     return checked
+
+
+def _meeting(before: tuple[int, str], later: tuple[int, str], market: str) -> Message:
+    """Return what two rows (place, code) of one market, year and half are told; codes where one is not the market's."""
+    if {before[1], later[1]} == {market}:
+        return Message(
+            "Row {before} is of the same market, year and half as row {row}; send one of them.",
+            before=before[0],
+            row=later[0],
+        )
+    return Message(
+        "Row {before} ({before_code}) and row {row} ({code}) are of the same market, year and half: a part of a country"
+        " that the catalogue does not serve counts as the country. Send one row for {market}.",
+        before=before[0],
+        before_code=before[1],
+        row=later[0],
+        code=later[1],
+        market=market,
+    )
 
 
 def _market_warnings(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:

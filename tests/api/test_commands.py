@@ -248,6 +248,27 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(pcds, company):
     assert nobody in pcds.refused(1, "component", "add", "--company", company, *part, "--supplier-id", nobody)
 
 
+@pytest.mark.parametrize("kind", ["company", "key", "user", "word", "window"])
+def test_a_list_for_people_has_its_fields_names_above_the_columns(pcds, kind):
+    company = pcds.json("company", "add", "--name", f"Listed {kind}", "--plan", "enterprise")["id"]
+    of = () if kind == "company" else ("--company", company)
+    keys = [pcds.json("key", "issue", "--company", company, "--name", name)["client_id"] for name in ("ERP", "x")]
+    pcds.json("user", "invite", "--company", company, "--email", f"{kind}@listed.example")
+    pcds.json("word", "add", "--company", company, "--field", "material", "--text", "Holz", "--value", "wood")
+    pcds.json("window", "open", "--key", keys[0], "--per-minute", 500)
+    [records] = pcds.json(kind, "list", *of).values()
+    header, *lines = pcds.run(kind, "list", *of).stdout.splitlines()
+    names = list(dict.fromkeys(name for record in records for name in record))
+    assert header.split() == names
+    assert len(lines) == len(records) > 0
+    starts = [f" {header} ".index(f" {name} ") for name in names]
+    for line, record in zip(lines, records, strict=True):
+        for start, name in zip(starts, names, strict=True):
+            value = record.get(name)
+            told = ",".join(value) if isinstance(value, list) else "-" if value is None else str(value)
+            assert line[start:].startswith(told), (name, line)
+
+
 def test_a_companys_own_words_are_added_listed_and_removed(pcds):
     company = pcds.json("company", "add", "--name", "Words", "--plan", "starter")["id"]
     of = ("--company", company, "--field", "material", "--text", "Weißblech")

@@ -177,7 +177,7 @@ def check_chain(database, company, out, about):
         company_export.load_ledger(owner, out)
         verdict = audit.verify(owner)
         assert (verdict.ok, verdict.entries) == (True, about["entries"])
-        assert removed.head_of_loaded(owner, company) == left.head
+        assert removed.loaded(owner, company) == (left.links, None)
         owner.execute("UPDATE pg_temp.audit_entries SET action = 'sku.created' WHERE id = 2")
         owner.execute("UPDATE pg_temp.skus SET name = 'forged'")
         assert not audit.verify(owner).ok

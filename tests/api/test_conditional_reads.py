@@ -2,11 +2,13 @@
 
 import gzip
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
 from api.compression import LEAST_BYTES
 from tests.api.portfolios import exported, run, sent
+from warehouse.declarations import docs
 
 CSV = "sku_code,name,gtin\nA-1,Jar,1\n"
 
@@ -49,6 +51,20 @@ def test_a_copy_that_is_stale_is_sent_anew(caller, pool):
     file = caller.get(f"/exports/{asked}/file")
     again = caller.get(f"/exports/{asked}/file", headers={"If-None-Match": file.headers["ETag"]})
     assert (file.status_code, again.status_code) == (200, 304)
+
+
+def test_a_sku_is_sent_whole_as_its_tag_does_not_tell_that_its_coverage_ended(stopped, clock, pool):
+    sku = stopped.made()
+    values = {"sku_id": sku["id"], "status": "valid", "expires_on": clock.today()}
+    with pool.company(stopped.company) as connection:
+        given = {**dict.fromkeys(("reference", "supplier_name", "issued_on")), **values}
+        docs.add(connection, stopped.company, uuid4(), values=given, at=clock.now())
+    first = stopped.get(f"/skus/{sku['id']}")
+    assert first.json()["data"]["doc_status"] == "valid"
+    clock.advance(timedelta(days=1))
+    again = stopped.get(f"/skus/{sku['id']}", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.headers["ETag"]) == (200, first.headers["ETag"])
+    assert again.json()["data"]["doc_status"] == "expired"
 
 
 @pytest.mark.promise("RED-01")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
+from tests.openapi import document
 from warehouse.access.keys import new_key
 
 NO_INTEGER = {"field": "limit", "code": "invalid_type", "message": "This parameter is an integer."}
@@ -71,3 +72,30 @@ def test_a_malformed_id_is_an_unknown_one_and_told_after_a_body_that_is_no_json(
         assert said(caller.request("PUT", path, json=SKU)) == (404, "not_found", None)
         assert said(caller.request("PUT", path, content=b"{"))[:2] == (400, "invalid_body")
     assert said(caller.request("PUT", "/skus/x?dry_run=x", json=SKU)) == (404, "not_found", None)
+
+
+ANY_TEXT = {"q", "actor", "sku_code", "supplier_name", "category_code", "flag", "rule"}
+"""Parameters of reads that may be any text."""
+
+
+def test_a_read_refuses_a_value_that_its_parameter_cannot_have(join: Callable[..., Caller]) -> None:
+    tried = set()
+    for path, methods in document()["paths"].items():
+        caller, place = join(), path.removeprefix("/api/v1").replace("{id}", UNKNOWN)
+        for parameter in methods.get("get", {}).get("parameters", []):
+            name = parameter["name"]
+            if parameter["in"] != "query" or name in ANY_TEXT:
+                continue
+            for value in ("no-such-value", ""):
+                status, code, details = said(caller.get(place, params={name: value}))
+                assert (status, code) == (400, "invalid_body"), (path, name, value)
+                assert {each["field"].partition("[")[0] for each in details} == {name}
+            tried.add(name)
+    assert tried > {"market", "grade", "status", "state", "since", "sku_id", "half", "include", "cursor", "columns"}
+
+
+def test_a_parameter_that_a_read_does_not_know_is_ignored(caller: Caller) -> None:
+    caller.post("/skus", SKU)
+    for path in ("/skus", "/audit-log", "/imports", "/figures/tonnes"):
+        plain, other = (caller.get(path, params=params).json() for params in ({}, {"statuss": "active"}))
+        assert {**other, "as_of": None} == {**plain, "as_of": None}, path

@@ -179,6 +179,31 @@ def test_the_same_market_year_and_half_twice_names_both_rows(put, held):
     assert held() == {}
 
 
+@pytest.mark.parametrize(
+    ("lang", "beginning", "end"),
+    [
+        ("en", "Row 0 (ES) and row 2 (ES-CT) are of the same market, year and half:", "Send one row for ES."),
+        ("de", "Zeile 0 (ES) und Zeile 2 (ES-CT) haben denselben Markt,", "Senden Sie eine Zeile für ES."),
+        ("fr", "La ligne 0 (ES) et la ligne 2 (ES-CT) sont du même marché,", "Envoyez une seule ligne pour ES."),
+    ],
+)
+def test_rows_that_meet_in_their_country_say_which_codes_count_for_it(caller, sku, lang, beginning, end):
+    rows = [{"market": code, "year": 2026, "units_placed": 1} for code in ("ES", "US-CA", "es_ct")]
+    spoken = {"Accept-Language": lang}
+    alone = caller.request("PUT", f"/skus/{sku['id']}/volumes", json=rows, headers=spoken).json()["details"]
+    batch = {"skus": [{"sku_code": "ES", "name": "Jar", "volumes": rows}]}
+    [row] = caller.request("POST", "/skus/batch", json=batch, headers=spoken).json()["results"]
+    told = [fault["message"] for fault in (*alone, *row["errors"])]
+    assert len(told) == 4
+    assert all(message.startswith(beginning) and message.endswith(end) for message in told)
+
+
+def test_two_rows_that_name_the_market_itself_are_told_so_without_other_codes(put):
+    faults = put([FR, {**FR, "market": "fr"}]).json()["details"]
+    same = "Row 0 is of the same market, year and half as row 1; send one of them."
+    assert {fault["message"] for fault in faults} == {same}
+
+
 def test_markets_are_the_catalogues(put, held, catalogue):
     served = [entry.code for entry in catalogue]
     _result(put([{**FR, "market": code} for code in served]))

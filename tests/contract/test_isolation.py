@@ -15,6 +15,8 @@ from tests.contract.outside import Caller, good, refused, until
 from tests.contract.samples import PDF
 
 LINE = {"component_type": "body", "material_family": "glass"}
+WEIGHED = {**LINE, "polymer_or_grade": "glass", "weight_g": 1}
+PARTS = [WEIGHED, {**WEIGHED, "component_type": "cap", "weight_g": None}]
 ROW = {"sku_code": "ISO", "name": "Isolated"}
 UPLOAD = {"data": {"type": "packaging_photo"}, "files": {"file": ("a.pdf", PDF, "application/pdf")}}
 VALID: dict[str, dict[str, Any]] = {
@@ -117,7 +119,7 @@ def records(owner) -> dict[str, str]:
         "site": owner.added("site", name="Own", roles="packing"),
         "supplier": owner.added("supplier", name="Own"),
         "component": owner.added("component", code="OWN", name="Own", component_type="cap", material_family="glass"),
-        "skus": owner.made(**ROW),
+        "skus": owner.made(**ROW, components=PARTS),
         "imports": owner.imported(b"sku_code;name\nISO;Isolated\n;Nameless\n"),
     }
     rested = good(owner.post("/skus", ROW | {"sku_code": "RESTED"}))["data"]["id"]
@@ -126,7 +128,7 @@ def records(owner) -> dict[str, str]:
     owner.imported(b"sku_code;name\nISO;Isolated\n", mapping='{"columns": {"name": "name"}}', mapping_name="Own")
     made["mappings"] = good(owner.get("/mappings"))["data"][0]
     owner.added("doc", sku="ISO", reference="Own", status="valid")
-    figures(owner, made["skus"]["id"])
+    figures(owner)
     made["declarations"] = good(owner.post("/declarations", VALID["POST /declarations"]["json"]))["data"]
     made["supplier-enquiries"] = good(owner.post("/supplier-enquiries", VALID["POST /supplier-enquiries"]["json"]))[
         "data"
@@ -147,11 +149,13 @@ def records(owner) -> dict[str, str]:
     return {kind: record["id"] for kind, record in made.items()}
 
 
-def figures(owner: Caller, sku: str) -> None:
-    """Figures with a row in each of their lists: a part is weighed, another is not, and nobody says who uses it."""
-    line = {**LINE, "polymer_or_grade": "glass", "weight_g": 1}
-    good(owner.put(f"/skus/{sku}", {**ROW, "components": [line, {**line, "component_type": "cap", "weight_g": None}]}))
-    good(owner.put(f"/skus/{sku}/volumes", [{"market": "DE", "year": 2025, "units_placed": 1}]))
+def figures(owner: Caller) -> None:
+    """Figures with a row in each of their lists: a part is weighed, another is not, and nobody says who uses it.
+
+    They are of a SKU that no test writes to: the deployment computes figures anew whenever it has seen later writes.
+    """
+    sku = owner.made(sku_code="PLACED", components=PARTS)
+    good(owner.put(f"/skus/{sku['id']}/volumes", [{"market": "DE", "year": 2025, "units_placed": 1}]))
     owner.server.place.pcds("rollup", "--company", owner.company)
 
 

@@ -17,7 +17,12 @@ SELECT slug, links, audit_entries, chain_hash, sandbox_of
 FROM company_counters JOIN companies ON companies.id = company_id WHERE company_id = %s
 """
 _LOCK: Final = f"{_HEAD} FOR UPDATE OF company_counters"
-_LOADED: Final = "SELECT chain_hash FROM pg_temp.company_counters WHERE company_id = %s"
+_LOADED: Final = """
+SELECT count(*), min(loaded.first_entry) FILTER (WHERE kept.hash IS DISTINCT FROM loaded.hash)
+FROM pg_temp.audit_transactions AS loaded
+LEFT JOIN removed_links AS kept ON kept.company = loaded.company_id AND kept.number = loaded.number
+WHERE loaded.company_id = %s
+"""
 _CLOSE: Final = (
     "UPDATE api_keys SET revoked_at = %(at)s WHERE company_id = %(id)s AND revoked_at IS NULL",
     "UPDATE connections SET revoked_at = %(at)s WHERE company_id = %(id)s AND revoked_at IS NULL",
@@ -117,7 +122,14 @@ def agrees(owner: Connection, removed: Removed) -> bool:
     return owner.execute(_DIFFERS, {**given, "id": removed.company}).fetchone() == (True,)
 
 
-def head_of_loaded(owner: Connection, company_id: UUID) -> bytes | None:
-    """Return the head of a chain that an export's counters have, in temporary tables (`belongings.load_apart`)."""
+class Loaded(NamedTuple):
+    """How many links an export has, and the first entry of the first whose hash is not the one that stayed."""
+
+    links: int
+    differs: int | None
+
+
+def loaded(owner: Connection, company_id: UUID) -> Loaded:
+    """Return how the chain of an export, in temporary tables (`belongings.load_apart`), agrees with what stayed."""
     row = owner.execute(_LOADED, [company_id]).fetchone()
-    return None if row is None or row[0] is None else bytes(row[0])
+    return Loaded(*(row or (0, None)))

@@ -133,6 +133,7 @@ def test_both_years_of_one_market_in_a_row_are_a_fault() -> None:
         '{"FR/2026/0":null,"GB/2026/1":5}',
     ]
     assert rows.errors.select("line", "field", "code").rows() == [(3, "annual_volume_fr_2026", "duplicate_row")]
+    assert rows.errors["message"].to_list() == ["annual_volume_fr_2026 gives units that annual_volume_fr gives too."]
 
 
 def test_all_fields_are_columns() -> None:
@@ -161,6 +162,10 @@ def test_two_columns_that_count_for_one_market_meet():
     table = [["sku_code", "name", *regions], ["A", "Bottle", "1", "2", ""], ["B", "Bottle", "1", "", "3"]]
     _, rows = read(delimited(table))
     assert rows.errors.select("line", "field", "code").rows() == [(2, "annual_volume_be_wal", "duplicate_row")]
+    [message] = rows.errors["message"]
+    assert message.startswith(
+        "annual_volume_be_wal gives units that annual_volume_be_vlg gives too: both count for BE,"
+    )
     assert rows.values["volumes"].to_list() == ['{"BE/2025/0":3,"BE/2026/0":1}']
 
 
