@@ -1,5 +1,8 @@
 """`pcds audit`: verify a company's ledger against its chain of hashes, and ship the chains' heads."""
 
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 from uuid import UUID
@@ -13,7 +16,7 @@ from services import audit
 from services.audit.exported import verify_export, verify_hashes
 from services.company_export import ExportError
 from warehouse.audit import signing
-from warehouse.audit.heads import still_stands
+from warehouse.audit.heads import Head, stayed, still_stands
 from warehouse.companies import removed
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
@@ -49,31 +52,37 @@ def verify(
     Where an export or a shipped head does not agree, `reason` says why and what to do. Exit status 0 either way: the
     verification was done, and `ok` is its result.
     """
+    shipped = None if against is None else _shipped(against, company, public_key, data_dir)
     with as_operator(data_dir) as operator:
         with operator.owner(company) as owner:
             left = removed.of(owner, company)
-            record = None if left is None else _of_removed(owner, left, exported)
-        if record is None:
+            if left is not None:
+                record = _of_removed(owner, left, exported) | _stands(shipped, partial(stayed, owner))
+        if left is None:
             with operator.company(company) as connection:
                 if exported is not None:
                     raise Refusal(f"The company {company} is here: without --exported its own ledger is verified.")
                 verdict = audit.verify(connection)
                 record = {"entries": verdict.entries, "ok": verdict.ok, "first_bad": verdict.first_bad}
-                if against is not None:
-                    key = public_key or signing.public_key(Settings.load(data_dir=data_dir))
-                    record |= _against(connection, against, company, key, ok=verdict.ok)
-    show(record, as_json=as_json)
+                record |= _stands(shipped, partial(still_stands, connection))
+    show(record | {"ok": record["ok"] and record.get("head_ok", True)}, as_json=as_json)
 
 
-def _against(connection: Connection, file: Path, company: UUID, key: str, *, ok: bool) -> dict[str, object]:
-    """Return the verdict with that on a shipped head, and the reason where it does not stand."""
+def _shipped(file: Path, company: UUID, public_key: str | None, data_dir: Path | None) -> tuple[datetime, Head]:
+    """Return the company's head in a shipped file, and when it was shipped."""
     try:
-        at, head = heads.read(file, company, key)
+        return heads.read(file, company, public_key or signing.public_key(Settings.load(data_dir=data_dir)))
     except heads.HeadsError as error:
         raise Refusal(str(error)) from None
-    stands = still_stands(connection, head)
-    told = {"ok": ok and stands, "head_at": at, "head_links": head.links, "head_ok": stands}
-    return told if stands else told | {"reason": _GONE.format(at=at.isoformat(), links=head.links)}
+
+
+def _stands(shipped: tuple[datetime, Head] | None, stands: Callable[[Head], bool]) -> dict[str, object]:
+    """Return the verdict on a shipped head, and the reason where it does not stand; nothing where none is given."""
+    if shipped is None:
+        return {}
+    at, head = shipped
+    told = {"head_at": at, "head_links": head.links, "head_ok": stands(head)}
+    return told if told["head_ok"] else told | {"reason": _GONE.format(at=at.isoformat(), links=head.links)}
 
 
 @app.command("ship")

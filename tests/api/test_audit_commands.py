@@ -55,6 +55,7 @@ def test_a_company_is_exported_and_removed_by_name_and_its_chain_stays(pcds, tmp
     other = pcds.json("company", "add", "--name", "Staying GmbH", "--plan", "starter")["id"]
     out, certificate = tmp_path / "out", tmp_path / "certificate.json"
     assert pcds.json("company", "export", company, "--to", out)["links"] == 1
+    shipped = pcds.json("audit", "ship", "--to", tmp_path)["file"]
     remove = ("company", "remove", company, "--certificate", certificate)
     assert pcds.run(*remove, "--name", "Leaving GmbH").returncode == 2, "an export is named, or done without"
     assert "another name" in pcds.refused(1, *remove, "--name", "Staying GmbH", "--exported", out)
@@ -65,6 +66,12 @@ def test_a_company_is_exported_and_removed_by_name_and_its_chain_stays(pcds, tmp
     assert again.read_bytes() == certificate.read_bytes()
     verified = pcds.json("audit", "verify", "--company", company, "--exported", out)
     assert (verified["ok"], verified["export_ok"], verified["entries"]) == (True, True, 1)
+    against = ("audit", "verify", "--company", company, "--against", shipped)
+    assert pcds.json(*against)["head_ok"]
+    with psycopg.connect(pcds.database().owner_url) as owner:
+        owner.execute("UPDATE removed_links SET hash = sha256('x') WHERE company = %s", [company])
+    verified = pcds.json(*against)
+    assert (verified["ok"], verified["head_ok"]) == (False, False)
     listed = {each["id"] for each in pcds.json("company", "list")["companies"]}
     assert company not in listed
     assert pcds.json("audit", "verify", "--company", other)["ok"]

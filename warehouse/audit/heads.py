@@ -12,6 +12,7 @@ from warehouse.sessions import Connection, Pool
 
 _HEAD: Final = "SELECT links, audit_entries, chain_hash FROM company_counters"
 _LINK: Final = "SELECT hash FROM audit_transactions WHERE number = %s"
+_KEPT: Final = "SELECT hash FROM removed_links WHERE company = %s AND number = %s"
 
 
 class Head(NamedTuple):
@@ -42,7 +43,15 @@ def of_company(pool: Pool, company_id: UUID) -> Head | None:
 
 def still_stands(connection: Connection, head: Head) -> bool:
     """Return whether the chain of the session's company has this head among its links."""
+    return _is(head, connection.execute(_LINK, [head.links]).fetchone())
+
+
+def stayed(owner: Connection, head: Head) -> bool:
+    """Return whether the hashes that stayed of a removed company have this head among them."""
+    return _is(head, owner.execute(_KEPT, [head.company_id, head.links]).fetchone())
+
+
+def _is(head: Head, row: tuple[bytes, ...] | None) -> bool:
     if head.links == 0:
         return head.hash is None
-    row = connection.execute(_LINK, [head.links]).fetchone()
     return row is not None and bytes(row[0]).hex() == head.hash
