@@ -81,8 +81,8 @@ def _stands(shipped: tuple[datetime, Head] | None, stands: Callable[[Head], bool
     if shipped is None:
         return {}
     at, head = shipped
-    told = {"head_at": at, "head_links": head.links, "head_ok": stands(head)}
-    return told if told["head_ok"] else told | {"reason": _GONE.format(at=at.isoformat(), links=head.links)}
+    verdict = {"head_at": at, "head_links": head.links, "head_ok": stands(head)}
+    return verdict if verdict["head_ok"] else verdict | {"reason": _GONE.format(at=at.isoformat(), links=head.links)}
 
 
 @app.command("ship")

@@ -189,8 +189,8 @@ def _filed(each: JsonMapping) -> JsonObject:
         "corrected_by",
         "created_at",
     )
-    told = {name: each[name] for name in shown if each[name] not in (None, [])}
-    return {**told, "kept_by": each["kept_by"]["name"] or each["kept_by"]["type"]}
+    row = {name: each[name] for name in shown if each[name] not in (None, [])}
+    return {**row, "kept_by": each["kept_by"]["name"] or each["kept_by"]["type"]}
 
 
 def _left_out(files: tuple[str, bytes, bytes | None] | None) -> Sequence[Mapping[str, object]]:

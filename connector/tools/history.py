@@ -67,7 +67,7 @@ class HistoryTools:
                 return self._without_log(conn, begin, limit, offset)
         changes, total = page
         end = offset + len(changes)
-        shown = [told for change in changes if (told := _change(change, field))]
+        shown = [entry for change in changes if (entry := _change(change, field))]
         return Found(
             as_of=instant(self._service.clock.now()),
             sources=[_SOURCE],
@@ -148,14 +148,14 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _change(change: Change, field: str | None) -> JsonObject | None:
-    """Return a change as it is told; None where no field of it contains the asked text."""
+    """Return a change as the answer has it; None where no field of it contains the asked text."""
     fields = [each for each in change.fields if field is None or field.casefold() in each.field]
     if field is not None and not fields:
         return None
-    told: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
+    entry: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
     if change.reason:
-        told["reason"] = change.reason
-    told["fields"] = [each._asdict() for each in fields[:_MOST_FIELDS]]
+        entry["reason"] = change.reason
+    entry["fields"] = [each._asdict() for each in fields[:_MOST_FIELDS]]
     if len(fields) > _MOST_FIELDS:
-        told["more_fields"] = len(fields) - _MOST_FIELDS
-    return told
+        entry["more_fields"] = len(fields) - _MOST_FIELDS
+    return entry

@@ -189,7 +189,7 @@ class ItemTools:
         whole, sources = orjson.loads(orjson.dumps(item)), [_SOURCE, _GRADES, *unread(stream, rules)]
         for size in _SIZES if limit is None else (limit,):
             shown, page = cut_to_window(whole, size, offset)
-            told = ItemDetail(
+            answer = ItemDetail(
                 as_of=instant(self._service.clock.now()),
                 sources=sources,
                 next_step=page.way_on(
@@ -198,6 +198,6 @@ class ItemTools:
                 item={**shown},
                 page=page,
             )
-            if len(orjson.dumps(told.model_dump())) <= SHORT:
+            if len(orjson.dumps(answer.model_dump())) <= SHORT:
                 break
-        return told
+        return answer

@@ -153,33 +153,32 @@ class PortfolioTools:
         return _told(now.head(snapshot), answer, next_step)
 
 
-def _without_empty(found: Mapping[str, object]) -> dict[str, object]:
+def _without_empty(found: Mapping[str, object]) -> JsonObject:
     """Return a market's readiness without the empty members of its figures' rows, and without notes on sources."""
-    told = orjson.loads(orjson.dumps(found))
+    answer: JsonObject = orjson.loads(orjson.dumps(found))
     for table in ("tonnes", "obligations"):
-        rows = (told["figures"] or {}).get(table, [])
+        rows = (answer["figures"] or {}).get(table, [])
         for row in rows:
             for name in [name for name, value in row.items() if value in (None, []) or name in _SAID_ELSEWHERE]:
                 del row[name]
-    told["missing"] = [{name: found[name] for name in _OF_MISSING} for found in told["missing"]]
-    for finding in (*told["missing"], *told["upcoming"]):
+    answer["missing"] = [{name: found[name] for name in _OF_MISSING} for found in answer["missing"]]
+    for finding in (*answer["missing"], *answer["upcoming"]):
         finding["examples"] = finding["examples"][:_EXAMPLES]
-    for part in (told["jurisdiction"] or {}, told["coverage"] or {}):
+    for part in (answer["jurisdiction"] or {}, answer["coverage"] or {}):
         for name in [name for name, value in part.items() if value is None or name == "source_note"]:
             del part[name]
-    answer: dict[str, object] = told
     return answer
 
 
 def _incomplete(item: QuestionedSku, *, alone: bool) -> JsonObject:
     """Return an item with what it lacks; in a list its gaps are codes, whose sentences stand once, in `gaps`."""
-    told: JsonObject = {name: value for name, value in item.items() if name != "weight"}
-    told["priority"] = item["weight"]
+    answer: JsonObject = {name: value for name, value in item.items() if name != "weight"}
+    answer["priority"] = item["weight"]
     if alone:
-        return told
-    told["gaps"] = [gap["code"] for gap in item["gaps"]]
-    told |= {"missing": item["missing"][:_MOST_ASKED], "open": item["open"][:_MOST_ASKED]}
-    return {name: value for name, value in told.items() if value != []}
+        return answer
+    answer["gaps"] = [gap["code"] for gap in item["gaps"]]
+    answer |= {"missing": item["missing"][:_MOST_ASKED], "open": item["open"][:_MOST_ASKED]}
+    return {name: value for name, value in answer.items() if value != []}
 
 
 def newest_snapshot(service: Service) -> tuple[Snapshot, Now]:

@@ -108,18 +108,18 @@ class WhatIfTools:
         self, conn: Connection, company_id: UUID, item: JsonObject, ids: list[str], fields: JsonObject
     ) -> JsonObject:
         """Return an item that uses the component, with its grade now and after the change."""
-        told = {"sku_code": item["sku_code"], "name": item["name"], "grade_now": item["recyclability_grade"]}
+        answer = {"sku_code": item["sku_code"], "name": item["name"], "grade_now": item["recyclability_grade"]}
         if not fields:
-            return told
+            return answer
         sku_id = UUID(item["id"])
         lines = given_lines([_change(str(line["id"]), fields) for line in what_if.lines_of(conn, sku_id, ids)])
         compared = what_if.compared(
             conn, company_id, sku_id, {}, lines, now=self._service.clock.now(), rulesets=self._service.rulesets
         )
         if compared.refused is not None:
-            return {**told, "refused": compared.refused}
+            return {**answer, "refused": compared.refused}
         after = compared.after
-        return {**told, "grade_then": after and after.grade, "score_then": after and after.score}
+        return {**answer, "grade_then": after and after.grade, "score_then": after and after.score}
 
     def _told(self, answer: JsonObject) -> Found:
         return Found(

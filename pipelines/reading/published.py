@@ -33,7 +33,7 @@ def published_mapping(
 
     `off` are the fields switched off, each with the column that it would have been read from.
     """
-    told: MappedBy = {
+    effect: MappedBy = {
         "mapped": list(dict.fromkeys(c.name for c in columns if c.mapped and c.constant is None)),
         "switched_off": [
             {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
@@ -46,8 +46,8 @@ def published_mapping(
         },
     }
     if mapped.header_row is not None:
-        told["header_row_mapped"] = True
-    return told
+        effect["header_row_mapped"] = True
+    return effect
 
 
 def _cut(header: str) -> str:

@@ -172,8 +172,8 @@ class VolumeRow(Answer):
 
 def _included(kind: Any) -> Any:
     """Return a part of the detail, which an item has only where `include` names it."""
-    told = PydanticField(description="Only where `include` names it.", json_schema_extra={"x-stability": "preview"})
-    return Annotated[kind | None, told]
+    field = PydanticField(description="Only where `include` names it.", json_schema_extra={"x-stability": "preview"})
+    return Annotated[kind | None, field]
 
 
 SkuListItem = create_model(

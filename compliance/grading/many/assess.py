@@ -58,9 +58,9 @@ def assess(units: Units, tables: Tables) -> Assessed:
         case=np.full(flat, -1),
     )
     known = np.flatnonzero(found.missing == 0)
-    told = units if known.size == count else units.take(known)
-    found.group[known] = _predominant(told, tables)
-    stream, missing = tables.stream(found.group[known], told.heads.form, _conditions(told, tables))
+    complete = units if known.size == count else units.take(known)
+    found.group[known] = _predominant(complete, tables)
+    stream, missing = tables.stream(found.group[known], complete.heads.form, _conditions(complete, tables))
     found.stream[known], found.missing[known] = stream, missing
     placed = np.flatnonzero(found.stream >= 0)
     if placed.size:
