@@ -97,12 +97,12 @@ def _case(record: Sku, scheme: Scheme, rules: RuleSet) -> Case:
 def _open(case: Case, lang: str) -> list[grading.OpenFact]:
     """Return the open facts; without a unit, the fact that would make one."""
     if case.units:
-        return [_told(fact, case, lang) for fact in case.open_facts()]
+        return [_open_fact(fact, case, lang) for fact in case.open_facts()]
     field, every = "components" if lines(case.record) else "material", case.scheme.ratings
-    return [_told(OpenFact(field, None, "", every), case, lang)]
+    return [_open_fact(OpenFact(field, None, "", every), case, lang)]
 
 
-def _told(fact: OpenFact, case: Case, lang: str) -> grading.OpenFact:
+def _open_fact(fact: OpenFact, case: Case, lang: str) -> grading.OpenFact:
     question = case.rules.question(_QUESTION.get(fact.field, fact.field), fact.component_type)
     return {
         "field": fact.field,

@@ -23,7 +23,7 @@ DRAFTS: Final = ToolAnnotations(
 """Annotations of a tool that files something once for a person to decide, and changes no record."""
 
 
-class Told(BaseModel):
+class Answer(BaseModel):
     """The base of every answer."""
 
     model_config = ConfigDict(extra="forbid")
@@ -34,7 +34,7 @@ class Told(BaseModel):
     notice: Literal[NOTICE] = NOTICE  # type: ignore[valid-type]
 
 
-class Found(Told):
+class Found(Answer):
     """An answer whose members depend on the question."""
 
     answer: Annotated[JsonObject, Field(description="What was found; counts are of packaging items (SKUs).")]

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from connector.principal import Principal
 from connector.service import Service
-from connector.tools.answer import Told, instant, refusal
+from connector.tools.answer import Answer, instant, refusal
 from schemas.json_values import JsonObject
 from services.review import Entry
 from warehouse.confirmations import queries as confirmations
@@ -43,7 +43,7 @@ class Yes(BaseModel):
     file: Annotated[bool, Field(description="File this in the review queue, where a person decides on it?")]
 
 
-class Filed(Told):
+class Filed(Answer):
     """What became of a drafting call."""
 
     status: Annotated[
@@ -110,13 +110,13 @@ def settled(
 ) -> Filed:
     """File what the user agreed to, answer that they declined, or return a code for the agreement."""
     if not isinstance(answer, AcceptedElicitation):
-        return _told(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
+        return _answer(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
     if isinstance(answer.data, Unasked):
         if confirmation is None:
             return _coded(service, who, filing)
         return _filed(service, who, filing, confirmation, code=confirmation)
     if not answer.data.file:
-        return _told(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
+        return _answer(service, filing, "declined", "The user declined: nothing was filed. Ask what to change.")
     return _filed(service, who, filing, _sealed.get() or str(uuid4()))
 
 
@@ -128,7 +128,7 @@ def _coded(service: Service, who: Principal, filing: Filing) -> Filed:
         "Nothing is filed yet. Show the user would_file; once they agree, call again with the same arguments and this "
         "confirmation, within ten minutes."
     )
-    return _told(
+    return _answer(
         service, filing, "confirmation_needed", step, confirmation=code, confirmation_expires_at=instant(expires_at)
     )
 
@@ -149,7 +149,7 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
         return filing.file(conn, key)
 
     entry = service.writes.run(who.company_id, work, repeatable=True)
-    return _told(
+    return _answer(
         service,
         filing,
         "filed",
@@ -160,7 +160,7 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
     )
 
 
-def _told(
+def _answer(
     service: Service,
     filing: Filing,
     status: Literal["filed", "confirmation_needed", "declined"],

@@ -9,7 +9,7 @@ from compliance.statements import facts
 from compliance.statements.retrieval import Corpus
 from compliance.statements.words import Lang
 from connector.service import Service
-from connector.tools.answer import Page, Told, Tool, instant
+from connector.tools.answer import Answer, Page, Tool, instant
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset
 
 Statement = Annotated[str, Field(description="One statement, in one sentence.", min_length=1, max_length=1000)]
@@ -36,7 +36,7 @@ class Entry(BaseModel):
     source_url: str | None
 
 
-class Checked(Told):
+class Checked(Answer):
     """A verdict with the entries that say so."""
 
     verdict: Literal["supported", "contradicted", "not_covered"]
@@ -47,7 +47,7 @@ class Checked(Told):
     ]
 
 
-class Facts(Told):
+class Facts(Answer):
     """Published product facts, one sentence each."""
 
     facts: list[Entry]

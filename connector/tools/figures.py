@@ -88,7 +88,7 @@ class FigureTools:
             "total_tonnes": round(sum(row["tonnes"] for row in shown), 6),
             "by_material": {name: round(tonnes, 6) for name, tonnes in sorted(by_material.items())},
             "by_category": [_category(row) for row in shown],
-            "obligations": [_told(row) for row in placed.obligations if _is_of(row, material)],
+            "obligations": [_obligation(row) for row in placed.obligations if _is_of(row, material)],
             "uncounted": {
                 "items": len({row["sku_code"] for row in placed.uncounted}),
                 "rows": placed.uncounted[offset:end],
@@ -165,7 +165,7 @@ def _is_of(row: JsonMapping, material: str | None) -> bool:
     return material is None or material in str(row["material"]) or str(row["material"]) in ("all", "")
 
 
-def _told(row: JsonMapping) -> JsonObject:
+def _obligation(row: JsonMapping) -> JsonObject:
     """Return an obligation without what is empty."""
     hidden = ("source_url", "scope_key", "scope_confidence")
     return {name: value for name, value in row.items() if value not in (None, []) and name not in hidden}

@@ -12,7 +12,7 @@ from compliance.standards import unread
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import reading, searches
-from connector.tools.answer import Page, Told, Tool, instant, refusal
+from connector.tools.answer import Answer, Page, Tool, instant, refusal
 from connector.tools.arguments import (
     DEFAULT_LIMIT,
     UNKNOWN_ITEM,
@@ -75,14 +75,14 @@ class Item(BaseModel):
     updated_at: str
 
 
-class Items(Told):
+class Items(Answer):
     """A page of packaging items, newest first."""
 
     items: list[Item]
     page: Page
 
 
-class ItemDetail(Told):
+class ItemDetail(Answer):
     """One packaging item as it is stored."""
 
     item: Annotated[JsonObject, Field(description="All fields of SkuDetailResponse.data of the REST interface.")]

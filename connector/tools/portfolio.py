@@ -8,7 +8,7 @@ from pydantic import Field
 
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.answer import Told, Tool, refusal
+from connector.tools.answer import Answer, Tool, refusal
 from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
 from schemas.analytics import Head, QuestionedSku
 from schemas.json_values import JsonObject
@@ -44,7 +44,7 @@ _MOST_ASKED: Final = 1
 _NEWER: Final = "Newer writes than this snapshot: {}; it follows within a minute. "
 
 
-class Portfolio(Told):
+class Portfolio(Answer):
     """An answer from the analytic store."""
 
     newer_writes: Annotated[int, Field(description="Write transactions that came after `as_of`.")]
@@ -75,7 +75,7 @@ class PortfolioTools:
         snapshot, now = newest_snapshot(self._service)
         stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
         found = analytics.overview(snapshot, now, stored)
-        return _told(
+        return _answer(
             now.head(snapshot),
             {**found, "plan": self._plan()},
             "Call check_market_readiness with the code of a market for what stands in the way there.",
@@ -118,7 +118,7 @@ class PortfolioTools:
                 }
         except Unfit as unfit:
             raise refusal(unfit.code, unfit.message) from None
-        return _told(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
+        return _answer(now.head(snapshot), found, "Call check_missing_data for an item to see what to complete first.")
 
     def check_missing_data(
         self,
@@ -150,7 +150,7 @@ class PortfolioTools:
         answer = {**found, "items": [_incomplete(item, alone=code is not None) for item in items]}
         if code is None:
             answer["count_note"] = _COUNT_NOTE
-        return _told(now.head(snapshot), answer, next_step)
+        return _answer(now.head(snapshot), answer, next_step)
 
 
 def _without_empty(found: Mapping[str, object]) -> JsonObject:
@@ -191,7 +191,7 @@ def newest_snapshot(service: Service) -> tuple[Snapshot, Now]:
         return snapshot, Now.read(conn, service.clock)
 
 
-def _told(head: Head, found: Mapping[str, object], next_step: str) -> Portfolio:
+def _answer(head: Head, found: Mapping[str, object], next_step: str) -> Portfolio:
     """The answer: what was found, without what every answer begins with."""
     newer = head["newer_writes"]
     return Portfolio(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools import reading
-from connector.tools.answer import Page, Told, Tool, instant
+from connector.tools.answer import Answer, Page, Tool, instant
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, item_id
 from schemas.json_values import JsonObject
 from warehouse.declarations import docs
@@ -34,7 +34,7 @@ class Declaration(BaseModel):
     updated_at: str
 
 
-class Declarations(Told):
+class Declarations(Answer):
     """A page of declarations, newest first."""
 
     declarations: list[Declaration]
@@ -58,7 +58,7 @@ class SharedComponent(BaseModel):
     updated_at: str
 
 
-class SharedComponents(Told):
+class SharedComponents(Answer):
     """A page of shared components, by code."""
 
     components: list[SharedComponent]

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.answer import Page, Told, Tool, instant, refusal
+from connector.tools.answer import Answer, Page, Tool, instant, refusal
 from connector.tools.arguments import DEFAULT_LIMIT, Limit, Offset, uuid_of
 from connector.tools.read_apart import read_apart
 from pipelines.imports import preview
@@ -39,7 +39,7 @@ CsvText = Annotated[
 ImportId = Annotated[str | None, Field(description="The import's id, or `latest`.")]
 
 
-class BulkCheck(Told):
+class BulkCheck(Answer):
     """An import's status and report, or those that it would have."""
 
     import_: Annotated[
@@ -96,7 +96,7 @@ class RowTools:
         if not found:
             raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
         page = Page.of(found["pagination"], len(found["errors"]))
-        return self._told(
+        return self._answer(
             {**found, **({"recent": recent} if recent else {})}, page, f"The import is {found['status']}."
         )
 
@@ -125,9 +125,9 @@ class RowTools:
         errors = found["errors"]
         found["errors"] = errors[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
-        return self._told({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.")
+        return self._answer({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.")
 
-    def _told(self, found: Mapping[str, object], page: Page, state: str) -> BulkCheck:
+    def _answer(self, found: Mapping[str, object], page: Page, state: str) -> BulkCheck:
         done = (
             "Send the rows as a file on POST /imports when nothing is rejected."
             if not page.total

@@ -74,12 +74,12 @@ class WhatIfTools:
             code = str(skus.code_of(conn, sku_id))
             if not fields and not lines:
                 way = what_if.way_to(conn, sku_id, target_grade or "B", now=now, rulesets=service.rulesets)
-                return self._told(_way(code, target_grade or "B", way))
+                return self._answer(_way(code, target_grade or "B", way))
             check_together(fields, lines)
             compared = what_if.compared(conn, company_id, sku_id, fields, lines, now=now, rulesets=service.rulesets)
         if compared.refused is not None:
             raise refusal("invalid_body", compared.refused)
-        return self._told({"sku_code": code, **effect(compared)})
+        return self._answer({"sku_code": code, **effect(compared)})
 
     def _of_component(self, component: str, fields: JsonObject, limit: int, offset: int) -> Found:
         service, company_id = self._service, current_principal().company_id
@@ -94,7 +94,7 @@ class WhatIfTools:
             page = orjson.loads(row[0])
             items = [self._item(conn, company_id, item, ids, fields) for item in page["data"]]
         total, end = page["pagination"]["total"], offset + len(items)
-        return self._told(
+        return self._answer(
             {
                 "component": [each.label for each in named],
                 "change": fields,
@@ -121,7 +121,7 @@ class WhatIfTools:
         after = compared.after
         return {**answer, "grade_then": after and after.grade, "score_then": after and after.score}
 
-    def _told(self, answer: JsonObject) -> Found:
+    def _answer(self, answer: JsonObject) -> Found:
         return Found(
             as_of=instant(self._service.clock.now()),
             sources=_SOURCES,

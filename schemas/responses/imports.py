@@ -56,7 +56,7 @@ class SwitchedOff(Answer):
     header: str | None
 
 
-class Told(Answer):
+class MappingEffect(Answer):
     """What the caller's mapping has settled of a table; absent from imports of earlier releases.
 
     `mapped` are the fields whose column it names, `constants` the values that every line has, `values` what the texts
@@ -70,7 +70,7 @@ class Told(Answer):
     header_row_mapped: bool | SkipJsonSchema[None] = None
 
 
-class SourceSheet(Told):
+class SourceSheet(MappingEffect):
     """Where the components sheet was read from."""
 
     sheet: str | None
@@ -90,7 +90,7 @@ class SkippedLine(Answer):
     reason: str
 
 
-class ImportSource(Told):
+class ImportSource(MappingEffect):
     """Which sheet, header row and column each field was read from; `header_row` counts from 1."""
 
     format: Literal["csv", "xlsx"]

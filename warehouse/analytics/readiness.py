@@ -93,7 +93,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         "skus": places.total(),
         **{place: places[place] for place in (*_PLACES.values(), "ready")},
         **{
-            kind: [_told(found, by_key[found.key]) for found in asked if found.kind == kind and found.key in by_key]
+            kind: [_row(found, by_key[found.key]) for found in asked if found.kind == kind and found.key in by_key]
             for kind in ("blocks", "decide", "missing", "upcoming")
         },
         "indicative": True,
@@ -139,7 +139,7 @@ def _place(found: Sequence[Finding]) -> str:
     return next((place for kind, place in _PLACES.items() if kind in kinds), "ready")
 
 
-def _told(found: Finding, groups: Sequence[_Group]) -> dict[str, object]:
+def _row(found: Finding, groups: Sequence[_Group]) -> dict[str, object]:
     """Return a finding with the SKUs that have it; units are null where none of them has a volume."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {

@@ -145,8 +145,8 @@ def _of_parts(block: Block) -> _Rows:
     units, parts, cases = block.found.units, block.tables.parts, block.tables.cases
     codes = np.array([*(meaning(("code", code)) for code in parts.codes), -1])
     case = block.found.case
-    told = np.full(case.size, -1)
-    told[case >= 0] = cases.told(case[case >= 0])
+    traces = np.full(case.size, -1)
+    traces[case >= 0] = cases.traces(case[case >= 0])
     return _rows(
         units.heads.sku[units.unit],
         units.grams,
@@ -157,7 +157,7 @@ def _of_parts(block: Block) -> _Rows:
         parts.weightless.ints(units.part),
         parts.generic.ints(units.part),
         parts.hides_layers.ints(units.part),
-        told,
+        traces,
     )
 
 

@@ -255,7 +255,7 @@ class Cases:
         self.effect, self.reading, self.open_body = Column(), Column(), Column()
         self._alternatives, self._effects = Keys(), Lists()
         self._other, self._others = Keys(), Lists()
-        self._told, self._could = Keys(), Keys()
+        self._traces, self._could = Keys(), Keys()
 
     @property
     def count(self) -> int:
@@ -285,7 +285,7 @@ class Cases:
         """Return what the open facts of a case could change."""
         return alternatives(self._tables.rules, *self._held[case])
 
-    def told(self, cases: Ints) -> Ints:
+    def traces(self, cases: Ints) -> Ints:
         """Return the number of all that a trace says of each case."""
 
         def ask(case: int) -> int:
@@ -294,7 +294,7 @@ class Cases:
                 ("told", *told_of_part(self._tables.rules, outcome(self._tables.rules, seen, held), seen.rows))
             )
 
-        return self._told.numbers(cases, ask)
+        return self._traces.numbers(cases, ask)
 
     def could(self, cases: Ints) -> Ints:
         """Return the number of all that the open facts of each case could change."""

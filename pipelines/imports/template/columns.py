@@ -76,7 +76,7 @@ def _comment(table: Table, field: Field, lang: str) -> str:
         lines.append(phrase("required", lang))
     if field.unit:
         lines.append(phrase("unit", lang).format(_UNITS.get(field.unit, field.unit)))
-    low, high = _told(field.minimum), _told(field.maximum)
+    low, high = _bound(field.minimum), _bound(field.maximum)
     if low is not None and high is not None:
         lines.append(phrase("between", lang).format(low, high))
     elif low is not None:
@@ -88,7 +88,7 @@ def _comment(table: Table, field: Field, lang: str) -> str:
     return "\n".join(lines)
 
 
-def _told(limit: float | None) -> float | None:
+def _bound(limit: float | None) -> float | None:
     """Return a limit that concerns packaging; None for the widest number that can be stored."""
     return None if limit is None or abs(limit) >= _STORAGE else limit
 
