@@ -2,9 +2,9 @@
 
     python -m tools.record_examples
 
-Each operation has a file in `api/openapi/examples/`: the body that was sent, the answers by status, and that of a dry run
-where it has a field more. Run it when an answer has gained a field; a test checks the files against the schemas. Only
-the packaging is invented.
+Each operation has a file in `api/openapi/examples/`: the body that was sent, the answers by status, and a dry run's
+answer where it has a field more. Run it when an answer has gained a field; a test checks the files against the schemas.
+Only the packaging is invented.
 """
 
 import json
