@@ -123,6 +123,14 @@ def test_a_form_from_elsewhere_is_refused(caller, browser):
     assert browser.post(f"{address}/values", {"csrf": "x"}).status_code == 403
 
 
+def test_a_word_that_cannot_be_is_said_to_a_person(caller, browser):
+    form = hidden(browser.get("/words?field=markets").text)
+    refused = browser.post("/words", form | {"field": "markets", "text": "Inland", "value": "ZZZ"})
+    assert refused.status_code == 400
+    assert "“ZZZ” is no market. Write its code: FR for France" in refused.text
+    assert caller.get("/words").json()["data"] == []
+
+
 def test_words_are_seen_and_removed(caller, browser, join, pool):
     words = [
         {"field": "material", "text": "Blech: dünn", "value": "metal"},

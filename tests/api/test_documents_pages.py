@@ -157,7 +157,7 @@ def test_an_upload_that_cannot_be_is_said_at_its_field(browser, sku, data, field
 def test_a_file_that_is_too_large_is_refused(caller, browser, sku):
     answer = upload(browser, sku, PDF + bytes(20_000_000))
     assert answer.status_code == 413
-    assert 'role="alert"' in answer.text
+    assert "The file is larger than 20 MB." in answer.text
     assert caller.get(f"/skus/{sku['id']}/files").json()["data"] == []
 
 
