@@ -11,6 +11,7 @@ from typing import Any, Final  # Any: values that fill gaps are of any kind
 from api.pages.texts import text
 from schemas.errors import ERROR_CODES
 from schemas.fields import COMPONENT, SKU
+from schemas.issues import ISSUE_CODES
 from schemas.labels import header, word
 from schemas.messages import message_of, translate
 from schemas.technical_files import MEDIA_TYPES
@@ -38,6 +39,11 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     "At most {limit} bytes are taken here.": "advice.too_large",
     "The measured value {value} means {implied}, but the status says {status}; "
     "send the status that the value implies, or leave the value out.": "advice.contradiction",
+    "{code} is not held yet, and a new SKU needs a name.": "advice.new_name",
+    "The same sku_code stands in line {line}, which counts; give each SKU one line, or another code.": (
+        "advice.same_code"
+    ),
+    ISSUE_CODES["duplicate_sku_code"].meaning: "advice.same_code_twice",
     "This field must be there.": "advice.required",
     "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).": "advice.market",
 }
@@ -67,7 +73,8 @@ def said(message: str, lang: str) -> str:
     key = _FOR_PEOPLE.get(of_template.template)
     if key is None:
         return in_words(translate(message, lang), lang)
-    return text(key, lang, **{name: _filled(name, value, lang) for name, value in of_template.parameters.items()})
+    gaps = {name: _filled(name, value, lang) for name, value in of_template.parameters.items()}
+    return in_words(text(key, lang, **gaps), lang)
 
 
 def _filled(gap: str, value: object, lang: str) -> object:
