@@ -44,6 +44,12 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
         "advice.same_code"
     ),
     ISSUE_CODES["duplicate_sku_code"].meaning: "advice.same_code_twice",
+    "There is no grade: too little is recorded of what it is made of; the SKU's grade trace says what.": (
+        "advice.no_grade"
+    ),
+    "A fact that nobody gave could change the grade; the SKU's grade trace names it.": "advice.open_grade",
+    "Send a number.": "advice.number",
+    "Send a whole number.": "advice.whole_number",
     "This field must be there.": "advice.required",
     "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).": "advice.market",
 }

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.pages import texts
+from api.pages import advice, texts
 from api.pages.render import _TEMPLATES, NAVIGATION
 from schemas.labels import LANGUAGES
 from schemas.messages import catalogue
@@ -28,6 +28,12 @@ def test_every_text_is_there_in_every_language_with_the_same_gaps():
         assert set(row) == {"key", *LANGUAGES}, row
         assert all(row.values()), row
         assert len({frozenset(gaps(row[lang])) for lang in LANGUAGES}) == 1, row
+
+
+def test_what_is_said_otherwise_to_people_is_a_message_of_the_service_and_fills_its_gaps():
+    for template, key in advice._FOR_PEOPLE.items():
+        assert template in catalogue("de"), template
+        assert gaps(texts.text(key, "en", **{name: f"{{{name}}}" for name in gaps(template)})) <= gaps(template)
 
 
 def test_every_text_that_a_template_names_exists():

@@ -141,7 +141,7 @@ def test_what_does_not_fit_comes_back_with_what_is_wrong(asked, browser, pool):
     assert places == {"consent", "1.weight_g", "0.colour", "1.substances.svhc.status"}
     assert all(f'id="{place}"' in page.text for place in places)
     assert 'value="heavy"' in page.text
-    assert "Envoyez un nombre" in unescape(page.text)
+    assert "Écrivez un nombre" in unescape(page.text)
     assert SCRIPT not in page.text
     with pool.company(asked.company) as conn:
         assert entries.page(conn) == ([], 0)
