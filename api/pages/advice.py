@@ -36,6 +36,8 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     "The file is declared as {declared}, but its bytes are {found}; "
     "declare what it is, or send it as application/octet-stream.": "advice.other_kind",
     ERROR_CODES["idempotency_key_reuse"].meaning: "advice.form_sent",
+    "The file's bytes are none of the kinds that are taken: {taken}.": "advice.no_kind",
+    "The file has no bytes; send the document itself.": "advice.empty_file",
     "At most {limit} bytes are taken here.": "advice.too_large",
     "The measured value {value} means {implied}, but the status says {status}; "
     "send the status that the value implies, or leave the value out.": "advice.contradiction",
