@@ -4,7 +4,7 @@ Callers' requests (`api.corrections`) and the pages (`api.pages.corrections`) co
 (`pipelines.corrections`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal
 from uuid import UUID
@@ -27,21 +27,29 @@ from warehouse.imports.queries import StoredUpload
 
 Form = Literal["csv", "xlsx"]
 
+Say = Callable[[str, str], str]
+"""Puts a message into a language: for programs, or in the words of the pages."""
+
 
 async def rejected_rows(
-    request: Request, company_id: UUID, import_id: UUID, *, lang: str, offset: int, limit: int
+    request: Request, company_id: UUID, import_id: UUID, *, lang: str, offset: int, limit: int, say: Say = translate
 ) -> tuple[RejectedRows, list[StoredRowError]]:
-    """Return a page of the rejected rows, and the whole report. Raise `NotFound`, and `InvalidBody` without a file."""
-    found, data, report = await run_in_threadpool(_load, service_of(request), company_id, import_id, lang)
+    """Return a page of the rejected rows, and the whole report, whose messages `say` puts into the language.
+
+    Raise `NotFound`, and `InvalidBody` without a file.
+    """
+    found, data, report = await run_in_threadpool(_load, service_of(request), company_id, import_id, lang, say)
     if not report:
         return RejectedRows([], [], 0), report
     order = rejected_rows_request(data, found.source, report, lang=lang, offset=offset, limit=limit)
     return await read_apart(request, company_id, "company", order), report
 
 
-async def rejected_file(request: Request, company_id: UUID, import_id: UUID, form: Form, *, lang: str) -> bytes:
+async def rejected_file(
+    request: Request, company_id: UUID, import_id: UUID, form: Form, *, lang: str, say: Say = translate
+) -> bytes:
     """Return the rejected rows with their reasons as a file. Raise as `rejected_rows`, and where it has no rows."""
-    found, data, report = await run_in_threadpool(_load, service_of(request), company_id, import_id, lang)
+    found, data, report = await run_in_threadpool(_load, service_of(request), company_id, import_id, lang, say)
     order = corrected_file_request(data, found.source, report, lang=lang, edits=(), form=form, with_reasons=True)
     return (await read_apart(request, company_id, "company", order)).data
 
@@ -118,7 +126,7 @@ def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:
 
 
 def _load(
-    service: Service, company_id: UUID, import_id: UUID, lang: str
+    service: Service, company_id: UUID, import_id: UUID, lang: str, say: Say = translate
 ) -> tuple[StoredUpload, bytes, list[StoredRowError]]:
     found = stored_import(service, company_id, import_id)
     data = stored_bytes(service, found)
@@ -126,5 +134,5 @@ def _load(
         report = queries.all_faults(conn, import_id)
     for fault in report:
         template = fault["template"]
-        fault["message"] = translate(from_json(template) if template else message_of(fault["message"]), lang)
+        fault["message"] = say(from_json(template) if template else message_of(fault["message"]), lang)
     return found, data, report

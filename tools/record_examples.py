@@ -2,8 +2,9 @@
 
     python -m tools.record_examples
 
-Each operation has a file in `api/openapi/examples/`: the body that was sent and the answers by status. Run it when an
-answer has gained a field; a test checks the files against the schemas. Only the packaging is invented.
+Each operation has a file in `api/openapi/examples/`: the body that was sent, the answers by status, and a dry run's
+answer where it has a field more. Run it when an answer has gained a field; a test checks the files against the schemas.
+Only the packaging is invented.
 """
 
 import json
@@ -22,6 +23,7 @@ _PNG: Final = bytes.fromhex(
     "000049454e44ae426082"
 )
 _CSV: Final = "sku_code,name,material,weight_grams\nJAR-25,Jam jar 250 ml,glass,165.5\n,Nameless,glass,10\n"
+_MATERIALS: Final = "sku_code,name,material\nJAR-25,Jam jar 250 ml,other\nJAR-50,Jam jar 500 ml,glass\n"
 _SECRET: Final = "sat_" + "x" * 43
 _POLLS: Final = 300
 
@@ -31,7 +33,9 @@ class _Recorder:
         self._http = httpx2.Client(base_url=service.address, headers={"X-API-Key": service.key}, timeout=30)
         self._kept: dict[str, dict[str, Any]] = {}
 
-    def call(self, operation: str, method: str, path: str, *, shown: Any = None, **more: Any) -> Any:
+    def call(
+        self, operation: str, method: str, path: str, *, shown: Any = None, under: str = "answers", **more: Any
+    ) -> Any:
         """Send a request and record it; `shown` is recorded in place of a body that is no JSON."""
         answer = self._http.request(method, path, **more)
         assert answer.is_success, f"{operation}: {answer.text}"
@@ -39,17 +43,17 @@ class _Recorder:
         kept = self._kept.setdefault(operation, {"answers": {}})
         if body is not None:
             kept.setdefault("body", body)
-        kept["answers"].setdefault(str(answer.status_code), answer.json())
+        kept.setdefault(under, {}).setdefault(str(answer.status_code), answer.json())
         return answer.json()
 
-    def polled(self, operation: str, path: str) -> None:
+    def polled(self, operation: str, path: str, *, under: str = "answers") -> None:
         """Record the answer of an import or an export that has ended."""
         for _ in range(_POLLS):
             answer = self._http.get(path).json()
             if answer.get("data", answer)["status"] in ("completed", "failed"):
                 break
             time.sleep(0.1)
-        self.call(operation, "GET", path)
+        self.call(operation, "GET", path, under=under)
 
     def hide(self, operation: str, field: str, text: str) -> None:
         """Put a text in place of a secret."""
@@ -191,6 +195,9 @@ def _evidence(recorder: _Recorder, sku: str) -> None:
     table = {"file": ("portfolio.csv", _CSV.encode(), "text/csv")}
     accepted = recorder.call("post_import", "POST", "/api/v1/imports", shown={"file": _CSV}, files=table)
     recorder.polled("get_import", accepted["poll_url"])
+    materials = {"file": ("materials.csv", _MATERIALS.encode(), "text/csv")}
+    dry_run = recorder.call("post_import", "POST", "/api/v1/imports?dry_run=true", files=materials)
+    recorder.polled("get_import", dry_run["poll_url"], under="dry_run")
     again = {"mapping": {"columns": {"weight_grams": None}}, "dry_run": True}
     recorder.call("post_repeat", "POST", f"{accepted['poll_url']}/repeat", json=again)
     recorder.call("list_rejected", "GET", f"{accepted['poll_url']}/rejected")

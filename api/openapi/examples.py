@@ -20,10 +20,11 @@ def add(document: JsonObject) -> None:
         kept = examples.get(operation["operationId"], {"answers": {}})
         for content in operation.get("requestBody", {}).get("content", {}).values():
             _beside(content, kept.get("body"))
-        for status, answer in kept["answers"].items():
-            _beside(operation["responses"][status]["content"]["application/json"], answer)
+        for name, answers in (("example", kept["answers"]), ("dry_run", kept.get("dry_run", {}))):
+            for status, answer in answers.items():
+                _beside(operation["responses"][status]["content"]["application/json"], answer, name)
 
 
-def _beside(content: JsonObject, value: object) -> None:
+def _beside(content: JsonObject, value: object, name: str = "example") -> None:
     if value is not None and content["schema"].get("format") != "binary":
-        content["examples"] = {"example": {"value": value}}
+        content.setdefault("examples", {})[name] = {"value": value}

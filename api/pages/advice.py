@@ -1,16 +1,20 @@
-"""Says the service's messages to people: fields by their names, and what a page offers where a program sends a mapping.
+"""Says the service's messages to people: fields and codes by their names, and what a page offers where a program sends.
 
 The messages are those of `schemas.messages`, as the interface answers them. What a sentence quotes stays as it is.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final  # Any: values that fill gaps are of any kind
 
 from api.pages.texts import text
+from schemas.errors import ERROR_CODES
 from schemas.fields import COMPONENT, SKU
+from schemas.issues import ISSUE_CODES
 from schemas.labels import header, word
-from schemas.messages import Message, translate
+from schemas.messages import message_of, translate
+from schemas.technical_files import MEDIA_TYPES
 from schemas.vocabularies import VOCABULARIES
 
 _FOR_PEOPLE: Final[Mapping[str, str]] = {
@@ -25,8 +29,42 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.': "advice.material",
     "The columns {where} all fit {name}; rename or remove all but one, "
     'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.': "advice.ambiguous_column",
+    "The company has no SKU {code}.": "advice.no_item",
+    "The SKU {code} has no components to ask about; write its components first.": "advice.no_parts",
+    "{ids} is no component of the SKU {code}; name ids of the lines of its graph: {held}.": "advice.part_gone",
+    "{count} of the components to change are not part of the SKU (any more): {ids}.": "advice.parts_gone",
+    "The file is declared as {declared}, but its bytes are {found}; "
+    "declare what it is, or send it as application/octet-stream.": "advice.other_kind",
+    ERROR_CODES["idempotency_key_reuse"].meaning: "advice.form_sent",
+    "The file's bytes are none of the kinds that are taken: {taken}.": "advice.no_kind",
+    "The file has no bytes; send the document itself.": "advice.empty_file",
+    "At most {limit} bytes are taken here.": "advice.too_large",
+    "The measured value {value} means {implied}, but the status says {status}; "
+    "send the status that the value implies, or leave the value out.": "advice.contradiction",
+    "{code} is not held yet, and a new SKU needs a name.": "advice.new_name",
+    "The same sku_code stands in line {line}, which counts; give each SKU one line, or another code.": (
+        "advice.same_code"
+    ),
+    ISSUE_CODES["duplicate_sku_code"].meaning: "advice.same_code_twice",
+    "There is no grade: too little is recorded of what it is made of; the SKU's grade trace says what.": (
+        "advice.no_grade"
+    ),
+    "A fact that nobody gave could change the grade; the SKU's grade trace names it.": "advice.open_grade",
+    "Send a number.": "advice.number",
+    "Send a whole number.": "advice.whole_number",
+    "This field must be there.": "advice.required",
+    "{value} is no jurisdiction code; send ISO 3166-1 alpha-2 (FR) or a subdivision (US-CA).": "advice.market",
 }
 """Messages whose advice is for programs, with the text that says what to do on the pages; the gaps are the same."""
+_KINDS: Final = {kind.media_type: kind.name for kind in MEDIA_TYPES}
+_GAPS: Final[Mapping[str, Callable[[Any, str], object]]] = {
+    "implied": partial(word, "substance_status"),
+    "status": partial(word, "substance_status"),
+    "declared": lambda media_type, _: _KINDS.get(media_type, media_type),
+    "found": lambda media_type, _: _KINDS.get(media_type, media_type),
+    "limit": lambda limit, _: limit // 1_000_000,
+}
+"""What fills a gap of those texts in place of a program's code, media type or bytes."""
 _CODES: Final = sorted((name for name in {**SKU, **COMPONENT} if "_" in name), key=len, reverse=True)
 _UNQUOTED: Final = re.compile(rf"(?<![\w“.`])({'|'.join(_CODES)})(?![\w”.`])")
 _LISTS: Final = sorted(
@@ -39,11 +77,18 @@ _LISTS: Final = sorted(
 
 def said(message: str, lang: str) -> str:
     """Return a message for people in a language."""
-    key = _FOR_PEOPLE.get(message.template) if isinstance(message, Message) else None
-    if key is None or not isinstance(message, Message):
+    of_template = message_of(message)
+    key = _FOR_PEOPLE.get(of_template.template)
+    if key is None:
         return in_words(translate(message, lang), lang)
-    gaps = {name: translate(each, lang) if isinstance(each, str) else each for name, each in message.parameters.items()}
+    gaps = {name: _filled(name, value, lang) for name, value in of_template.parameters.items()}
     return in_words(text(key, lang, **gaps), lang)
+
+
+def _filled(gap: str, value: object, lang: str) -> object:
+    if gap in _GAPS:
+        return _GAPS[gap](value, lang)
+    return translate(value, lang) if isinstance(value, str) else value
 
 
 def in_words(sentence: str, lang: str) -> str:

@@ -5,6 +5,7 @@ sheet; the value is the field, empty for none. What the person left as it was st
 column was not known, the form also asks for the line of the headers.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -17,6 +18,8 @@ from schemas.report import ImportReport, ImportSource, SourceSheet
 Table = Literal["sku", "component"]
 _READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
 """Fields without a header of their own: files have them, records do not."""
+_OF_PART: Final = re.compile(r"component_(?:(\d+)_)?(\w+)")
+_VOLUME: Final = re.compile(r"annual_volume_([a-z]{2}(?:_[a-z0-9]{1,3})??)(?:_(\d{4})(?:_h([12]))?)?")
 _COLUMNS_UNKNOWN: Final = ("missing_column", "ambiguous_column", "invalid_mapping")
 """Why a file was refused that has an outline; a file that was accepted fails for other reasons."""
 _WITHOUT: Final = ""
@@ -61,16 +64,28 @@ def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[
     tables: list[Table] = ["component"] if column.table == "component" else ["sku"]
     if column.table == "sku" and source["layout"] != "rows":
         tables.append("component")
-    choices = {name: _name(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
+    choices = {name: name_of_field(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
     if column.field:
-        choices.setdefault(column.field, column.field)
+        choices.setdefault(column.field, name_of_field(column.table, column.field, lang))
     needed = ("sku_code", "component_type" if column.table == "component" else "name")
     first = [(field, choices.pop(field)) for field in needed if field in choices]
     return [*first, *sorted(choices.items(), key=lambda choice: choice[1].casefold())]
 
 
-def _name(table: Table, field: str, lang: str) -> str:
-    """Return the header of a field; one that only imports read is named by the pages."""
+def name_of_field(table: Table, field: str, lang: str) -> str:
+    """Return the header of a field; one that only imports read is named by the pages.
+
+    A line of several components numbers their fields: `component_2_weight_g` is the weight of the second.
+    """
+    found = _OF_PART.fullmatch(field)
+    if found and field not in {*fields_of("sku"), *fields_of("component")}:
+        part = f"{found[1]}. {text('item.part', lang)}" if found[1] else text("item.part", lang)
+        return f"{part}: {name_of_field('component', found[2], lang)}"
+    if found := _VOLUME.fullmatch(field):
+        half = text(f"half.{found[3]}", lang) if found[3] else ""
+        period = ", ".join(each for each in (found[2], half) if each)
+        market = found[1].upper().replace("_", "-")
+        return text("imports.field.annual_volume", lang, market=market, period=period).strip()
     return text(f"imports.field.{field}", lang) if field in _READ_ONLY else header(table, field, lang)
 
 

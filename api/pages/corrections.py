@@ -16,6 +16,7 @@ from api.correcting import corrected_name, mapping_of, rejected_file, rejected_r
 from api.corrections import file_answer, with_faults
 from api.errors import InvalidBody, NotFound, Refused
 from api.importing import repeated, stored_import, submit
+from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.imports import sentences_of
 from api.pages.refusals import PageRefused
@@ -56,7 +57,7 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     """Return the rejected rows with their reasons as a workbook, to correct and send on the page Imports."""
     import_id, lang = path_id(request), language_of(request)
     try:
-        data = await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang)
+        data = await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
         found = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
     except NotFound:
         raise PageRefused(404, "refused.gone") from None
@@ -104,7 +105,7 @@ async def _rejected_page(
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     try:
         found, report = await rejected_rows(
-            request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE
+            request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
         )
     except NotFound:
         raise PageRefused(404, "refused.gone") from None

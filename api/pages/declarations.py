@@ -159,7 +159,8 @@ def _prefilled_form(request: Request, session: Session) -> Form:
     """
     wanted = request.query_params.get("corrects")
     if not wanted:
-        return Form({name: request.query_params.get(name, "") for name in ("market", "year", "half", "format")})
+        asked = request.query_params
+        return Form({name: asked[name] for name in ("market", "year", "half", "format") if asked.get(name)})
     try:
         found = _kept(request, session, UUID(wanted))
     except ValueError:
@@ -203,4 +204,6 @@ def _faults(refused: InvalidBody, form: Form, lang: str) -> Iterator[tuple[str, 
         sentence = said(issue["message"], lang) if "message" in issue else ""
         if field in ("market", "year") and not form.get(field, "").strip():
             sentence = text(f"declarations.choose.{field}", lang)
+        elif field in _UK_FIELDS or field in ("ratings", "drinks"):
+            sentence = f"{text(f'declarations.{field}', lang)}: {sentence}"
         yield field if field in FIELDS else "organisation_id" if field == "uk" else "", sentence

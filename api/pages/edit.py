@@ -67,13 +67,14 @@ class _Opened:
     """The item that a form is about: its id, the version of its fields that the form began with, and those fields.
 
     Without an id the item is new; `base` is then None, or the item that it is a copy of. `too_long` are the keys of
-    `MOST` of which the item has more: the form leaves those out.
+    `MOST` of which the item has more: the form leaves those out. `answered` are the inputs of a question's answer.
     """
 
     sku_id: UUID | None
     version: int | None
     base: SkuDetail | None
     too_long: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
 
     def form(self, lang: str) -> Form:
         """Return the form as it was opened."""
@@ -131,7 +132,7 @@ def _answered(request: Request, session: Session, form: Form, sku_id: UUID) -> R
     """Edit the item by one answer: as its form would, for the version that the person has seen."""
     lang, seen = language_of(request), version_of(form.get("version"))
     with service_of(request).writes.company(session.company_id) as conn:
-        opened = _opened(conn, sku_id, seen)
+        opened = replace(_opened(conn, sku_id, seen), answered=item_questions.names_in(form))
     changed = item_questions.answered(opened.form(lang), form)
     missing = item_questions.unanswered(form)
     if missing is not None:
@@ -339,7 +340,7 @@ def _page(
 ) -> Response:
     lang = language_of(request)
     opened = opened.within_limits()
-    unshown = any(form.getlist(key) for key in opened.too_long)  # an answer to a question about one of many parts
+    unshown = any(form.getlist(key) for key in opened.too_long)  # an answer, which the form without parts cannot hold
     form = Form([pair for pair in form.multi_items() if pair[0] not in opened.too_long])
     with service_of(request).writes.company(session.company_id) as conn:
         records = {table: library.first_names(conn, resource, _MOST_RECORDS) for table, resource in _RECORDS.items()}
@@ -361,7 +362,7 @@ def _page(
         substances=item_form.declarations("", lang),
         too_long=opened.too_long,
         is_copy=opened.sku_id is None,
-        can_save=not unshown,
+        answered=item_questions.inputs_again(opened.base, opened.answered, lang) if unshown and opened.base else [],
         parts=[
             (key, item_form.part_inputs(key, lang, records), item_form.declarations(f"parts.{key}.", lang))
             for key in form.getlist("part")

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from api.enquiries import create_enquiry, load_detail, load_mail, remind_supplier
 from api.errors import InvalidBody
+from api.pages.advice import said
 from api.pages.documents import languages
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
@@ -23,7 +24,6 @@ from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from schemas.json_values import JsonObject
-from schemas.messages import translate
 from services import supplier_enquiries
 from services.supplier_enquiries import NoSuchEnquiry
 from warehouse.review import enquiries
@@ -90,7 +90,7 @@ def _ask(request: Request, session: Session, form: Form) -> Response:
 def _faults(refused: InvalidBody, lang: str) -> list[tuple[str, str]]:
     """Return the faults at the inputs of the form; those of one code stand at the list of codes."""
     return [
-        (name, f"{text(f'enquiries.{name}', lang)}: {translate(issue['message'], lang)}")
+        (name, f"{text(f'enquiries.{name}', lang)}: {said(issue['message'], lang)}")
         for issue in refused.details or ()
         if "message" in issue
         for name in [str(issue.get("field") or "sku_codes").partition("[")[0]]

@@ -4,6 +4,7 @@ The report is shown as a whole or for one reason. The command `pcds import --err
 back.
 """
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from api.errors import Refused
 from api.pages import changes
 from api.pages.advice import said
-from api.pages.columns import asked_for_columns, field_choices, shown_columns
+from api.pages.columns import Table, asked_for_columns, field_choices, name_of_field, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
@@ -24,9 +25,8 @@ from api.service import service_of
 from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
-from schemas.labels import header
 from schemas.messages import stored_message
-from schemas.report import ImportSource
+from schemas.report import ImportSource, SourceColumn
 from warehouse.imports import mappings, polls, queries
 from warehouse.imports.queries import Reason
 
@@ -148,10 +148,10 @@ def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:
 def _columns_with_fields(source: ImportSource, lang: str) -> list[dict[str, object]]:
     """Return the columns of both tables with the field of each, in the order of the file."""
     parts = source["components"]
-    tables = [("sku", source["sheet"], source["columns"])]
+    tables: list[tuple[Table, str | None, Sequence[SourceColumn]]] = [("sku", source["sheet"], source["columns"])]
     tables += [("component", parts["sheet"], parts["columns"])] if parts else []
     return [
-        {**column, "sheet": sheet, "name": header(table, column["field"], lang)}
+        {**column, "sheet": sheet, "name": name_of_field(table, column["field"], lang)}
         for table, sheet, columns in tables
         for column in columns
     ]

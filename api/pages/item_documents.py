@@ -17,6 +17,7 @@ from starlette.responses import Response
 from api.errors import NotFound, Refused
 from api.files import download, receive
 from api.pages import forms
+from api.pages.advice import said
 from api.pages.documents import draft_fields, draft_language, filed, languages, listed
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
@@ -28,7 +29,6 @@ from api.service import service_of
 from api.uploads import FileForm
 from api.writing import Write
 from schemas.json_values import JsonObject
-from schemas.messages import translate
 from schemas.technical_files import CONTENTS, TAKEN
 from services import documents
 from services.documents import Prepared
@@ -102,7 +102,7 @@ def _faults_of_file(refused: Refused, form: FileForm, lang: str) -> list[tuple[s
 
 
 def _fault_of(name: str, message: str, lang: str) -> tuple[str, str]:
-    return name, f"{text(f'documents.{name}', lang)}: {translate(message, lang)}"
+    return name, f"{text(f'documents.{name}', lang)}: {said(message, lang)}"
 
 
 def _draft(request: Request, session: Session, form: Form) -> Response:

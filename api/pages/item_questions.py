@@ -72,15 +72,34 @@ def _input(anchor: str, name: str, ask: str, lang: str, *, of_part: bool) -> Inp
     return replace(input_of(anchor, "component" if of_part else "sku", field, lang, {}), label=ask)
 
 
+def names_in(form: Form) -> tuple[str, ...]:
+    """Return the inputs whose answers a question's form sends."""
+    return tuple(dict.fromkeys(name for name, _ in form.multi_items() if name not in _OF_THE_FORM))
+
+
+def inputs_again(item: SkuDetail, names: Sequence[str], lang: str) -> list[Input]:
+    """Return the inputs of answers that were sent, labelled with their facts; without those of no question."""
+    types = [line["component_type"] for line in item["components"]]
+    again = []
+    for anchor in names:
+        place, _, name = anchor.removeprefix("parts.").rpartition(".")
+        if place and not (place.isdecimal() and int(place) < len(types)):
+            continue
+        path = f"components[{place}].{name}" if place else name
+        label = changes.path_in_words(path, lang, types)
+        again.append(_input(anchor, name, label, lang, of_part=bool(place)))
+    return [each for each in again if each is not None]
+
+
 def answered(base: Form, form: Form) -> Form:
     """Return the item's form with the answers that were sent; of the others it keeps what is stored."""
-    given = [(name, value) for name, value in form.multi_items() if name not in _OF_THE_FORM]
-    names = {name for name, _ in given}
+    names = names_in(form)
+    given = [(name, value) for name, value in form.multi_items() if name in names]
     kept = [(name, value) for name, value in base.multi_items() if name not in names]
     return Form([*kept, *given])
 
 
 def unanswered(form: Form) -> str | None:
     """Return the input that a question was sent without an answer for; None where there is an answer."""
-    given = {name: value for name, value in form.multi_items() if name not in _OF_THE_FORM}
-    return None if any(value.strip() for value in given.values()) else next(iter(given), "")
+    names = names_in(form)
+    return None if any(form.get(name, "").strip() for name in names) else next(iter(names), "")

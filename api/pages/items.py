@@ -10,8 +10,9 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.item_filters import Filters, place_of, read_filters
+from api.item_filters import MOST_CHARACTERS, Filters, place_of, read_filters
 from api.pages import item_columns
+from api.pages.advice import said
 from api.pages.concurrency import run_limited
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of
@@ -21,9 +22,9 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
+from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.labels import word
-from schemas.messages import translate
 from schemas.vocabularies import VOCABULARIES
 from services import item_search
 from services.item_export import COLUMNS
@@ -78,7 +79,7 @@ def _page(request: Request, session: Session) -> Response:
         rows=item_columns.rows_in_words(items, columns, brands, lang),
         provisional=provisional,
         newer=now.head(snapshot)["newer_writes"] if snapshot else 0,
-        faults=[(fault.field, translate(fault.message, lang)) for fault in faults],
+        faults=[_fault_of(request, fault, lang) for fault in faults],
         given=_given(request, filters, columns),
         address=_address(request),
         choices=choices,
@@ -142,6 +143,14 @@ def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:
 
 def _codes(group: str, codes: tuple[str, ...], lang: str) -> list[tuple[str, str]]:
     return [(code, text(f"{group}.{code}", lang)) for code in codes]
+
+
+def _fault_of(request: Request, fault: Issue, lang: str) -> tuple[str, str]:
+    """Return what is wrong with a filter; all but the words are choices, of which an address may name one too many."""
+    name = fault.field or ""
+    if name == "q":
+        return name, said(fault.message, lang)
+    return name, text("items.no_choice", lang, value=request.query_params[name][:MOST_CHARACTERS])
 
 
 def _finding_in_words(filters: Filters, rules: RuleSet, lang: str) -> tuple[str | None, str | None]:

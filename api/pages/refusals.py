@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from api.errors import Refused, Stopping, TokenRefused
 from api.languages import accepted_language, in_language, weight_of
+from api.pages.advice import said
 from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import RoleMissing, SignInFirst
 from api.pages.texts import text
-from schemas.messages import translate
 
 _PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
@@ -53,7 +53,7 @@ def page_of_refusal(request: Request, refused: Refused) -> Response | None:
     if isinstance(refused, TokenRefused) or not is_for_people(request):
         return None
     status = refused.response("").status_code
-    sentence = translate(str(refused), language_of(request))
+    sentence = said(str(refused), language_of(request))
     key = "refused.stopping" if isinstance(refused, Stopping) else _TEXT_KEYS.get(status)
     answer = page(request, "refused.html", status=status, key=key, sentence=sentence, gaps={})
     answer.headers.update(refused.headers)

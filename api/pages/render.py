@@ -131,4 +131,4 @@ def _instant(at: datetime | str) -> Markup:
 _TEMPLATES: Final = Environment(
     loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-_TEMPLATES.filters |= {"instant": _instant, "said": said}
+_TEMPLATES.filters |= {"instant": _instant}

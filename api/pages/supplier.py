@@ -18,6 +18,7 @@ from uuid_utils import uuid7
 
 from api.errors import InvalidBody, NotFound, RateLimited, Refused
 from api.pages import forms, supplier_form
+from api.pages.advice import said
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
 from api.pages.texts import text
@@ -30,7 +31,7 @@ from schemas.analytics import Questions
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.labels import word
-from schemas.messages import Message, message_of, translate
+from schemas.messages import Message, message_of
 from schemas.models import Invalid
 from schemas.sku import Component
 from schemas.supplier import parse_submission
@@ -209,7 +210,7 @@ def _form_page(
         given=given,
         rejected=last_answer if is_rejected else None,
         faults=[
-            (name, f"{labels[name]}: {translate(sentence, lang)}" if name in labels else translate(sentence, lang))
+            (name, f"{labels[name]}: {said(sentence, lang)}" if name in labels else said(sentence, lang))
             for name, sentence in faults or ()
         ],
         types=CONTENTS[lang],

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -18,7 +19,6 @@ from api.pages.texts import text
 from api.service import service_of
 from schemas import texts
 from schemas.labels import word
-from schemas.messages import translate
 from schemas.sku import Component
 from services import supplier_requests
 from warehouse.review import supplier_requests as queries
@@ -71,7 +71,7 @@ def _make(request: Request, session: Session, form: Form) -> Response:
     try:
         token = service.writes.run(session.company_id, work)
     except supplier_requests.CannotAsk as refused:
-        fault = translate(str(refused), language_of(request))
+        fault = said(str(refused), language_of(request))
         return _page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
     return _page(request, session, new_link=f"{service.settings.base_url}/supplier-data/{token}")
 
@@ -92,7 +92,7 @@ def _page(
             try:
                 lines = supplier_requests.load_lines(conn, texts.code(texts.shown(sku_code)))
             except supplier_requests.CannotAsk as refused:
-                faults = faults or [("sku", translate(str(refused), lang))]
+                faults = faults or [("sku", said(str(refused), lang))]
     return page(
         request,
         "supplier_requests.html",

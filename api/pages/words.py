@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.inputs import NONE, Input, input_of, texts_of, value_of
 from api.pages.refusals import PageRefused
@@ -28,7 +29,6 @@ from pipelines.reading.fields import Column, Table, fields_of
 from schemas.import_inputs import OwnWordInput, OwnWordKey, OwnWordsInput
 from schemas.issues import Issue
 from schemas.labels import header
-from schemas.messages import translate
 from schemas.models import issues_of
 from schemas.words import fold
 from services.kept_mappings import remove_mapping
@@ -184,6 +184,5 @@ def _input_of(form: Form) -> OwnWordsInput:
 def _faults(issues: Iterable[Issue], lang: str) -> list[tuple[str, str]]:
     """Return what is wrong at each input."""
     return [
-        (str(issue.field or "").rpartition(".")[2].replace("words", ""), translate(issue.message, lang))
-        for issue in issues
+        (str(issue.field or "").rpartition(".")[2].replace("words", ""), said(issue.message, lang)) for issue in issues
     ]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
+from tests.api.test_upload_pages import EXAMPLE
 from tests.pipelines.reading.writing import workbook
 
 FILE = (
@@ -121,6 +122,30 @@ def test_a_form_from_elsewhere_is_refused(caller, browser):
     address = imported(caller)
     assert browser.post(f"{address}/rejected", {"csrf": "x", "cell.3.C": "2"}).status_code == 403
     assert browser.post(f"{address}/values", {"csrf": "x"}).status_code == 403
+
+
+def test_rejected_rows_say_what_a_person_can_do(caller, browser):
+    address = imported(caller, EXAMPLE.read_bytes(), EXAMPLE.name)
+    told = unescape(browser.get(f"{address}/rejected?lang=de").text)
+    faults = re.findall(r'class="error"[^>]*>([^<]+)', told)
+    assert (
+        "Derselbe Code steht in Zeile 4, die zählt. Geben Sie jedem Artikel eine Zeile oder einen anderen Code."
+        in faults
+    )
+    assert "Schreiben Sie mehr oder weniger Nachkommastellen." in told, faults
+    assert "mapping=" not in told
+    book = fastexcel.read_excel(browser.get(f"{address}/rejected.xlsx?lang=de").content)
+    reasons = str(book.load_sheet(0, header_row=None).to_polars().rows())
+    assert "Derselbe Code steht in Zeile 4, die zählt." in reasons
+    assert "mapping=" not in reasons
+
+
+def test_a_word_that_cannot_be_is_said_to_a_person(caller, browser):
+    form = hidden(browser.get("/words?field=markets").text)
+    refused = browser.post("/words", form | {"field": "markets", "text": "Inland", "value": "ZZZ"})
+    assert refused.status_code == 400
+    assert "“ZZZ” is no market. Write its code: FR for France" in refused.text
+    assert caller.get("/words").json()["data"] == []
 
 
 def test_words_are_seen_and_removed(caller, browser, join, pool):

@@ -134,6 +134,12 @@ def test_a_form_that_nobody_filled_in_says_what_to_choose(declared, browser):
         assert sentence in answer.text
 
 
+def test_a_fault_of_the_uk_file_names_its_field(declared, browser):
+    answer = browser.post("/declarations?lang=de", hidden(browser.get("/declarations").text) | UK)
+    assert (answer.status_code, total(declared)) == (400, 0)
+    assert "Organisations-ID: Füllen Sie dieses Feld aus." in answer.text
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
     page = browser.get(f"/declarations?lang={lang}").text
@@ -151,6 +157,7 @@ def test_an_open_row_of_the_calendar_leads_to_its_form(declared, browser, lang):
     form = browser.get(leads[1]).text
     assert f'<option value="{leads[2]}" selected>' in form
     assert re.search(r'name="year" value="(\d{4})"', form)[1] in leads[1]
+    assert '<option value="csv" selected>' in browser.get(f"/declarations?lang={lang}&market=DE&year=2025").text
     of_britain = re.search(r'href="(/declarations\?[^"#]*market=GB[^"#]*)#market"', page)[1]
     assert '<option value="rpd" selected>' in browser.get(of_britain).text
 

@@ -201,6 +201,13 @@ def test_every_operation_has_examples_that_are_true(key):
     assert all(content["examples"] for content in contents.values() if content["schema"].get("format") != "binary")
 
 
+def test_an_example_shows_what_a_dry_run_would_do_to_grades():
+    answer = OPERATIONS["GET", "/api/v1/imports/{id}"]["responses"]["200"]["content"]["application/json"]
+    shown = answer["examples"]["dry_run"]["value"]
+    assert (shown["dry_run"], bool(shown["preview"]["grades"]), bool(shown["preview"]["changed"])) == (True,) * 3
+    assert "preview" not in answer["examples"]["example"]["value"]
+
+
 def test_every_error_code_and_issue_code_is_published_with_what_to_do():
     for code in (*ERROR_CODES.values(), *ISSUE_CODES.values()):
         assert code.meaning.endswith(".")

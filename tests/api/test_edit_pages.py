@@ -15,6 +15,11 @@ from tests.api.people import Browser, added
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 12.5}
 LABEL = {"component_type": "label", "material_family": "paper", "weight_g": 0.5, "coverage_percent": 40}
+FORM_SENT = [
+    ("en", "This form was sent before with other values"),
+    ("fr", "Ce formulaire a déjà été envoyé avec d’autres valeurs"),
+    ("de", "Dieses Formular wurde schon mit anderen Werten gesendet"),
+]
 
 
 @pytest.fixture
@@ -119,6 +124,17 @@ def test_the_second_of_two_people_is_told_and_keeps_the_others_fields(caller, br
     assert send(browser, path, filled(told.text, "item"), "save").status_code == 303
     after = stored(caller, item["id"])
     assert (after["name"], after["product_category"]) == ("Theirs again", "Honey"), "the name too is kept"
+
+
+@pytest.mark.parametrize(("lang", "said"), FORM_SENT)
+def test_a_form_that_the_back_button_shows_again_stores_no_other_values(caller, browser, lang, said):
+    item = made(caller, sku_code="E-BACK")
+    path = f"/items/{item['id']}/edit?lang={lang}"
+    pairs = form(browser, path)
+    assert send(browser, path, replaced(pairs, name="First"), "save").status_code == 303
+    again = send(browser, path, replaced(pairs, name="Second"), "save")
+    assert (again.status_code, said in again.text, "Idempotency" in again.text) == (400, True, False)
+    assert stored(caller, item["id"])["name"] == "First"
 
 
 def test_a_form_has_no_more_parts_than_its_page(caller, browser):

@@ -84,4 +84,6 @@ def test_what_cannot_be_asked_stands_at_its_input(caller, browser):
     assert answer.status_code == 400
     assert 'id="sku_codes-error"' in answer.text
     assert "BARE, NONE" in answer.text, "what was typed stays"
+    for said in ("Der Artikel BARE hat keine Bauteile", "Es gibt keinen Artikel mit dem Code NONE."):
+        assert said in answer.text
     assert ask(browser, sku_codes="").status_code == 400

@@ -58,21 +58,44 @@ def test_an_open_fact_is_answered_where_it_is_asked(caller, browser, lang):
     assert (entry["actor"]["type"], min(entry["after"])) == ("user", "components")
 
 
-def test_a_part_of_more_than_a_form_shows_is_answered(caller, browser):
-    """What would follow is shown; it is saved where it was asked, as the form beside it leaves the parts out."""
-    light = {"component_type": "seal", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 0.001}
-    item = made(caller, sku_code="Q-51", packaging_format="bottle", components=[BODY, LABEL, *[light] * 49])
+SAVE_ANSWER = {"en": "Save this answer", "fr": "Enregistrer cette réponse", "de": "Diese Antwort speichern"}
+LIGHT = {"component_type": "seal", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 0.001}
+
+
+@pytest.mark.parametrize("lang", SAVE_ANSWER)
+def test_an_answer_about_a_part_of_more_than_a_form_shows_is_saved_where_it_is_previewed(caller, browser, lang):
+    item = made(caller, sku_code=f"Q-51-{lang}", packaging_format="bottle", components=[BODY, LABEL, *[LIGHT] * 49])
     path = f"/items/{item['id']}"
-    page = browser.get(path).text
+    page = browser.get(f"{path}?lang={lang}").text
     assert "ask.parts.0.colour" in asked(page), asked(page)
     pairs = replaced(filled(page, "ask.parts.0.colour"), parts__0__colour="dark")
-    shown = send(browser, f"{path}/answer", pairs, "check")
+    shown = send(browser, f"{path}/answer?lang={lang}", pairs, "check")
     assert (shown.status_code, 'id="after"' in shown.text) == (200, True)
-    assert '<button form="item" name="step" value="save">' not in shown.text
-    assert not [name for name, _ in filled(shown.text, "item") if name.startswith("part")]
-    assert send(browser, f"{path}/answer", pairs, "save").status_code == 303
-    body, *labels = item["components"]
-    assert stored(caller, item["id"])["components"] == [body | {"colour": "dark"}, *labels]
+    assert SAVE_ANSWER[lang] in shown.text
+    assert 'id="item"' not in shown.text, "a form that would save without the answer"
+    again = filled(shown.text, "answer")
+    assert ("parts.0.colour", "dark") in again
+    assert stored(caller, item["id"])["components"] == item["components"]
+    saved = send(browser, f"{path}/answer?lang={lang}", again, "save")
+    assert (saved.status_code, saved.headers["Location"]) == (303, f"{path}?lang={lang}&saved=yes#grade")
+    body, *others = item["components"]
+    assert stored(caller, item["id"])["components"] == [body | {"colour": "dark"}, *others]
+
+
+def test_a_wrong_or_late_answer_about_one_of_many_parts_is_corrected_where_it_is_refused(caller, browser):
+    weightless = {key: value for key, value in BODY.items() if key != "weight_g"}
+    item = made(caller, sku_code="Q-52", packaging_format="bottle", components=[weightless, *[LIGHT] * 50])
+    path = f"/items/{item['id']}"
+    pairs = replaced(filled(browser.get(path).text, "ask.parts.0.weight_g"), parts__0__weight_g="heavy")
+    refused = send(browser, f"{path}/answer", pairs, "save")
+    assert (refused.status_code, 'id="parts.0.weight_g-error"' in refused.text) == (400, True)
+    caller.post("/skus", {"sku_code": "Q-52", "name": "Theirs"})
+    typed = replaced(filled(refused.text, "answer"), parts__0__weight_g="12.5")
+    told = send(browser, f"{path}/answer", typed, "save")
+    assert (told.status_code, "Theirs" in told.text) == (409, True)
+    assert send(browser, f"{path}/answer", filled(told.text, "answer"), "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert (after["name"], after["components"][0]["weight_g"]) == ("Theirs", 12.5)
 
 
 def test_what_a_grade_needs_is_answered_too(caller, browser):

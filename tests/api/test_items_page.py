@@ -76,6 +76,22 @@ def test_the_form_keeps_every_filter_that_a_link_has(caller, browser):
     assert "FAR" in browser.get("/items?market=mn&q=far").text
 
 
+@pytest.mark.parametrize("name", ["grade", "gap", "market", "sort", "brand_id", "rule"])
+def test_a_choice_that_there_is_not_is_said_without_codes(caller, browser, name):
+    counted(caller)
+    page = browser.get(f"/items?lang=de&{name}=ZZ-1")
+    told = words(page)
+    assert (page.status_code, "„ZZ-1“ ist keine Auswahl dieser Liste." in told) == (400, True)
+    assert not re.search("not_assessed|doc_missing|created_at|UUID|ISO 3166", told)
+
+
+def test_an_editor_makes_an_item_from_the_top_of_the_list(caller, pool, browser):
+    assert 'href="/items/new"' in browser.get("/items").text.partition('role="search"')[0]
+    reader = Browser(caller.http, caller.address)
+    reader.sign_in(added(pool, caller.company, "viewer"))
+    assert "/items/new" not in reader.get("/items").text
+
+
 def exported(browser, form, query):
     """The rows of an export, read by another program than ours."""
     answer = browser.get(f"/items/export?format={form}&{query}")

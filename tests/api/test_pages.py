@@ -2,10 +2,11 @@
 
 import re
 from string import Formatter
+from uuid import uuid4
 
 import pytest
 
-from api.pages import texts
+from api.pages import advice, texts
 from api.pages.render import _TEMPLATES, NAVIGATION
 from schemas.labels import LANGUAGES
 from schemas.messages import catalogue
@@ -27,6 +28,12 @@ def test_every_text_is_there_in_every_language_with_the_same_gaps():
         assert set(row) == {"key", *LANGUAGES}, row
         assert all(row.values()), row
         assert len({frozenset(gaps(row[lang])) for lang in LANGUAGES}) == 1, row
+
+
+def test_what_is_said_otherwise_to_people_is_a_message_of_the_service_and_fills_its_gaps():
+    for template, key in advice._FOR_PEOPLE.items():
+        assert template in catalogue("de"), template
+        assert gaps(texts.text(key, "en", **{name: f"{{{name}}}" for name in gaps(template)})) <= gaps(template)
 
 
 def test_every_text_that_a_template_names_exists():
@@ -115,6 +122,25 @@ def test_a_refused_form_shows_the_fault_at_its_field_and_keeps_what_was_typed(ca
     assert 'value="Glass &amp; Co"' in refused.text
     assert 'value="BOTTLE-1"' in refused.text
     assert f'minlength="{SHORTEST}"' in browser.get("/password").text
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "a component that you chose is no longer part of it"),
+        ("fr", "un composant que vous avez choisi n’en fait plus partie"),
+        ("de", "ein Bauteil, das Sie gewählt haben, gehört nicht mehr dazu"),
+    ],
+)
+def test_a_request_for_what_is_gone_says_so_without_ids(caller, pool, lang, said):
+    ask(caller, pool)
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    gone = str(uuid4())
+    sent = hidden(browser.get("/supplier-requests?sku=BOTTLE-1").text) | {"sku": "BOTTLE-1", "component": gone}
+    refused = browser.post(f"/supplier-requests?lang={lang}", sent)
+    assert (refused.status_code, said in refused.text, gone in refused.text) == (400, True, False)
+    assert "/supplier-data/" not in refused.text
 
 
 def test_no_template_writes_an_address_or_a_figure_by_hand():

@@ -141,7 +141,7 @@ def test_what_does_not_fit_comes_back_with_what_is_wrong(asked, browser, pool):
     assert places == {"consent", "1.weight_g", "0.colour", "1.substances.svhc.status"}
     assert all(f'id="{place}"' in page.text for place in places)
     assert 'value="heavy"' in page.text
-    assert "Envoyez un nombre" in unescape(page.text)
+    assert "Écrivez un nombre" in unescape(page.text)
     assert SCRIPT not in page.text
     with pool.company(asked.company) as conn:
         assert entries.page(conn) == ([], 0)
@@ -171,7 +171,7 @@ def test_stored_script_is_text_on_the_form(caller, pool):
 def test_documents_are_judged_and_leave_nothing_behind_when_refused(asked, browser):
     objects = asked.http.app.state.service.objects
     wrong = attach(browser, asked, PNG)
-    assert (wrong.status_code, "declared as" in wrong.text) == (400, True)
+    assert (wrong.status_code, "By its name the file is PDF, but its content is PNG." in wrong.text) == (400, True)
     assert attach(browser, asked, b"MZ, a program", "application/octet-stream").status_code == 400
     assert attach(browser, asked, type="no such type").status_code == 400
     assert list(objects.stored(asked.company, "files")) == []
@@ -299,8 +299,16 @@ def test_every_fault_names_its_part_and_its_field(asked, browser):
     assert told.keys() == {"1.weight_g", "0.weight_g", "1.substances.svhc.status", "0.additives", "comment"}
     assert told["1.weight_g"].startswith("Part 2 of 2: cap, Weight")
     assert told["0.weight_g"].startswith("Part 1 of 2: body, Weight")
-    assert "(SVHC), Status: " in told["1.substances.svhc.status"]
+    assert "(SVHC), Status: Fill this in." in told["1.substances.svhc.status"]
     assert all(f'id="{name}"' in page.text for name in told)
+
+
+def test_a_status_that_contradicts_its_value_is_named_in_words(asked, browser):
+    part = "1.substances.svhc"
+    form = {f"{part}.status": "absent", f"{part}.value": "2", f"{part}.unit": "percent_w_w", "consent": "yes"}
+    told = unescape(browser.post(f"/supplier-data/{asked.token}?lang=de", form).text)
+    assert "2.0 bedeutet „über Grenzwert“, die Antwort aber ist „nicht vorhanden“." in told
+    assert ">über Grenzwert</option>" in told, "the same word is offered"
 
 
 def test_the_form_is_there_whatever_the_record_lacks(caller, pool):

@@ -117,6 +117,33 @@ def test_a_column_that_may_be_the_products_is_asked_about_and_answered_there(cal
     assert sku["weight_grams"] == 12
 
 
+@pytest.mark.parametrize(
+    ("lang", "named"),
+    [
+        ("en", ("1. Component: Shape", "2. Component: Weight", "Units placed: GB 2026, first half")),
+        (
+            "fr",
+            ("1. Composant: Forme", "2. Composant: Poids", "Unités mises sur le marché : GB 2026, premier semestre"),
+        ),
+        ("de", ("1. Bauteil: Form", "2. Bauteil: Gewicht", "In Verkehr gebrachte Einheiten: GB 2026, erstes Halbjahr")),
+    ],
+)
+def test_numbered_columns_are_in_the_readers_words(caller, browser, lang, named):
+    headers = "code,name,packaging_1_shape,packaging_1_material,packaging_2_weight_g,annual_volume_gb_2026_h1"
+    data = f"{headers}\nA,B,box,PET,2,7\n".encode()
+    _, page = shown(caller, browser, send(browser, data, lang=lang))
+    chosen = re.findall(r'<option value="(?:component|annual)_[^"]*" selected>([^<]+)<', page)
+    assert set(named) <= set(chosen), chosen
+    assert not [each for each in chosen if "_" in each]
+
+
+def test_what_is_rejected_is_one_click_from_its_count(caller, browser):
+    _, page = shown(caller, browser, send(browser, b"code,name\nA,\n"))
+    assert '<a href="#report">Rejected</a>' in page
+    _, page = shown(caller, browser, send(browser))
+    assert '<a href="#report">Rejected</a>' not in page
+
+
 def test_confirming_twice_imports_once(caller, browser):
     address, page = shown(caller, browser, send(browser))
     first, second = (confirm(browser, address, page, "import") for _ in range(2))
