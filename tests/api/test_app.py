@@ -23,6 +23,7 @@ def collector() -> Iterator[None]:
     gc.freeze()  # as after the collection of tests
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("collector")
 def test_only_alone_in_its_process_it_sets_what_is_collected_and_when(settings: Settings, database: Database) -> None:
     before = gc.get_threshold(), gc.get_freeze_count()

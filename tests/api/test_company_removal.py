@@ -210,6 +210,7 @@ def test_nothing_is_removed_where_something_was_written_since_the_export(caller,
         company_export.read(tmp_path, caller.company)
 
 
+@pytest.mark.long
 def test_runs_of_a_companys_partition_go_and_anothers_stay(server, tmp_path):
     with migrated(server) as database:
         assert dagster_home.make_tables(Settings.load(data_dir=tmp_path), database)

@@ -117,6 +117,7 @@ def test_the_scrape_asks_few_statements(pool):
     assert told["snapshots_behind"] == len(behind)
 
 
+@pytest.mark.long
 def test_what_several_processes_counted_is_one_sum(tmp_path):
     count = "from api import measuring as m; m.note('GET', '/skus', 200, 0.01); m.note('FROB', None, 404, 1)"
     told = "from prometheus_client import generate_latest as text; print(text(m.registry()).decode())"
@@ -168,6 +169,7 @@ def test_promtool_takes_the_rules_the_scrape_and_the_answer(opened, tmp_path):
         assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
+@pytest.mark.long
 def test_the_contact_for_weaknesses_is_published_where_it_is_set(opened):
     with opened(security_contact="mailto:security@brand.example") as http:
         answer = http.get("/.well-known/security.txt")

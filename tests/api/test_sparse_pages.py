@@ -89,6 +89,7 @@ def filled(caller, pool):
     return asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lang", ["en", "de"])
 def test_every_page_of_next_to_nothing_is_shown(caller, pool, browser, lang):
     asked = filled(caller, pool)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import polars as pl
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def _periods(skus):
     return [(market, year, half) for market, year in held for half in ((0, 1, 2) if market == "GB" else (0,))]
 
 
+@pytest.mark.long
 @examples(120, suppress_health_check=list(HealthCheck))
 @given(portfolios())
 def test_every_figure_and_every_gap_is_the_slow_transcriptions(skus):
@@ -98,6 +100,7 @@ def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(s
             assert bool(each.fields) == (each.reason == "scope_fact_missing")
 
 
+@pytest.mark.long
 @examples(100, suppress_health_check=list(HealthCheck))
 @given(portfolios(), st.data())
 def test_a_fact_that_is_given_makes_nothing_undecidable_that_was_decided(skus, data):

@@ -160,6 +160,7 @@ def not_for_a_marketplace(said):
     return said["organisation_size"] == "L" and said["activity"] == "OM" and said["household_type"] == "NH"
 
 
+@pytest.mark.long
 @examples(60, suppress_health_check=list(HealthCheck))
 @given(portfolios(), statements(), st.data())
 def test_no_row_that_the_regulator_refuses_is_written_and_nothing_else_refuses_a_file(skus, said, data):

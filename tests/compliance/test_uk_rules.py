@@ -168,6 +168,7 @@ def test_what_is_wrong_with_the_producer_is_all_said_at_once():
         submission(Producer("1234567", subsidiary_id="a-b"), 2025, 0)
 
 
+@pytest.mark.long
 def test_every_code_within_reach_is_a_rule_that_some_row_meets():
     reach = [row for row in rows(FOLDER / "errors.csv") if row["export_can_meet"] == "Y"]
     assert len(rows(FOLDER / "errors.csv")) == 99

@@ -11,6 +11,7 @@ from tests.connector.test_tools_portfolio import published
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_summary_is_the_overview_of_the_company(assistant: Assistant, mode: str):
     assistant.mode = mode

@@ -23,6 +23,7 @@ def talkative(database, pool, company, tmp_path) -> Iterator[Served]:
     logging.getLogger().setLevel(held)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_neither_what_was_asked_nor_what_was_answered_is_logged(talkative: Served, caplog, mode: str):
     told = str(uuid4())

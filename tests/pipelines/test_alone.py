@@ -118,6 +118,7 @@ def lasting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterI
         yield instance
 
 
+@pytest.mark.long
 def test_a_failed_run_is_repeated_from_its_failed_step(
     desk: Desk, lasting: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def assert_same_rows(snapshot: Snapshot, anew: Snapshot) -> None:
         assert len(codes[0]) == rows["skus"] <= PART
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_whatever_is_written_the_rows_are_those_of_a_snapshot_made_anew(
     seed: int,

@@ -80,6 +80,7 @@ def _write(database: Database, company: UUID) -> None:
         owner.execute(_ENTRY, {**values, "resource": "b", "after": '{"name":  "spaces stay"}'})
 
 
+@pytest.mark.long
 def test_what_was_there_is_linked_in_its_order_and_verified_from_then_on(release_1):
     companies = [uuid4(), uuid4()]
     for company in companies:

@@ -87,6 +87,7 @@ def test_deployments_that_share_their_roles_prepare_them_at_once(server: Databas
         list(threads.map(prepared, range(40)))
 
 
+@pytest.mark.long
 def test_a_role_of_the_release_before_works_on_until_it_is_taken_away(shared: Database, deployment) -> None:
     """Its processes go on while a new release migrates, and nobody touches its password."""
     old = deployment("old", "SUPERUSER")
