@@ -150,7 +150,7 @@ def _fault_of(request: Request, fault: Issue, lang: str) -> tuple[str, str]:
     name = fault.field or ""
     if name == "q":
         return name, said(fault.message, lang)
-    return name, text("items.no_choice", lang, value=request.query_params[name][:MOST_CHARACTERS])
+    return name, text("items.no_choice", lang, value=request.query_params.get(name, "")[:MOST_CHARACTERS])
 
 
 def _finding_in_words(filters: Filters, rules: RuleSet, lang: str) -> tuple[str | None, str | None]:
