@@ -13,7 +13,7 @@ from typing import Final, Literal
 from api.pages.texts import text
 from pipelines.reading.fields import fields_of
 from schemas.labels import header
-from schemas.report import ImportReport, ImportSource, SourceSheet
+from schemas.report import ImportSource, SourceSheet
 
 Table = Literal["sku", "component"]
 _READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
@@ -132,10 +132,9 @@ def _mapping_of(
     return mapping
 
 
-def asked_for_columns(report: ImportReport) -> bool:
+def asked_for_columns(*, dry_run: bool, failure_code: str | None) -> bool:
     """Return whether an import is a dry run that ended because nobody knew its columns: a person can name them."""
-    failure = report["failure"]
-    return report["dry_run"] and failure is not None and failure["code"] in _COLUMNS_UNKNOWN
+    return dry_run and failure_code in _COLUMNS_UNKNOWN
 
 
 def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:

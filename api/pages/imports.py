@@ -67,6 +67,7 @@ def list_page(
         session=session,
         status=200 if refusal is None else refusal.response("").status_code,
         recent=recent,
+        asks_columns=asked_for_columns,
         kept=[(name, name) for name in kept],
         total=total,
         offset=offset,
@@ -112,7 +113,9 @@ def import_page(
         columns=_columns_with_fields(found["source"], lang),
         fields=[(column, field_choices(column, found["source"], lang)) for column in shown_columns(found["source"])],
         translate=lambda text: said(stored_message(text, templates), lang),
-        asks_columns=asked_for_columns(found),
+        asks_columns=asked_for_columns(
+            dry_run=found["dry_run"], failure_code=found["failure"]["code"] if found["failure"] else None
+        ),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,

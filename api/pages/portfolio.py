@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.errors import NotFound
+from api.pages.columns import asked_for_columns
 from api.pages.concurrency import run_limited
 from api.pages.item_words import LOWERING_VERDICTS
 from api.pages.refusals import is_for_people
@@ -84,6 +85,7 @@ def _page(request: Request, session: Session) -> Response:
         expiring=expiring,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
+        asks_columns=asked_for_columns,
         ban=ban,
         tonnes=_tonnes_of_year(overview, stored, request.query_params.get("year"), now.today.year),
     )

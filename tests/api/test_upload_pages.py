@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from api.pages.texts import text as words
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.pipelines.reading.writing import workbook
@@ -234,6 +235,9 @@ def test_a_person_says_what_unknown_columns_are(caller, browser, lang, form):
     assert "31.5 · 210" in page
     first = page.partition('<select name="sku.A"')[2].partition("</select>")[0]
     assert re.findall(r'<option value="([^"]*)"', first)[1:3] == ["sku_code", "name"]
+    listed = unescape(browser.get(f"{path.rpartition('/')[0]}?lang={lang}").text)
+    assert words("imports.state.columns", lang) in listed
+    assert words("imports.state.failed", lang) not in listed
 
     def read(page, **chosen):
         sent = hidden(page) | choices(page) | {f"sku.{column}": field for column, field in chosen.items()}

@@ -17,7 +17,7 @@ from warehouse.sessions import Connection
 
 _NEWEST: Final = """
 SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,
-    unchanged, rejected, count(*) OVER () AS total
+    unchanged, rejected, failure ->> 'code' AS failure_code, count(*) OVER () AS total
 FROM imports ORDER BY created_at DESC, id LIMIT %s OFFSET %s"""
 _REASONS: Final = """
 SELECT code, field, count(*) AS faults, min(message) AS message
@@ -132,6 +132,7 @@ class Recent(NamedTuple):
     updated: int
     unchanged: int
     rejected: int
+    failure_code: str | None
     total: int
 
 
