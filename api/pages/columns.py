@@ -22,6 +22,8 @@ _OF_PART: Final = re.compile(r"component_(?:(\d+)_)?(\w+)")
 _VOLUME: Final = re.compile(r"annual_volume_([a-z]{2}(?:_[a-z0-9]{1,3})??)(?:_(\d{4})(?:_h([12]))?)?")
 _COLUMNS_UNKNOWN: Final = ("missing_column", "ambiguous_column", "invalid_mapping")
 """Why a file was refused that has an outline; a file that was accepted fails for other reasons."""
+_MOST_UNREAD: Final = 20
+"""Columns that are not read and stand between the others all the same."""
 _WITHOUT: Final = ""
 """The choice of no field."""
 
@@ -57,6 +59,17 @@ def shown_columns(source: ImportSource) -> list[ShownColumn]:
         if column.input not in first or (column.field and not first[column.input].field):
             first[column.input] = column
     return sorted(first.values(), key=lambda each: (each.table != "sku", len(each.column), each.column))
+
+
+def apart(columns: Sequence[ShownColumn]) -> tuple[list[ShownColumn], list[ShownColumn]]:
+    """Return the columns that a page shows, and those that it folds away: columns that are not read, where many are.
+
+    A file of a product database has two hundred of them, and the report stands below.
+    """
+    unread = [each for each in columns if not each.field and each.message is None]
+    if len(unread) <= _MOST_UNREAD or len(unread) == len(columns):
+        return [*columns], []
+    return [each for each in columns if each not in unread], unread
 
 
 def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from api.errors import Refused
 from api.pages import changes
 from api.pages.advice import said
-from api.pages.columns import Table, asked_for_columns, field_choices, name_of_field, shown_columns
+from api.pages.columns import Table, apart, asked_for_columns, field_choices, name_of_field, shown_columns
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
@@ -97,6 +97,11 @@ def import_page(
             )
             templates |= {fault["message"]: fault["template"] for fault in faults if fault["template"]}
             found["errors"] = [*faults]
+    asks = asked_for_columns(
+        dry_run=found["dry_run"], failure_code=found["failure"]["code"] if found["failure"] else None
+    )
+    columns = shown_columns(found["source"])
+    columns, folded = (columns, []) if asks else apart(columns)
     return page(
         request,
         "import.html",
@@ -111,11 +116,10 @@ def import_page(
         field_name=lambda field: changes.path_in_words(field, lang) if field else "",
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
-        fields=[(column, field_choices(column, found["source"], lang)) for column in shown_columns(found["source"])],
+        fields=[(column, field_choices(column, found["source"], lang)) for column in columns],
+        folded=[(column, field_choices(column, found["source"], lang)) for column in folded],
         translate=lambda text: said(stored_message(text, templates), lang),
-        asks_columns=asked_for_columns(
-            dry_run=found["dry_run"], failure_code=found["failure"]["code"] if found["failure"] else None
-        ),
+        asks_columns=asks,
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,

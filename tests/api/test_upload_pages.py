@@ -313,3 +313,16 @@ def test_who_is_not_signed_in_sends_nothing(caller):
     visitor = Browser(caller.http, caller.address)
     answer = visitor.post("/imports", {}, files={"file": ("a.csv", FILE, "text/csv")})
     assert (answer.status_code, answer.headers["Location"].partition("?")[0]) == (303, "/sign-in")
+
+
+def test_very_many_columns_that_are_not_read_are_folded_and_can_be_chosen(caller, browser):
+    strange = [f"zyx{number}" for number in range(30)]
+    file = ";".join(["sku_code", "name", *strange]) + "\n" + ";".join(["A", "a", *map(str, range(30))]) + "\n"
+    _, page = shown(caller, browser, send(browser, file.encode()))
+    table, _, folded = page.partition('<form method="post"')[2].partition("<details>")
+    assert set(choices(table)) == {"sku.A", "sku.B"}
+    assert set(choices(folded.partition("</details>")[0])) == set(choices(page)) - set(choices(table))
+    assert len(choices(page)) == 32
+    few = file.replace(";".join(strange[:15]), ";" * 14).encode()
+    _, page = shown(caller, browser, send(browser, few))
+    assert "<details>" not in page.partition('<form method="post"')[2].partition("</form>")[0]
