@@ -6,6 +6,7 @@ supervisor prepares the database, and opens it when that pipe is closed.
 """
 
 import argparse
+import gc
 import os
 import resource
 import socket
@@ -28,6 +29,8 @@ _LONGEST_STEP_SECONDS: Final = 1.0
 """More than this between two checks is this machine's fault, and no caller's."""
 _DESCRIPTORS: Final = 512
 """Files, database sockets and pipes that a process may open beside its callers' connections."""
+_OBJECTS_WHILE_LOADING: Final = 100_000
+"""New objects to a garbage collection until the app sets its own number (decision 0024): what is loaded stays."""
 
 log = structlog.get_logger(__name__)
 
@@ -87,6 +90,7 @@ def main() -> None:
     parser.add_argument("--fd", type=int, help="a listening socket that was inherited")
     parser.add_argument("--after", type=int, help="an inherited pipe, closed when the database is ready")
     given = parser.parse_args()
+    gc.set_threshold(_OBJECTS_WHILE_LOADING, *gc.get_threshold()[1:])
     settings = Settings.load()
     _allow_descriptors(settings.connections + _DESCRIPTORS)
     config = Config(settings)

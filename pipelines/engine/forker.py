@@ -49,8 +49,10 @@ class Program(NamedTuple):
 def main() -> None:
     """Load the libraries, then fork what the supervisor asks for until SIGTERM."""
     path = dagster_home.forker_socket(Settings.load())
+    gc.disable()  # nothing that is loaded is garbage
     for name in _LOADED:
         importlib.import_module(name)
+    gc.enable()
     gc.collect()
     gc.freeze()  # a collection would write to the pages of all objects, and so copy them
     atexit.register(gc.unfreeze)  # of every program: libraries that report leaks would report all frozen objects
