@@ -66,10 +66,9 @@ def apart(columns: Sequence[ShownColumn]) -> tuple[list[ShownColumn], list[Shown
 
     A file of a product database has two hundred of them, and the report stands below.
     """
+    shown = [each for each in columns if each.field or each.message is not None]
     unread = [each for each in columns if not each.field and each.message is None]
-    if len(unread) <= _MOST_UNREAD or len(unread) == len(columns):
-        return [*columns], []
-    return [each for each in columns if each not in unread], unread
+    return ([*columns], []) if len(unread) <= _MOST_UNREAD or not shown else (shown, unread)
 
 
 def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[tuple[str, str]]:
