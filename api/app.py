@@ -3,6 +3,7 @@
 `python -m api.server` starts it with settings from the environment; tests call `create` with their own.
 """
 
+import asyncio
 import atexit
 import gc
 from collections.abc import AsyncIterator, Callable
@@ -73,10 +74,8 @@ INTERFACE_VERSION = "1.8.0"
 
 
 def app_of_process() -> FastAPI:
-    """Return the app of a process that runs nothing else, with its document, which needs no database."""
-    app = create(alone=True)
-    app.openapi()  # built here, so that no request waits for it
-    return app
+    """Return the app of a process that runs nothing else."""
+    return create(alone=True)
 
 
 def create(
@@ -110,16 +109,23 @@ def create(
                 upstream.open_upstream(chosen) as app.state.dagster,
             ):
                 app.state.launching = Launching(app.state.dagster)
-                if alone:
-                    service.readers.keep_warm()
-                    _settle()
+                if not alone:
+                    yield
+                    return
+                service.readers.keep_warm()
+                settling = asyncio.create_task(asyncio.to_thread(_settle, app))
                 yield
+                await settling
 
     return build_app(lifespan)
 
 
-def _settle() -> None:
-    """Freeze the objects that exist when requests begin, so that no garbage collection visits them (decision 0024)."""
+def _settle(app: FastAPI) -> None:
+    """Build the document, then freeze all objects, so that no garbage collection visits them (decision 0024).
+
+    The process answers meanwhile: a start would take half a second longer, and few callers ask for the document.
+    """
+    app.openapi()
     gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # libraries that report leaks would report all frozen objects

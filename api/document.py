@@ -6,6 +6,7 @@ that a route states only its own.
 """
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from types import MappingProxyType
 from typing import Final
 
@@ -130,12 +131,14 @@ def _reference_to(model: type[BaseModel]) -> JsonObject:
 
 
 def install(app: FastAPI) -> None:
-    """Make `app.openapi()` return the document; it is built once."""
+    """Make `app.openapi()` return the document; it is built once, by whichever thread asks first."""
+    building = Lock()
 
     def document() -> JsonObject:
-        if app.openapi_schema is None:
-            app.openapi_schema = _build(app)
-        return app.openapi_schema
+        with building:
+            if app.openapi_schema is None:
+                app.openapi_schema = _build(app)
+            return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]  # the framework's own way to replace it
 

@@ -12,10 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 import psutil
+import psycopg
 
 from bench.loaded import server_of
 from tools.ports import free_port
@@ -25,6 +26,11 @@ from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
+from warehouse.snapshots import follow
+
+_ENDED: Final = ["SUCCESS", "FAILURE", "CANCELED"]
+"""Dagster's states of runs that have ended."""
+_MOST_LOOKS: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,16 @@ class Service:
         key = self.command("key", "issue", "--company", made["id"])
         self.command("window", "open", "--key", key["client_id"], "--per-minute", "1000000")
         return UUID(made["id"]), str(key["api_key"])
+
+    def settle(self) -> None:
+        """Wait until every company is published and no run is under way: what was written before is not measured."""
+        with psycopg.connect(self.database.owner_url, autocommit=True) as owner:
+            for _ in range(_MOST_LOOKS):
+                running = owner.execute("SELECT count(*) FROM dagster.runs WHERE NOT (status = ANY(%s))", [_ENDED])
+                if not follow.stale(owner, Clock().now().date()) and running.fetchone() == (0,):
+                    return
+                time.sleep(0.5)
+        raise RuntimeError("publications have not ended within five minutes")
 
     def private_mib(self) -> dict[str, float]:
         """Return the private memory of every process of the service, in MiB, by its role; Postgres counted as one."""

@@ -30,6 +30,6 @@ def test_only_alone_in_its_process_it_sets_what_is_collected_and_when(settings: 
     with TestClient(create(settings, database)):
         assert (gc.get_threshold(), gc.get_freeze_count()) == before
     with TestClient(create(settings, database, alone=True)) as http:
-        assert gc.get_freeze_count() > 100_000
-        assert gc.get_threshold()[0] > before[0][0]
-        assert http.get("/healthz").status_code == 200
+        assert http.get("/healthz").status_code == 200  # it may not have frozen anything yet, but has when it ends
+    assert gc.get_freeze_count() > 100_000
+    assert gc.get_threshold()[0] > before[0][0]

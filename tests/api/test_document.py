@@ -1,8 +1,13 @@
 """The OpenAPI document: every operation is described, its bodies are the validating models, its errors are coded."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import orjson
 import pytest
+from fastapi import FastAPI
 
+from api import document as module
 from api.app import build_app
 from api.openapi.meanings import table
 from schemas.errors import ERROR_CODES
@@ -233,3 +238,20 @@ def test_the_document_is_the_same_bytes_each_time():
 
 def test_the_served_document_is_this_one(http):
     assert http.get("/api/v1/openapi.json").json() == DOCUMENT
+
+
+def test_several_that_ask_while_it_is_built_get_the_one_that_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[FastAPI] = []
+
+    def build(app: FastAPI) -> dict[str, object]:
+        built.append(app)
+        time.sleep(0.05)  # the others ask meanwhile
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(module, "_build", build)
+    app = FastAPI()
+    module.install(app)
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda _: app.openapi(), range(4)))
+    assert len(built) == 1
+    assert all(answer is answers[0] for answer in answers)
