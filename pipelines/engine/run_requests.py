@@ -98,6 +98,14 @@ def due_partitions(instance: dg.DagsterInstance, job_name: str, wanted: Collecti
     }
 
 
+def under_way(instance: dg.DagsterInstance, asset: str, partitions: Collection[str]) -> set[str]:
+    """Return those partitions of an asset that a run of any job is to materialise, also one of a backfill."""
+    if not partitions:
+        return set()
+    runs = instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY, tags={_PARTITION: list(partitions)}))
+    return {run.tags[_PARTITION] for run in runs if dg.AssetKey(asset) in (run.asset_selection or ())}
+
+
 def retry_suffix(failures: int) -> str:
     """Return the suffix that makes the run key of another attempt unique."""
     return f"/again-{failures}" if failures else ""

@@ -21,14 +21,18 @@ from warehouse.companies import slugs
     description="Regrades each company whose regrade is asked for and not finished; says how many are left.",
 )
 def asked_regrades(context: dg.SensorEvaluationContext, postgres: Postgres, rule_sets: RuleSets) -> dg.SensorResult:
-    """Request one run a company; work of a run that was killed stays, and the next run continues there."""
+    """Request one run a company; work of a run that was killed stays, and the next run continues there.
+
+    A company that a backfill or a person regrades now is left to that run.
+    """
     with postgres.pool.system() as conn:
         version = rule_sets.registry.active(conn).version
         waiting = regrading.asked_of(conn)
         named = slugs.of(conn, [each.company_id for each in waiting])
-    requests = run_requests.requests_of_companies(
-        context.instance, regrade_portfolios.name, {named[each.company_id]: _wanted_run(each) for each in waiting}
-    )
+    wanted = {named[each.company_id]: _wanted_run(each) for each in waiting}
+    for taken in run_requests.under_way(context.instance, "regraded_skus", wanted):
+        del wanted[taken]
+    requests = run_requests.requests_of_companies(context.instance, regrade_portfolios.name, wanted)
     left = f"{len(waiting)} by {version}"
     return dg.SensorResult(
         run_requests=requests,

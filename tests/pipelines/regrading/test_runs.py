@@ -113,6 +113,23 @@ def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(
     assert office.held()["B-1"][0] == "C"
 
 
+def test_a_company_of_a_backfill_is_left_to_its_run(office: Office) -> None:
+    office.write(B_1=BOTTLE)
+    office.activate(LINES, then_regrade=False)
+    asked = tick(asked_regrades, office.instance, office.resources).run_requests or ()
+    [request] = filter(requested_by(office.company), asked)
+    office.instance.add_dynamic_partitions("companies", [str(request.partition_key)])
+    of_backfill = office.instance.create_run_for_job(
+        defs.resolve_implicit_global_asset_job_def(),
+        asset_selection=frozenset({dg.AssetKey("regraded_skus")}),
+        status=dg.DagsterRunStatus.STARTED,
+        tags={"dagster/partition": str(request.partition_key)},
+    )
+    assert look(office) == []
+    office.instance.report_run_failed(of_backfill)
+    assert [run.success for run in look(office)] == [True], "what it left is done"
+
+
 def test_a_version_that_comes_back_is_asked_for_again(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     office.write(B_1=BOTTLE)
     first = office.held_by()
