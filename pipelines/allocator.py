@@ -1,11 +1,16 @@
 """Sets how long Polars' allocator keeps freed memory: for each program of the service and its readers.
 
-It keeps freed memory for two seconds: the next step of an import need not ask the kernel for it again. Of files that
-are read and written at once, each process has soon returned what it no longer needs: with five seconds, four workbooks
-of 50 000 SKUs took 750 MiB over idle, with two 500 (`python -m bench --only graphs`).
+A program keeps freed memory for two seconds: the next step of an import need not ask the kernel for it again. A reader
+has finished with a file by then, so it keeps it for a tenth of a second. Of files that are sent at once, some are read
+while others are typed and stored: with two seconds everywhere, four workbooks of 50 000 SKUs took up to 900 MiB over
+idle, with these settings up to 600 (`python -m bench --only graphs`), and the same time.
 """
 
+import sys
 from typing import Final
 
 VARIABLE: Final = "_RJEM_MALLOC_CONF"
-SETTING: Final = "dirty_decay_ms:2000,muzzy_decay_ms:0"
+_BY_ITSELF: Final = "background_thread:true," if sys.platform == "linux" else ""
+"""A thread of the allocator returns the memory, also of a program that waits: else the next allocation does."""
+SETTING: Final = f"{_BY_ITSELF}dirty_decay_ms:2000,muzzy_decay_ms:0"
+READER_SETTING: Final = f"{_BY_ITSELF}dirty_decay_ms:100,muzzy_decay_ms:0"

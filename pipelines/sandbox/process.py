@@ -180,7 +180,7 @@ def _environment() -> dict[str, str]:
     return kept | {
         "PYTHONPATH": str(_CODE),
         "LC_ALL": "C.UTF-8",
-        allocator.VARIABLE: allocator.SETTING,
+        allocator.VARIABLE: allocator.READER_SETTING,
         "POLARS_MAX_THREADS": str(min(_MOST_THREADS, os.cpu_count() or 1)),
     }
 
