@@ -17,7 +17,7 @@ _KEPT_SECONDS: Final = 300
 
 
 @router.get("/openapi.json", **operation("This document", answers={200: OpenApiDocument}, kept=True))
-async def openapi_json(request: Request) -> Response:
+def openapi_json(request: Request) -> Response:
     """OpenAPI 3.1, generated from the models that the handlers validate with."""
     return cacheable(request, _bytes(request.app), "application/json", seconds=_KEPT_SECONDS)
 

@@ -8,6 +8,7 @@ import re
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -65,7 +66,9 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             return _answer(request, NotFound())
         case 405:
-            return _answer(request, WrongMethod(allowed_methods(request.app, request.url.path) or _of_routes(request)))
+            # In a thread: while the process is young, the document is still being built (`api.app`).
+            published = await run_in_threadpool(allowed_methods, request.app, request.url.path)
+            return _answer(request, WrongMethod(published or _of_routes(request)))
         case 400:
             return _answer(request, unreadable(message_of(error.detail)))
     return _answer(request, Fault())
