@@ -113,14 +113,14 @@ def create(
                     yield
                     return
                 service.readers.keep_warm()
-                settling = asyncio.create_task(asyncio.to_thread(_settle, app))
+                finishing = asyncio.create_task(asyncio.to_thread(_finish_start, app))
                 yield
-                await settling
+                await finishing
 
     return build_app(lifespan)
 
 
-def _settle(app: FastAPI) -> None:
+def _finish_start(app: FastAPI) -> None:
     """Build the document, then freeze all objects, so that no garbage collection visits them (decision 0024).
 
     The process answers meanwhile: a start would take half a second longer, and few callers ask for the document.

@@ -129,14 +129,14 @@ ImportStatus = Annotated[
     Query(description="Only those in this state."),
 ]
 """The state of an import or an export."""
+_PLAIN: Final = r"^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*$"
+"""What `plain_text` takes, as the document says it: no control characters but tab and line breaks."""
 SupplierName = Annotated[
     str | None,
     AfterValidator(validator(plain_text)),
-    WithJsonSchema({"type": "string"}),
+    WithJsonSchema({"type": "string", "pattern": _PLAIN}),
     Query(description="Only requests to the supplier of this name, in any case."),
 ]
-_PLAIN: Final = r"^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*$"
-"""What `plain_text` takes, as the document says it: no control characters but tab and line breaks."""
 NameLike = Annotated[
     str | None,
     AfterValidator(validator(plain_text)),

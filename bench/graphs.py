@@ -54,7 +54,7 @@ def _migration(service: Service, layout: Layout, files: int, skus: int) -> Itera
     The portfolio before it is published first: to publish 200 000 SKUs beside the next migration is work of its own.
     """
     paths = [graph_file(layout, skus // files, _MIGRATION_PARTS, seed=seed) for seed in range(files)]
-    service.settle()
+    service.wait_until_published()
     with over_idle(service) as mib:
         spent = _imported(service, paths)
     lines = skus * _MIGRATION_PARTS

@@ -60,7 +60,7 @@ def _rounds(
     ours: list[list[float]] = [[] for _ in KINDS]
     floor: list[list[float]] = [[] for _ in KINDS]
     for _ in range(rounds):
-        service.settle()  # the company of the round before is published by now, and not beside these imports
+        service.wait_until_published()  # the company of the round before, which else slows these imports
         company, (_, key) = uuid4(), service.company()
         for number, (_, changed) in enumerate(KINDS):
             path = made(rows, changed=changed)

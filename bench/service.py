@@ -56,7 +56,7 @@ class Service:
         self.command("window", "open", "--key", key["client_id"], "--per-minute", "1000000")
         return UUID(made["id"]), str(key["api_key"])
 
-    def settle(self) -> None:
+    def wait_until_published(self) -> None:
         """Wait until every company is published and no run is under way: what was written before is not measured."""
         with psycopg.connect(self.database.owner_url, autocommit=True) as owner:
             for _ in range(_MOST_LOOKS):

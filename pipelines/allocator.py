@@ -3,7 +3,7 @@
 A program keeps freed memory for two seconds: the next step of an import need not ask the kernel for it again. A reader
 has finished with a file by then, so it keeps it for a tenth of a second. Of files that are sent at once, some are read
 while others are typed and stored: with two seconds everywhere, four workbooks of 50 000 SKUs took up to 900 MiB over
-idle, with these settings up to 600 (`python -m bench --only graphs`), and the same time.
+idle, with these settings up to 630 (`python -m bench --only graphs`), and the same time.
 """
 
 import sys

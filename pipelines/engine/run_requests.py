@@ -98,7 +98,7 @@ def due_partitions(instance: dg.DagsterInstance, job_name: str, wanted: Collecti
     }
 
 
-def under_way(instance: dg.DagsterInstance, asset: str, partitions: Collection[str]) -> set[str]:
+def being_materialised(instance: dg.DagsterInstance, asset: str, partitions: Collection[str]) -> set[str]:
     """Return those partitions of an asset that a run of any job is to materialise, also one of a backfill."""
     if not partitions:
         return set()

@@ -30,7 +30,7 @@ def asked_regrades(context: dg.SensorEvaluationContext, postgres: Postgres, rule
         waiting = regrading.asked_of(conn)
         named = slugs.of(conn, [each.company_id for each in waiting])
     wanted = {named[each.company_id]: _wanted_run(each) for each in waiting}
-    for taken in run_requests.under_way(context.instance, "regraded_skus", wanted):
+    for taken in run_requests.being_materialised(context.instance, "regraded_skus", wanted):
         del wanted[taken]
     requests = run_requests.requests_of_companies(context.instance, regrade_portfolios.name, wanted)
     left = f"{len(waiting)} by {version}"
