@@ -141,7 +141,7 @@ def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> R
     ),
 )
 async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRun) -> Response:
-    """Makes it of the newest snapshot: 201 when it is kept, 200 with `dry_run`, which shows what would be.
+    """Makes a declaration from the newest snapshot: 201 when it is kept, 200 with `dry_run`, which only shows it.
 
     Send the `sha256` of a dry run to keep exactly what it showed; where the file has changed since, nothing is kept.
     Nothing changes or removes a kept declaration: a correction is a new one whose `corrects` is the id of the first.

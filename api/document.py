@@ -94,7 +94,7 @@ def operation(
         documented[200] = {"description": "The file.", "content": binary, "headers": _headers(shown)}
     if kept or revalidated:
         documented[304] = {
-            "description": "What If-None-Match names is still what there is.",
+            "description": "Not modified: the answer is still the one that If-None-Match names.",
             "headers": _headers(_KEPT if kept else _REVALIDATED),
         }
     for status in sorted({ERROR_CODES[code].status for code in errors}):

@@ -118,7 +118,7 @@ def post_supplier_enquiry(received: JsonWrite, dry_run: DryRun) -> Response:
     ),
 )
 def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: DryRun) -> Response:
-    """Mails the supplier what is still open, at most once in 24 hours, and returns the same text for a person to send.
+    """Mails the open items to the supplier, at most once in 24 hours, and returns the same text for a person to send.
 
     `outcome` is `updated` where it is mailed. It is `unchanged` where the service does not mail or has no address of
     the supplier, where nothing is open, and within 24 hours of the last mail.
@@ -151,7 +151,7 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
     ),
 )
 def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: DryRun) -> Response:
-    """Ends the link and those of its items at once; answers that wait for review stay, and can be decided."""
+    """Ends the enquiry's link and those of its items at once; answers that wait for review can still be decided."""
     write, body = received.admitted()
     write = with_reason(write, body)
 

@@ -23,7 +23,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """503 until the data directory takes a file, the database commits, and catalogue and worker are there.
 
-    `failing` names what is not so. `clock_offset_seconds` stands here where a test clock is set.
+    `failing` names the checks that fail. `clock_offset_seconds` stands here where a test clock is set.
     """
     service = service_of(request)
     failing = await request.app.state.readiness.failing(service)

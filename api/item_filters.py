@@ -109,26 +109,29 @@ _TEXT: Final = {"type": "string", "maxLength": MOST_CHARACTERS}
 _UUID: Final = {"type": "string", "format": "uuid"}
 _FOUND: Final = "As of the newest snapshot, see `findings_as_of`."
 _OF_WORDS: Final = (
-    f"Up to {MOST_WORDS} words in any order, whatever their letters and accents; each is a part of code, name, GTIN, "
+    f"Only SKUs that contain each of up to {MOST_WORDS} words, in any order, case and accents: in code, name, GTIN, "
     "material, format, category, brand or supplier."
 )
 _PUBLISHED: Final[Mapping[str, tuple[Mapping[str, object], str]]] = {
     "q": (_TEXT, _OF_WORDS),
     "market": (
         {"type": "string"},
-        "Placed on this market, by `markets` or by volumes; a country with its subdivisions.",
+        "Only SKUs placed on this market, by `markets` or by volumes; a country includes its subdivisions.",
     ),
-    "grade": (_codes(VOCABULARIES["recyclability_grade"]), "Of this grade."),
-    "doc_status": (_codes(VOCABULARIES["doc_status"]), "Covered by DoCs in this way."),
-    "material": (_codes(VOCABULARIES["material"]), "Of this material, or with a component of it."),
-    "brand_id": (_UUID, "Of this brand."),
-    "supplier_id": (_UUID, "With a component of this supplier."),
-    "gap": (_codes(GAPS), f"Something is not recorded. {_FOUND}"),
-    "flag": (_TEXT, f"Met, or perhaps met, by the format ban of this code, as in `annex_v_flags`. {_FOUND}"),
-    "rule": (_TEXT, f"The design rule of this id fired and is not overruled, as in `grade_trace`. {_FOUND}"),
+    "grade": (_codes(VOCABULARIES["recyclability_grade"]), "Only SKUs of this grade."),
+    "doc_status": (_codes(VOCABULARIES["doc_status"]), "Only SKUs of this DoC status."),
+    "material": (_codes(VOCABULARIES["material"]), "Only SKUs of this material, or with a component of it."),
+    "brand_id": (_UUID, "Only SKUs of this brand."),
+    "supplier_id": (_UUID, "Only SKUs with a component of this supplier."),
+    "gap": (_codes(GAPS), f"Only SKUs of which this is not recorded. {_FOUND}"),
+    "flag": (_TEXT, f"Only SKUs that meet, or may meet, the format ban of this code, as in `annex_v_flags`. {_FOUND}"),
+    "rule": (
+        _TEXT,
+        f"Only SKUs on which the design rule of this id fired and is not overruled, as in `grade_trace`. {_FOUND}",
+    ),
     "sort": (
         _codes(SORTS),
-        "The order, with a minus the descending one; what has no value comes last. Else the newest come first.",
+        "Field to sort by, with a minus in descending order; SKUs without a value come last. Without it: newest first.",
     ),
 }
 """What the document says of each parameter: its schema, and its meaning."""

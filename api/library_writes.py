@@ -39,7 +39,7 @@ _ERRORS: Final = tuple(code for code in WRITE_ERRORS if code != "plan_limit_reac
 def post_brand(received: JsonWrite, dry_run: DryRun) -> Response:
     """201 when it is new; 200 when the company has it with the same values, or with `dry_run`.
 
-    A name that is there with other values is refused: nothing changes a brand that SKUs refer to.
+    A name that exists with other values is refused: nothing changes a brand that SKUs refer to.
     """
     return _added(received, "brand", BrandInput, dry_run=dry_run)
 
@@ -51,7 +51,7 @@ def post_brand(received: JsonWrite, dry_run: DryRun) -> Response:
     ),
 )
 def post_site(received: JsonWrite, dry_run: DryRun) -> Response:
-    """As `POST /brands`, by its name."""
+    """Works like `POST /brands`: the company has one site of a name."""
     return _added(received, "site", SiteInput, dry_run=dry_run)
 
 
@@ -66,7 +66,7 @@ def post_site(received: JsonWrite, dry_run: DryRun) -> Response:
     ),
 )
 def post_component(received: JsonWrite, dry_run: DryRun) -> Response:
-    """As `POST /brands`, by its code. A component line that names its id takes from it what the line omits."""
+    """Works like `POST /brands`, by `code`. A component line that names its id takes from it what the line omits."""
     return _added(received, "library_component", LibraryComponentInput, dry_run=dry_run)
 
 

@@ -38,7 +38,7 @@ _ONLY_TEST_KEYS: Final = Message("Only a test key, which begins with svc_test_, 
     ),
 )
 async def post_reset(request: Request, key: Writer, dry_run: DryRun) -> Response:
-    """Leaves a test key with an empty company: no SKU, file, import, webhook, word, link or entry of the audit log.
+    """Empties the company of a test key: no SKU, file, import, webhook, word, link or entry of the audit log is left.
 
     Test keys, their request windows and tokens stay. A cursor of `GET /changes` ends with it: begin again without
     `after`. Any other key is refused, with 403. What was there is erased at once after the answer.

@@ -97,7 +97,7 @@ async def list_deliveries(
     ),
 )
 def post_webhook(received: JsonWrite, dry_run: DryRun) -> Response:
-    """Has the changes from now on sent to an address, signed with the `secret` of this answer (Standard Webhooks).
+    """Sends all later changes to an address, signed with the `secret` of this answer (Standard Webhooks).
 
     Each change is a POST with the header `webhook-id`, which is the same when it is sent again. Answer 2xx within ten
     seconds. Changes of one SKU come in their order. A company has at most ten webhooks.
@@ -148,7 +148,7 @@ def change_webhook(write: Write, webhook_id: UUID, body: Json, *, dry_run: bool 
     **operation("Remove a webhook", answers={200: WebhookWriteResult}, errors=_OF_ONE, preview=True),
 )
 def delete_webhook(request: Request, key: Writer, webhook_id: RecordId, dry_run: DryRun) -> Response:
-    """Nothing more is sent; what waits is forgotten, and its secret with it."""
+    """Removes the webhook with its secret. What waits to be sent is dropped."""
     return remove_webhook(Write.by_key(request, key), webhook_id, dry_run=dry_run)
 
 

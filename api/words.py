@@ -101,7 +101,7 @@ async def list_mappings(request: Request, presented: Presented, limit: Limit = 5
     ),
 )
 def delete_mapping(request: Request, key: Writer, mapping_id: RecordId, dry_run: DryRun) -> Response:
-    """No import recalls it any more; those that were read with it stay. The answer has it, to be kept again."""
+    """No later import can use the mapping; earlier ones stay. The answer contains it, to be stored again."""
     write = Write.by_key(request, key)
 
     def work(conn: Connection) -> JsonObject:

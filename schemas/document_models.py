@@ -22,16 +22,21 @@ def _reference(value: str | None) -> str | None:
 
 
 class DocDraftInput(Strict):
-    """A draft of a declaration of conformity: the reference that it shall have, and its language."""
+    """A draft of a declaration of conformity: the company's reference and the language."""
 
     reference: Annotated[
         str | None,
         AfterValidator(_reference),
-        PydanticField(json_schema_extra={"maxLength": 200}, description="Else the service makes one of the sku_code."),
+        PydanticField(
+            json_schema_extra={"maxLength": 200},
+            description="The company's reference of the document; without it the service makes one from the sku_code.",
+        ),
     ] = None
     lang: Annotated[
         Language | None,
-        PydanticField(description="Of the first document; without it English, or that of what it renews."),
+        PydanticField(
+            description="Language of the first document; without it English, or that of the declaration that it renews."
+        ),
     ] = None
 
 
@@ -48,22 +53,31 @@ class DocIssueInput(Strict):
     place: Annotated[_Signed, PydanticField(description="Place of issue.")]
     issued_on: Annotated[
         str,
-        PydanticField(json_schema_extra={"format": "date"}, description="From the day of the draft to today (UTC)."),
+        PydanticField(
+            json_schema_extra={"format": "date"},
+            description="First day of the declaration: from the day of the draft to today (UTC).",
+        ),
     ]
     expires_on: Annotated[
-        str | None, PydanticField(json_schema_extra={"format": "date"}, description="Its last day; null for no end.")
+        str | None,
+        PydanticField(
+            json_schema_extra={"format": "date"}, description="Last day of the declaration; null for no end."
+        ),
     ] = None
     languages: Annotated[
         list[Language],
-        PydanticField(description="In which it is issued beside the draft's own language; one PDF each."),
+        PydanticField(description="Languages of further PDFs, beside the draft's own."),
     ] = PydanticField(default_factory=list)
 
 
 class DocWithdrawInput(Strict):
-    """Why a declaration is withdrawn."""
+    """The reason for which a declaration is withdrawn."""
 
     reason: Annotated[
         str,
         AfterValidator(validator(normalise.text, min_length=1, max_length=2000)),
-        PydanticField(json_schema_extra={"minLength": 1, "maxLength": 2000}, description="Kept with it."),
+        PydanticField(
+            json_schema_extra={"minLength": 1, "maxLength": 2000},
+            description="The reason, which is kept with the declaration.",
+        ),
     ]

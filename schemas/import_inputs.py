@@ -23,7 +23,7 @@ class CellCorrection(Strict):
     sheet: str | None = None
     line: Annotated[int, PydanticField(ge=1), BeforeValidator(whole)]
     column: Annotated[str, PydanticField(pattern="^[A-Z]{1,3}$")]
-    value: Annotated[str, PydanticField(max_length=32_767, description="Empty clears the cell.")]
+    value: Annotated[str, PydanticField(max_length=32_767, description="The new text; an empty one clears the cell.")]
 
 
 class ImportCorrections(Strict):

@@ -50,7 +50,7 @@ class SiteInput(Strict):
     name: Annotated[Name, PydanticField(description="Unique within the company.")]
     roles: Annotated[list[one_of("site_role")], PydanticField(min_length=1, description="What is done there.")]  # type: ignore[valid-type]
     country: Annotated[Country | None, PydanticField(description="ISO 3166-1 alpha-2.")] = None
-    city: Annotated[Name | None, PydanticField(description="Where it lies.")] = None
+    city: Annotated[Name | None, PydanticField(description="City of the site.")] = None
 
 
 class LibraryComponentInput(Strict):

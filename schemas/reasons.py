@@ -14,10 +14,10 @@ def _reason(value: str | None) -> str | None:
 
 
 class ReasonInput(Strict):
-    """Why it is done."""
+    """The reason for an action."""
 
     reason: Annotated[
         str | None,
         AfterValidator(_reason),
-        PydanticField(json_schema_extra={"maxLength": 2000}, description="Kept in the audit log."),
+        PydanticField(json_schema_extra={"maxLength": 2000}, description="The reason, which the audit log keeps."),
     ] = None

@@ -59,7 +59,7 @@ class SwitchedOff(TypedDict):
 
 
 class SkippedLine(TypedDict):
-    """A line that is no data, and why."""
+    """A line that is not data, and why."""
 
     line: int
     reason: str

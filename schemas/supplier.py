@@ -53,8 +53,8 @@ class SupplierDataResponse(Strict):
             json_schema_extra={"maxItems": MAX_COMPONENTS},
         ),
     ] = None
-    contact: Annotated[FreeText | None, PydanticField(description="Whom the company may ask.")] = None
-    comment: Annotated[FreeText | None, PydanticField(description="What else there is to say.")] = None
+    contact: Annotated[FreeText | None, PydanticField(description="A person whom the company may ask.")] = None
+    comment: Annotated[FreeText | None, PydanticField(description="Anything else that the supplier says.")] = None
 
 
 def _agreed(consent: bool) -> bool:

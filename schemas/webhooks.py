@@ -62,7 +62,7 @@ _PUBLISHED_URL: Final[JsonObject] = {
 _Description = Annotated[
     str | None,
     AfterValidator(_optional(validator(normalise.text, min_length=None, max_length=500))),
-    PydanticField(json_schema_extra={"maxLength": 500}, description="For people: what it is for."),
+    PydanticField(json_schema_extra={"maxLength": 500}, description="What the webhook is for, in a person's words."),
 ]
 _Types = Annotated[
     list[Literal[CHANGE_TYPES]] | None,  # type: ignore[valid-type]
@@ -83,7 +83,7 @@ class WebhookInput(Strict):
 
 
 class WebhookPatch(Strict):
-    """What is to change of a webhook; an omitted field stays."""
+    """Changes to a webhook; an omitted field stays."""
 
     url: Annotated[str | None, AfterValidator(_optional(validator(_url))), PydanticField(**_PUBLISHED_URL)] = None
     description: _Description = None
@@ -91,23 +91,23 @@ class WebhookPatch(Strict):
     state: Annotated[
         Literal["active", "paused"] | None,
         PydanticField(
-            description="`paused`: nothing is sent, and nothing is lost. `active`: what waits is sent, also where the "
-            "webhook was disabled."
+            description="`paused`: nothing is sent, and nothing is lost. `active`: waiting changes are sent, also "
+            "after the webhook was disabled."
         ),
     ] = None
 
 
 class WebhookSecretInput(Strict):
-    """How long the secret before signs beside the new one."""
+    """How long the earlier secret signs beside the new one."""
 
     overlap_hours: Annotated[
         int,
-        PydanticField(ge=0, le=168, description="Hours in which both secrets sign; 0 ends the one before at once."),
+        PydanticField(ge=0, le=168, description="Hours in which both secrets sign; 0 ends the earlier one at once."),
     ] = 24
 
 
 class WebhookReplayInput(Strict):
-    """From where on changes are sent again."""
+    """The place in the feed from which changes are sent again."""
 
     after: Annotated[
         str, PydanticField(description="A cursor of the feed of changes, or of a message: changes behind it are sent.")

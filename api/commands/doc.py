@@ -37,7 +37,9 @@ def add_doc(
     reference: Annotated[str, typer.Option("--reference", help="The company's reference of the document.")],
     status: Annotated[str, typer.Option("--status", help="draft, pending, valid, expired or rejected.")],
     issued_on: Annotated[date | None, typer.Option("--issued-on", parser=_parse_day, help="ISO date.")] = None,
-    expires_on: Annotated[date | None, typer.Option("--expires-on", parser=_parse_day, help="Its last day.")] = None,
+    expires_on: Annotated[
+        date | None, typer.Option("--expires-on", parser=_parse_day, help="Last day of the declaration.")
+    ] = None,
     supplier_name: Annotated[str | None, typer.Option("--supplier-name", help="Who issued it.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

@@ -44,7 +44,7 @@ def add_site(
     name: Name,
     roles: Annotated[list[str], typer.Option("--roles", help="manufacturing, packing or both.")],
     country: Country = None,
-    city: Annotated[str | None, typer.Option("--city", help="Where it lies.")] = None,
+    city: Annotated[str | None, typer.Option("--city", help="City of the site.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:

@@ -10,7 +10,7 @@ from schemas.responses.base import Answer
 class TokenResponse(Answer):
     """A bearer token (RFC 6749, section 5.1)."""
 
-    access_token: Annotated[str, Field(description="Sent as `Authorization: Bearer …`.")]
+    access_token: Annotated[str, Field(description="The token. Send it as `Authorization: Bearer …`.")]
     token_type: Literal["Bearer"]
-    expires_in: Annotated[int, Field(description="Seconds that it lives.")]
-    scope: Annotated[str, Field(description="What was granted: read, write or both, separated by a space.")]
+    expires_in: Annotated[int, Field(description="Seconds for which the token is valid.")]
+    scope: Annotated[str, Field(description="Granted scopes: read, write or both, separated by a space.")]

@@ -25,12 +25,12 @@ class ArchivedSkuListResponse(Answer):
 
 
 class UndoCounts(Answer):
-    """SKUs that the import had written."""
+    """Number of SKUs that the import had written, by what became of them."""
 
-    restored: Annotated[int, PydanticField(description="Put back to the version before the import.")]
-    archived: Annotated[int, PydanticField(description="Created by the import.")]
-    unchanged: Annotated[int, PydanticField(description="Already as before the import.")]
-    kept: Annotated[int, PydanticField(description="Left as they are, for a reason.")]
+    restored: Annotated[int, PydanticField(description="SKUs that were put back to the version before the import.")]
+    archived: Annotated[int, PydanticField(description="SKUs that the import had created, now archived.")]
+    unchanged: Annotated[int, PydanticField(description="SKUs that already were as before the import.")]
+    kept: Annotated[int, PydanticField(description="SKUs that were left as they are; `kept` says why.")]
 
 
 class UndoKept(Answer):
@@ -46,4 +46,6 @@ class ImportUndoResult(Answer):
 
     dry_run: bool
     counts: UndoCounts
-    kept: Annotated[list[UndoKept], PydanticField(description="The first 100, by sku_code.")]
+    kept: Annotated[
+        list[UndoKept], PydanticField(description="SKUs that were left as they are; the first 100, by sku_code.")
+    ]

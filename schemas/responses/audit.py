@@ -6,17 +6,17 @@ from pydantic import Field as PydanticField
 
 from schemas.responses.base import Answer, Instant, Pagination, code
 
-_CHANGED = "Only the fields that changed; of a SKU under the names of SkuDetailResponse."
-Before = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null where there was nothing before.")]
-After = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null where there is nothing after.")]
+_CHANGED = "Only the fields that changed; those of a SKU have the names of SkuDetailResponse."
+Before = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null for a new record.")]
+After = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null for a removed record.")]
 
 
 class AuditActor(Answer):
-    """Who acted."""
+    """The actor of an action."""
 
     type: code("audit_actor_type")  # type: ignore[valid-type]
     id: Annotated[str | None, PydanticField(description="The client id of a key, the id of an import, …")]
-    name: Annotated[str | None, PydanticField(description="The name given to the key, the name of the file, …")]
+    name: Annotated[str | None, PydanticField(description="Name of the key, of the file, …")]
 
 
 class AuditEntry(Answer):
@@ -30,10 +30,19 @@ class AuditEntry(Answer):
     resource_id: str
     before: Before
     after: After
-    reason: Annotated[str | None, PydanticField(description="Where one was given.")]
-    ip: Annotated[str | None, PydanticField(description="Null without a request, and after 12 months.")]
-    user_agent: Annotated[str | None, PydanticField(description="Null without a request, and after 12 months.")]
-    correlation_id: Annotated[str, PydanticField(description="Of the request; an import's is that of its submission.")]
+    reason: Annotated[str | None, PydanticField(description="The reason that was given; null without one.")]
+    ip: Annotated[
+        str | None, PydanticField(description="Address of the caller; null without a request, and after 12 months.")
+    ]
+    user_agent: Annotated[
+        str | None, PydanticField(description="Program of the caller; null without a request, and after 12 months.")
+    ]
+    correlation_id: Annotated[
+        str,
+        PydanticField(
+            description="Correlation id of the request; for an import, that of the request that sent the file."
+        ),
+    ]
 
 
 class AuditLogResponse(Answer):

@@ -41,14 +41,14 @@ class Issue(Answer):
 
 
 class MoreIssues(Answer):
-    """The last entry where there are more faults than are listed."""
+    """The last entry where not all faults are listed."""
 
     code: Literal["more"]
-    count: Annotated[int, PydanticField(description="Faults beside those that are listed.")]
+    count: Annotated[int, PydanticField(description="Number of faults that are not listed.")]
 
 
 class PlanIssue(Answer):
-    """What stands against a plan's limit; without the counts where the plan does not include the operation at all."""
+    """The plan's limit that refuses a write; without counts where the plan does not include the operation."""
 
     code: Literal["plan_limit_reached"]
     limit: int | SkipJsonSchema[None] = None
@@ -67,7 +67,8 @@ class Error(Answer):
     message: str
     details: list[Issue | PlanIssue | MoreIssues] | SkipJsonSchema[None] = None
     error_description: Annotated[
-        str | SkipJsonSchema[None], PydanticField(description="The message again, at the token endpoint (RFC 6749).")
+        str | SkipJsonSchema[None],
+        PydanticField(description="The message, under the name that clients of the token endpoint expect (RFC 6749)."),
     ] = None
 
 

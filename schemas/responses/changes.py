@@ -13,8 +13,13 @@ from schemas.responses.skus import SkuDetail
 class Change(Answer):
     """One change of one record."""
 
-    id: Annotated[str, PydanticField(description="The same wherever this change is told: whoever has seen it knows.")]
-    cursor: Annotated[str, PydanticField(description="The place behind this change.")]
+    id: Annotated[
+        str,
+        PydanticField(
+            description="Id of the change in the feed and in every delivery: a receiver recognises a repeat by it."
+        ),
+    ]
+    cursor: Annotated[str, PydanticField(description="The cursor after this change.")]
     at: Instant
     type: Literal[CHANGE_TYPES]  # type: ignore[valid-type]
     resource_type: Literal[CHANGED_RECORDS]  # type: ignore[valid-type]
@@ -23,8 +28,11 @@ class Change(Answer):
         Identifier | None, PydanticField(description="The SKU that changed, or that the document or file belongs to.")
     ]
     sku_code: str | None
-    version: Annotated[int | None, PydanticField(description="The version that this change made of the SKU.")]
-    actor_type: Annotated[Literal[tuple(ACTORS)], PydanticField(description="Who made it: the kind, never the name.")]  # type: ignore[valid-type]
+    version: Annotated[int | None, PydanticField(description="Version of the SKU after this change.")]
+    actor_type: Annotated[
+        Literal[tuple(ACTORS)],  # type: ignore[valid-type]
+        PydanticField(description="Kind of the actor who made it, never a name."),
+    ]
     record: Annotated[
         SkuDetail | None,  # type: ignore[valid-type]
         PydanticField(
@@ -35,8 +43,8 @@ class Change(Answer):
 
 
 class ChangeListResponse(Answer):
-    """Some changes, the first first."""
+    """A page of changes, the earliest first."""
 
     data: list[Change]
-    next_cursor: Annotated[str, PydanticField(description="The `after` of the next request; stays valid.")]
-    has_more: Annotated[bool, PydanticField(description="Whether more changes were there already.")]
+    next_cursor: Annotated[str, PydanticField(description="The `after` of the next request; it never expires.")]
+    has_more: Annotated[bool, PydanticField(description="Whether there were more changes when the page was read.")]

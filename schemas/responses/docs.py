@@ -13,15 +13,19 @@ class DocListItem(Answer):
     """Metadata of a DoC, never its contents or an address to download them from."""
 
     id: Identifier
-    sku_id: Annotated[Identifier | None, PydanticField(description="The SKU it covers, when scoped to one.")]
+    sku_id: Annotated[
+        Identifier | None, PydanticField(description="The SKU that the declaration covers, where it is about one.")
+    ]
     reference: Annotated[str | None, PydanticField(description="The company's reference of the document.")]
     supplier_name: str | None
     status: Annotated[
         RecordStatus | None,
-        PydanticField(description="On the UTC day of the request: a valid DoC past its `expires_on` reads `expired`."),
+        PydanticField(
+            description="Status on the UTC day of the request: a valid DoC past its `expires_on` reads `expired`."
+        ),
     ]
     issued_on: Day | None
-    expires_on: Annotated[Day | None, PydanticField(description="Its last day.")]
+    expires_on: Annotated[Day | None, PydanticField(description="Last day of the declaration.")]
     created_at: Instant
     updated_at: Instant
 

@@ -8,25 +8,27 @@ from schemas.responses.base import Answer, Day, Identifier, Instant, Pagination
 
 
 class SupplierEnquiryCounts(Answer):
-    """Items by their state."""
+    """Number of items by state."""
 
     total: int
-    open: Annotated[int, PydanticField(description="Not answered yet.")]
-    answered: Annotated[int, PydanticField(description="The answer waits for review.")]
+    open: Annotated[int, PydanticField(description="Items without an answer.")]
+    answered: Annotated[int, PydanticField(description="Items with an answer that waits for review.")]
     accepted: int
-    rejected: Annotated[int, PydanticField(description="The last answer was rejected; the supplier can send another.")]
-    closed: Annotated[int, PydanticField(description="Ended when a backup was restored.")]
+    rejected: Annotated[
+        int, PydanticField(description="Items whose last answer was rejected; the supplier can send another.")
+    ]
+    closed: Annotated[int, PydanticField(description="Items that ended when a backup was restored.")]
 
 
 class SupplierEnquiryItem(Answer):
     """One SKU of an enquiry."""
 
-    id: Annotated[Identifier, PydanticField(description="Of the request, as the audit log names it.")]
+    id: Annotated[Identifier, PydanticField(description="Id of the request, by which the audit log names it.")]
     sku_id: Identifier
     sku_code: str
     name: str
     state: Literal["open", "answered", "accepted", "rejected", "closed"]
-    note: Annotated[str | None, PydanticField(description="Of a rejected answer: what the supplier was told.")]
+    note: Annotated[str | None, PydanticField(description="What the supplier was told when the answer was rejected.")]
     answered_at: Instant | None
 
 
@@ -35,14 +37,14 @@ class SupplierMail(Answer):
 
     kind: Annotated[
         Literal["asked", "reminder", "rejected"],
-        PydanticField(description="`rejected` names the answers that were not accepted, and why."),
+        PydanticField(description="Kind of mail; `rejected` names the answers that were not accepted, and why."),
     ]
     state: Annotated[
         Literal["waiting", "sent", "not_needed", "failed"],
-        PydanticField(description="`not_needed` where nothing was open any more when it was due."),
+        PydanticField(description="State of the mail; `not_needed` where nothing was open any more when it was due."),
     ]
-    due_at: Annotated[Instant, PydanticField(description="When it is sent, or tried again.")]
-    ended_at: Annotated[Instant | None, PydanticField(description="When it was sent or given up.")]
+    due_at: Annotated[Instant, PydanticField(description="When the mail is due, or tried again.")]
+    ended_at: Annotated[Instant | None, PydanticField(description="When the mail was sent or given up.")]
     fault: Annotated[
         Literal[
             "server_unreachable",
@@ -52,7 +54,7 @@ class SupplierMail(Answer):
             "mail_refused",
         ]
         | None,
-        PydanticField(description="Why the mail server did not take it at the last try."),
+        PydanticField(description="Why the mail server refused it at the last attempt."),
     ]
 
 
@@ -69,7 +71,7 @@ class SupplierEnquiry(Answer):
     id: Identifier
     supplier_name: str
     supplier_email: str | None
-    language: Annotated[Literal["en", "fr", "de"], PydanticField(description="Of its mails.")]
+    language: Annotated[Literal["en", "fr", "de"], PydanticField(description="Language of its mails.")]
     message: str | None
     due_on: Day | None
     expires_at: Instant
@@ -77,9 +79,11 @@ class SupplierEnquiry(Answer):
     withdrawn_at: Instant | None
     state: Annotated[
         Literal["open", "answered", "expired", "withdrawn"],
-        PydanticField(description="`answered` when no item waits for the supplier."),
+        PydanticField(description="State of the enquiry; `answered` when no item waits for the supplier."),
     ]
-    overdue: Annotated[bool, PydanticField(description="`due_on` has passed and an item waits for the supplier.")]
+    overdue: Annotated[
+        bool, PydanticField(description="Whether `due_on` has passed and an item waits for the supplier.")
+    ]
     counts: SupplierEnquiryCounts
 
 
@@ -87,7 +91,9 @@ class SupplierEnquiryDetail(SupplierEnquiry):
     """One enquiry with its items."""
 
     items: list[SupplierEnquiryItem]
-    mails: Annotated[list[SupplierMail], PydanticField(description="Empty where the service does not mail.")]
+    mails: Annotated[
+        list[SupplierMail], PydanticField(description="Mails of the enquiry; empty where the service does not mail.")
+    ]
 
 
 class SupplierEnquiryListResponse(Answer):
@@ -108,7 +114,9 @@ class SupplierEnquiryResult(Answer):
 
     outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
-    data: Annotated[SupplierEnquiryDetail | None, PydanticField(description="Null where a dry run would create it.")]
+    data: Annotated[
+        SupplierEnquiryDetail | None, PydanticField(description="The enquiry; null where a dry run would create it.")
+    ]
     url: Annotated[
         str | None,
         PydanticField(
@@ -118,28 +126,36 @@ class SupplierEnquiryResult(Answer):
     ]
     mail: Annotated[
         MailText | None,
-        PydanticField(description="Beside `url`: the mail with that link, for a person to send."),
+        PydanticField(description="The mail with the link in `url`, for a person to send."),
     ]
 
 
 class SupplierRequestCounts(Answer):
-    """Requests by their state."""
+    """Number of requests by state."""
 
     total: int
-    open: Annotated[int, PydanticField(description="Not answered yet.")]
-    answered: Annotated[int, PydanticField(description="The answer waits for review.")]
+    open: Annotated[int, PydanticField(description="Requests without an answer.")]
+    answered: Annotated[int, PydanticField(description="Requests with an answer that waits for review.")]
     accepted: int
-    rejected: Annotated[int, PydanticField(description="The last answer was rejected; the supplier can send another.")]
-    ended: Annotated[int, PydanticField(description="The link expired or was withdrawn before an answer was accepted.")]
-    closed: Annotated[int, PydanticField(description="Ended when a backup was restored.")]
+    rejected: Annotated[
+        int, PydanticField(description="Requests whose last answer was rejected; the supplier can send another.")
+    ]
+    ended: Annotated[
+        int, PydanticField(description="Requests whose link expired or was withdrawn before an answer was accepted.")
+    ]
+    closed: Annotated[int, PydanticField(description="Requests that ended when a backup was restored.")]
 
 
 class AskedSupplier(Answer):
-    """Whom the company has asked, and what came of it."""
+    """A supplier that the company has asked, with the number of requests by state."""
 
-    supplier_name: Annotated[str | None, PydanticField(description="Null for requests that were made without a name.")]
+    supplier_name: Annotated[
+        str | None, PydanticField(description="Name of the supplier; null for requests that were made without one.")
+    ]
     counts: SupplierRequestCounts
-    overdue: Annotated[int, PydanticField(description="Requests whose `due_on` has passed and that wait for it.")]
+    overdue: Annotated[
+        int, PydanticField(description="Requests whose `due_on` has passed and that wait for the supplier.")
+    ]
     last_asked_at: Instant
     last_answered_at: Instant | None
 
@@ -155,13 +171,13 @@ class SupplierRequest(Answer):
     """One request to a supplier about one SKU, never with its link."""
 
     id: Identifier
-    enquiry_id: Annotated[Identifier | None, PydanticField(description="Of the enquiry that it is an item of.")]
+    enquiry_id: Annotated[Identifier | None, PydanticField(description="The enquiry that the request belongs to.")]
     supplier_name: str | None
     sku_id: Identifier
     sku_code: str
     name: str
     state: Literal["open", "answered", "accepted", "rejected", "ended", "closed"]
-    note: Annotated[str | None, PydanticField(description="Of a rejected answer: what the supplier was told.")]
+    note: Annotated[str | None, PydanticField(description="What the supplier was told when the answer was rejected.")]
     created_at: Instant
     answered_at: Instant | None
     due_on: Day | None

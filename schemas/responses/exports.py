@@ -19,7 +19,7 @@ class ExportRows(Answer):
 class Export(Answer):
     """An export of the whole portfolio."""
 
-    id: Annotated[Identifier | None, PydanticField(description="Null with `dry_run`.")]
+    id: Annotated[Identifier | None, PydanticField(description="The export's id; null with `dry_run`.")]
     format: ExportFormat
     source: ExportSource
     status: Literal["queued", "processing", "completed", "failed"]
@@ -27,22 +27,26 @@ class Export(Answer):
     skus_done: Annotated[int, PydanticField(description="SKUs that have been written to the file.")]
     as_of: Annotated[
         Instant | None,
-        PydanticField(description="Ask `GET /skus` with it as `updated_since` for what was written since."),
+        PydanticField(
+            description="Time of the records. Send it to `GET /skus` as `updated_since` to get what was written since."
+        ),
     ]
     rows: ExportRows | None
     size_bytes: int | None
-    sha256: Annotated[str | None, PydanticField(description="Of the file, hexadecimal.")]
+    sha256: Annotated[str | None, PydanticField(description="SHA-256 of the file, hexadecimal.")]
     failure: Annotated[Issue | None, PydanticField(description="Why there is no file.")]
     created_at: Instant
     finished_at: Instant | None
-    expires_at: Annotated[Instant | None, PydanticField(description="The file is kept until then.")]
-    file_url: Annotated[str | None, PydanticField(description="Where the file is, once the export is completed.")]
+    expires_at: Annotated[Instant | None, PydanticField(description="Time until which the file is kept.")]
+    file_url: Annotated[str | None, PydanticField(description="Address of the file, once the export is completed.")]
 
 
 class ExportResponse(Answer):
     """One export."""
 
-    dry_run: Annotated[bool | None, PydanticField(description="Only in the answer to POST.")] = None
+    dry_run: Annotated[
+        bool | None, PydanticField(description="Whether nothing was written; only in the answer to POST.")
+    ] = None
     data: Export
 
 

@@ -10,18 +10,20 @@ from schemas.responses.base import Answer, Day, Identifier, Instant, Pagination,
 class TechnicalFile(Answer):
     """A document of a SKU's technical documentation."""
 
-    id: Annotated[Identifier | None, PydanticField(description="Null for what a dry run would store.")]
+    id: Annotated[Identifier | None, PydanticField(description="The file's id; null for what a dry run would store.")]
     sku_id: Identifier
     type: code("technical_file_type")  # type: ignore[valid-type]
     filename: Annotated[
         str,
         PydanticField(
-            description="As it was sent, without the folders before it and with an ending of what the bytes are."
+            description="Name of the file as it was sent, without folders, and with the ending of its media type."
         ),
     ]
-    media_type: Annotated[str, PydanticField(description="What the bytes are.")]
+    media_type: Annotated[str, PydanticField(description="Media type of the file, judged by its bytes.")]
     size_bytes: int
-    sha256: Annotated[str, PydanticField(description="Of the stored bytes, hexadecimal.", pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[
+        str, PydanticField(description="SHA-256 of the stored bytes, hexadecimal.", pattern=r"^[0-9a-f]{64}$")
+    ]
     reference: str | None
     issuer: str | None
     issued_on: Day | None

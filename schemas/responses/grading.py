@@ -13,22 +13,22 @@ class GradeRule(Answer):
     rule_id: str
     verdict: Annotated[
         Literal["compatible", "limited", "incompatible", "not_assessed", "overruled"],
-        PydanticField(description="What the guideline says of it; overruled where a stricter or nearer rule stands."),
+        PydanticField(description="The guideline's verdict; overruled where a stricter or nearer rule decides."),
     ]
     text: str
     source: str | None
     basis: Annotated[
         str | None,
         PydanticField(
-            description="Where the rule is not simply its published source's: source, extended (the source's row, "
-            "widened or read by us) or ours."
+            description="Where the rule comes from, if not simply from its published source: source, extended (the "
+            "source's row, widened or read by us) or ours."
         ),
     ]
     confidence: Annotated[
         str | None,
         PydanticField(
-            description="How sure it is then: published, secondary, ours, from_memory_unverified, or with _conflict or "
-            "_column_inferred."
+            description="How sure a rule with a `basis` is: published, secondary, ours, from_memory_unverified, or "
+            "with _conflict or _column_inferred."
         ),
     ]
 
@@ -36,13 +36,15 @@ class GradeRule(Answer):
 class GradeComponent(Answer):
     """One component of a unit: what it was read as, its share, and what it does to the grade."""
 
-    component_id: Annotated[Identifier | None, PydanticField(description="Null for a SKU graded without a graph.")]
+    component_id: Annotated[
+        Identifier | None, PydanticField(description="The component; null for a SKU that was graded without a graph.")
+    ]
     component_type: str
     resolved_material: str | None
     share_percent: Annotated[Number | None, PydanticField(description="Share of the unit's weight.")]
     effect: Annotated[
         Literal["none", "removed", "limited", "removed_limited", "not_assessed", "disqualify"],
-        PydanticField(description="The strictest effect that stands."),
+        PydanticField(description="The strictest effect of its rules that is not overruled."),
     ]
     rules: list[GradeRule]
 
@@ -58,7 +60,7 @@ class GradeUnit(Answer):
 
 
 class PreviousGrade(Answer):
-    """What the rule-set before gave to the same facts."""
+    """What the earlier rule-set gave to the same facts."""
 
     ruleset_version: str
     grade: Grade
@@ -69,9 +71,10 @@ class PreviousGrade(Answer):
 class OpenFact(Answer):
     """A fact that nobody gave and that could change the grade."""
 
-    field: Annotated[str, PydanticField(description="Its name in the component, or in the SKU.")]
+    field: Annotated[str, PydanticField(description="Name of the fact in the component or the SKU.")]
     component_id: Annotated[
-        Identifier | None, PydanticField(description="Null for a fact of the SKU, and for a SKU without components.")
+        Identifier | None,
+        PydanticField(description="The component; null for a fact of the SKU, and for a SKU without components."),
     ]
     ask: Annotated[str, PydanticField(description="What to ask for it, in the language of Accept-Language.")]
     could_become: Annotated[
@@ -80,12 +83,13 @@ class OpenFact(Answer):
 
 
 class GradeTrace(Answer):
-    """The way to the grade; stream, share, features and cap are those of the body's unit."""
+    """How the grade was reached; stream, share, features and cap are those of the body's unit."""
 
-    scheme: Annotated[str, PydanticField(description="Whose grade it is: eu, Regulation (EU) 2025/40.")]
+    scheme: Annotated[str, PydanticField(description="The scheme: eu, Regulation (EU) 2025/40.")]
     ruleset_version: str
     indicative: Annotated[
-        bool, PydanticField(description="True: no legal grade exists before the delegated acts, due 1 January 2028.")
+        bool,
+        PydanticField(description="Always true: no legal grade exists before the delegated acts, due 1 January 2028."),
     ]
     provisional: Annotated[bool, PydanticField(description="Whether a fact that is not given could change the grade.")]
     reason: Annotated[str, PydanticField(description="One sentence: why the grade is what it is.")]
@@ -94,12 +98,14 @@ class GradeTrace(Answer):
         Number | None, PydanticField(description="Share of the weight that recycling keeps.")
     ]
     limited_features: Annotated[int | None, PydanticField(description="Number of features of limited compatibility.")]
-    cap: Annotated[Number | None, PydanticField(description="Highest score that these limited features leave.")]
+    cap: Annotated[
+        Number | None, PydanticField(description="Highest score that the features of limited compatibility leave.")
+    ]
     units: list[GradeUnit]
-    missing: Annotated[list[Issue], PydanticField(description="What to send for a grade, or for a firmer one.")]
+    missing: Annotated[list[Issue], PydanticField(description="Fields to send for a grade, or for a firmer one.")]
     open: Annotated[
         list[OpenFact],
-        PydanticField(description="The facts that could change the grade, the strongest first; else empty."),
+        PydanticField(description="Facts that could change the grade, the strongest first."),
     ]
     previous: Annotated[
         PreviousGrade | None,

@@ -34,7 +34,7 @@ class AskedColumn(Answer):
 
 
 class HiddenPlaces(Answer):
-    """What was read although a spreadsheet hides it; `lines` are the first 200."""
+    """Rows and columns that were read although the spreadsheet hides them."""
 
     rows: int
     lines: list[int]
@@ -84,7 +84,7 @@ class SourceSheet(MappingEffect):
 
 
 class SkippedLine(Answer):
-    """A line that is no data, and why."""
+    """A line that is not data, and why."""
 
     line: int
     reason: str
@@ -133,7 +133,7 @@ class ImportProgress(Answer):
 
 
 class ImportCounts(Answer):
-    """SKUs decided so far, by outcome."""
+    """Number of SKUs decided so far, by outcome."""
 
     total: int
     created: int

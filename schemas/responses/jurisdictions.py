@@ -31,7 +31,7 @@ class Jurisdiction(Answer):
 
 
 class Breakdown(Answer):
-    """Each served entry once in each."""
+    """Counts of the catalogue's entries: each entry once by system, and once by region."""
 
     by_system: dict[str, int]
     by_region: dict[str, int]

@@ -4,7 +4,7 @@ from schemas.responses.base import Answer, Instant, Number
 
 
 class SandboxReset(Answer):
-    """When it was emptied, and how many SKUs it had."""
+    """A reset of the sandbox."""
 
     reset_at: Instant
     skus_removed: Number

@@ -21,7 +21,7 @@ class Health(Answer):
 
 
 class OpenApiDocument(BaseModel):
-    """A document of OpenAPI 3.1; what may stand in it is that specification's to say."""
+    """A document of OpenAPI 3.1; that specification says what else it may have."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -29,11 +29,13 @@ class OpenApiDocument(BaseModel):
 
 
 class JsonSchemaDocument(BaseModel):
-    """A JSON Schema (2020-12) with its version; what else may stand in it is that specification's to say."""
+    """A JSON Schema (2020-12) with its version; the specification of JSON Schema says what else it may have."""
 
     model_config = ConfigDict(extra="allow")
 
     dialect: Annotated[str, PydanticField(alias="$schema")]
     address: Annotated[str, PydanticField(alias="$id", json_schema_extra={"format": "uri"})]
-    version: Annotated[str, PydanticField(description="Of the schema: another one wherever it accepts anything else.")]
-    date: Annotated[Day, PydanticField(description="Since when this version is published.")]
+    version: Annotated[
+        str, PydanticField(description="Version of the schema; it changes whenever the schema accepts anything else.")
+    ]
+    date: Annotated[Day, PydanticField(description="Day on which this version was published.")]

@@ -62,7 +62,7 @@ def _members(fields: tuple[Field, ...]) -> dict[str, Any]:
 
 
 class SubstanceDeclaration(Answer):
-    """A declaration as it is held."""
+    """A stored declaration about one substance."""
 
     status: code("substance_status")  # type: ignore[valid-type]
     value: Number | None
@@ -127,9 +127,10 @@ class AnnexVFlag(Answer):
 class SchemeOpenFact(Answer):
     """A fact that nobody gave and that could change a scheme's rating, or without which there is none."""
 
-    field: Annotated[str, PydanticField(description="Its name in the component, or in the SKU.")]
+    field: Annotated[str, PydanticField(description="Name of the fact in the component or the SKU.")]
     component_id: Annotated[
-        Identifier | None, PydanticField(description="Null for a fact of the SKU, and for a SKU without components.")
+        Identifier | None,
+        PydanticField(description="The component; null for a fact of the SKU, and for a SKU without components."),
     ]
     ask: Annotated[str, PydanticField(description="What to ask for it.")]
     could_become: Annotated[
@@ -138,16 +139,18 @@ class SchemeOpenFact(Answer):
 
 
 class SchemeRating(Answer):
-    """What a national scheme would rate the SKU: a proposal, which no declaration takes before a person gave it."""
+    """A rating by a national scheme: a proposal, which no declaration uses before a person has stated it."""
 
-    scheme: Annotated[str, PydanticField(description="Whose rating: uk_ram, the United Kingdom's RAM.")]
-    version: Annotated[str, PydanticField(description="The version of its methodology for this year.")]
+    scheme: Annotated[str, PydanticField(description="The scheme: uk_ram, the United Kingdom's RAM.")]
+    version: Annotated[str, PydanticField(description="Version of the scheme's methodology for this year.")]
     rating: Annotated[
         str | None,
-        PydanticField(description="The worst of its parts: red, amber or green in uk_ram; null if a fact is missing."),
+        PydanticField(
+            description="Rating of the worst part: red, amber or green in uk_ram; null if a fact is missing."
+        ),
     ]
     open: list[SchemeOpenFact]
-    source_url: Annotated[str, PydanticField(description="Where the methodology is published.")]
+    source_url: Annotated[str, PydanticField(description="Address of the methodology.")]
 
 
 class SkuCompliance(Answer):
@@ -214,7 +217,8 @@ SkuDetail = create_model(
                 Annotated[
                     Instant | None,
                     PydanticField(
-                        description="Only where the SKU is archived.", json_schema_extra={"x-stability": "preview"}
+                        description="When the SKU was archived; present only then.",
+                        json_schema_extra={"x-stability": "preview"},
                     ),
                 ],
                 None,
@@ -230,20 +234,21 @@ class SkuListResponse(Answer):
     data: list[SkuListItem]  # type: ignore[valid-type]
     pagination: Pagination
     as_of: Annotated[
-        Instant, PydanticField(description="Ask with it as `updated_since` next time, and nothing is missed.")
+        Instant,
+        PydanticField(description="Time of this list. Send it as `updated_since` next time, and you miss no change."),
     ]
     findings_as_of: Annotated[
         Instant | None,
         PydanticField(
-            description="Only where `gap`, `flag` or `rule` was asked: the instant at which it was so. Null before the "
-            "first snapshot: then no SKU is found.",
+            description="Time of the findings; present only where `gap`, `flag` or `rule` was sent. Null before the "
+            "first snapshot: no SKU is found then.",
             json_schema_extra={"x-stability": "preview"},
         ),
     ] = None
     next_cursor: Annotated[
         str | None,
         PydanticField(
-            description="Only where `cursor` was sent: the cursor of the next page, null behind the last one.",
+            description="Cursor of the next page, null after the last one. Present only where `cursor` was sent.",
             json_schema_extra={"x-stability": "preview"},
         ),
     ] = None
@@ -268,7 +273,7 @@ class SkuWhatIf(Answer):
     """What a write of one SKU would lead to; nothing is stored."""
 
     outcome: Literal["created", "updated", "unchanged"]
-    id: Annotated[Identifier | None, PydanticField(description="Null for a SKU that is not stored.")]
+    id: Annotated[Identifier | None, PydanticField(description="The record's id; null for a SKU that is not stored.")]
     sku_code: str
     compliance: SkuCompliance
     warnings: list[Issue]
@@ -285,7 +290,7 @@ class BatchSummary(Answer):
 
 
 class BatchRow(Answer):
-    """What became of one row of a batch."""
+    """The outcome of one row of a batch."""
 
     index: int
     sku_code: str | None

@@ -11,4 +11,6 @@ class SupplierSubmissionAccepted(Answer):
     """The answer was taken and waits for a person at the company that asked."""
 
     status: Literal["awaiting_review"]
-    submission_id: Annotated[Identifier, PydanticField(description="Names this answer in the company's audit log.")]
+    submission_id: Annotated[
+        Identifier, PydanticField(description="Id of the answer, by which the company's audit log names it.")
+    ]

@@ -23,12 +23,16 @@ class Webhook(Answer):
         PydanticField(description="`disabled` by the service, see `disabled_reason`; PATCH makes it active again."),
     ]
     disabled_reason: Literal[tuple(REASONS)] | None  # type: ignore[valid-type]
-    fault: Annotated[Fault | None, PydanticField(description="Why the last attempt that failed did; null after none.")]  # type: ignore[valid-type]
-    failing_since: Annotated[Instant | None, PydanticField(description="Since when nothing was taken.")]
-    next_at: Annotated[Instant | None, PydanticField(description="While failing: nothing is sent before.")]
+    fault: Annotated[Fault | None, PydanticField(description="Why the last attempt failed; null where none has.")]  # type: ignore[valid-type]
+    failing_since: Annotated[Instant | None, PydanticField(description="Time since which no attempt has succeeded.")]
+    next_at: Annotated[
+        Instant | None, PydanticField(description="Time of the next attempt while it fails; nothing is sent before.")
+    ]
     delivered_at: Annotated[Instant | None, PydanticField(description="When a change was last delivered.")]
     waiting: Annotated[int, PydanticField(description="Changes that wait to be sent or sent again, at most 1 000.")]
-    old_secret_until: Annotated[Instant | None, PydanticField(description="Until when the secret before signs, too.")]
+    old_secret_until: Annotated[
+        Instant | None, PydanticField(description="Time until which the earlier secret signs, too.")
+    ]
     created_at: Instant
     updated_at: Instant
 
@@ -47,11 +51,11 @@ class WebhookResponse(Answer):
 
 
 class WebhookWriteResult(Answer):
-    """What became of a webhook."""
+    """A webhook after a write, with the outcome."""
 
     outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
-    data: Annotated[Webhook | None, PydanticField(description="Null for a webhook that is not stored.")]
+    data: Annotated[Webhook | None, PydanticField(description="The webhook; null for one that is not stored.")]
     secret: Annotated[
         str | None,
         PydanticField(
@@ -62,28 +66,33 @@ class WebhookWriteResult(Answer):
 
 
 class WebhookTestResult(Answer):
-    """What came of a message that was sent at once."""
+    """The result of a test message."""
 
     delivered: bool
-    status: Annotated[int | None, PydanticField(description="Of the answer (HTTP); null without one.")]
-    fault: Annotated[Fault | None, PydanticField(description="Why it counts as not delivered.")]  # type: ignore[valid-type]
+    status: Annotated[int | None, PydanticField(description="HTTP status of the answer; null without one.")]
+    fault: Annotated[
+        Fault | None,  # type: ignore[valid-type]
+        PydanticField(description="Why it counts as not delivered; null where it was delivered."),
+    ]
 
 
 class WebhookDelivery(Answer):
     """One change that is or was sent."""
 
-    id: Annotated[str, PydanticField(description="Of the change, and the header `webhook-id` of each attempt.")]
+    id: Annotated[
+        str, PydanticField(description="Id of the change, which each attempt has in the header `webhook-id`.")
+    ]
     type: Literal[CHANGE_TYPES]  # type: ignore[valid-type]
     sku_code: str | None
     state: Annotated[
         Literal["waiting", "delivered", "failed"],
-        PydanticField(description="`failed` after some three days of answers other than 2xx: later changes go on."),
+        PydanticField(description="`failed` after some three days without a 2xx answer: later changes are sent then."),
     ]
-    tries: Annotated[int, PydanticField(description="Attempts that were answered.")]
-    status: Annotated[int | None, PydanticField(description="Of the last answer (HTTP).")]
+    tries: Annotated[int, PydanticField(description="Number of attempts that were answered.")]
+    status: Annotated[int | None, PydanticField(description="HTTP status of the last answer.")]
     fault: Annotated[Fault | None, PydanticField(description="Why the last attempt failed.")]  # type: ignore[valid-type]
     created_at: Instant
-    due_at: Annotated[Instant, PydanticField(description="When it is sent, or tried again.")]
+    due_at: Annotated[Instant, PydanticField(description="When the change is sent, or tried again.")]
     ended_at: Annotated[Instant | None, PydanticField(description="When it was delivered or given up.")]
 
 

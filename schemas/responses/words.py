@@ -14,7 +14,8 @@ class OwnWord(Answer):
     field: str
     text: str
     value: Annotated[
-        str | Number | bool | list[str] | None, PydanticField(description="As in a mapping; null is an empty cell.")
+        str | Number | bool | list[str] | None,
+        PydanticField(description="The value that the text means, written as in a mapping; null is an empty cell."),
     ]
     updated_at: Instant
 
