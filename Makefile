@@ -41,7 +41,7 @@ test: setup-dev  ## Unit and contract tests, in parallel, against a real Postgre
 	$(BIN)/python -m pytest -n 3 -m "not processes and not long" --hypothesis-profile=quick
 
 test-all: setup-dev  ## All tests: those too that start the service, kill its processes and drive a browser; all examples
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 3
 
 # Redis from Debian's packages, unpacked beside the libraries where it is not installed: that needs no root.
 REDIS = $(CURDIR)/.venv-distributed/redis/usr

@@ -25,6 +25,7 @@ from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from pipelines.sandbox.pool import Readers
 from warehouse.clock import StoppedClock
@@ -115,7 +116,25 @@ class ByService(LoadScopeScheduling):
     """Gives each worker the next test that is free, and the tests that share a service together.
 
     xdist's own `loadgroup` does the same by marks, but pytest 9.2 ignores the ids in which it keeps them.
+
+    Two workers begin with the tests that start services. They wait for these a fifth of the time, which further workers
+    fill with single tests: a third service at once would slow down the other two.
     """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Give a worker the first unit that is meant for it, or else the first."""
+        fills = _fills(node)
+        fit = next((scope for scope in self.workqueue if _is_single(scope) == fills), None)
+        if fit is not None:
+            self.workqueue.move_to_end(fit, last=False)
+        super()._assign_work_unit(node)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        """Give a worker more, or end one that fills in where only services are left."""
+        if _fills(node) and not node.shutting_down and not any(map(_is_single, self.workqueue)):
+            node.shutdown()
+            return
+        super()._reschedule(node)
 
     def _split_scope(self, nodeid: str) -> str:
         """Return what is given to one worker: the tests of a folder or file that share a service, else the test."""
@@ -123,6 +142,14 @@ class ByService(LoadScopeScheduling):
         if place.startswith(("contract/", "browser/")) and place not in OWN_SERVICE:
             return place.partition("/")[0]
         return place if place.startswith(PROCESSES) else nodeid
+
+
+def _fills(node: WorkerController) -> bool:
+    return node.gateway.id not in ("gw0", "gw1")
+
+
+def _is_single(scope: str) -> bool:
+    return "::" in scope
 
 
 def _remove(root: Path) -> None:
