@@ -40,6 +40,7 @@ test: export POLARS_MAX_THREADS := 1
 test: setup-dev  ## Unit and contract tests, in parallel, against a real Postgres with the real migrations
 	$(BIN)/python -m pytest -n 3 -m "not processes and not long" --hypothesis-profile=quick
 
+# A third worker runs single tests while two wait for the services that they started (`tests/conftest.py`).
 test-all: setup-dev  ## All tests: those too that start the service, kill its processes and drive a browser; all examples
 	$(BIN)/python -m pytest -n 3
 

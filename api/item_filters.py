@@ -109,8 +109,8 @@ _TEXT: Final = {"type": "string", "maxLength": MOST_CHARACTERS}
 _UUID: Final = {"type": "string", "format": "uuid"}
 _FOUND: Final = "As of the newest snapshot, see `findings_as_of`."
 _OF_WORDS: Final = (
-    f"Only SKUs that contain each of up to {MOST_WORDS} words, in any order, case and accents: in code, name, GTIN, "
-    "material, format, category, brand or supplier."
+    f"Only SKUs that contain every word of these, {MOST_WORDS} at most, in code, name, GTIN, material, format, "
+    "category, brand or supplier. Order, case and accents do not count."
 )
 _PUBLISHED: Final[Mapping[str, tuple[Mapping[str, object], str]]] = {
     "q": (_TEXT, _OF_WORDS),

@@ -117,8 +117,8 @@ class ByService(LoadScopeScheduling):
 
     xdist's own `loadgroup` does the same by marks, but pytest 9.2 ignores the ids in which it keeps them.
 
-    Two workers begin with the tests that start services. They wait for these a fifth of the time, which further workers
-    fill with single tests: a third service at once would slow down the other two.
+    Two workers begin with the tests that start services. They wait for these a quarter of the time, which further
+    workers fill with single tests: a third service at once would slow down the other two.
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:

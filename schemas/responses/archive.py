@@ -30,7 +30,7 @@ class UndoCounts(Answer):
     restored: Annotated[int, PydanticField(description="SKUs that were put back to the version before the import.")]
     archived: Annotated[int, PydanticField(description="SKUs that the import had created, now archived.")]
     unchanged: Annotated[int, PydanticField(description="SKUs that already were as before the import.")]
-    kept: Annotated[int, PydanticField(description="SKUs that were left as they are; `kept` says why.")]
+    kept: Annotated[int, PydanticField(description="SKUs that were left as they are; `kept` of the answer says why.")]
 
 
 class UndoKept(Answer):

@@ -7,8 +7,12 @@ from pydantic import Field as PydanticField
 from schemas.responses.base import Answer, Instant, Pagination, code
 
 _CHANGED = "Only the fields that changed; those of a SKU have the names of SkuDetailResponse."
-Before = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null for a new record.")]
-After = Annotated[dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null for a removed record.")]
+Before = Annotated[
+    dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null where there was no value before.")
+]
+After = Annotated[
+    dict[str, Any] | None, PydanticField(description=f"{_CHANGED} Null where there is no value afterwards.")
+]
 
 
 class AuditActor(Answer):
