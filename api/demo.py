@@ -6,7 +6,6 @@ credentials stored anywhere, because without them a newcomer has nothing to try.
 """
 
 import contextlib
-import os
 import secrets
 import shlex
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from api.commands.shared import Refusal
 from api.commands.staff import add_member
 from api.commands.user import add_user
 from schemas.json_values import JsonObject
+from warehouse import whole_files
 from warehouse.access import keys
 from warehouse.accounts import users
 from warehouse.clock import Clock
@@ -178,13 +178,7 @@ def _kept(path: Path) -> Demo:
         "staff_password": secrets.token_urlsafe(12),
     }
     demo = Demo(**(new | stored))
-    draft = path.with_suffix(".draft")
-    draft.unlink(missing_ok=True)
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(orjson.dumps(demo))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    whole_files.replace(path, orjson.dumps(demo), whole_files.PRIVATE)
     return demo
 
 

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import structlog
 
+from warehouse import whole_files
 from warehouse.companies import runs
 from warehouse.database import Database
 from warehouse.settings import Settings, SettingsError
@@ -101,23 +102,12 @@ def _socket(settings: Settings, name: str) -> Path:
 
 def _keep(path: Path, wanted: bytes) -> None:
     if not path.exists() or path.read_bytes() != wanted:
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(wanted)
-        draft.replace(path)
+        whole_files.replace(path, wanted)
 
 
 def door_key(settings: Settings) -> str:
     """Return the key that the API sends to Dagster's web server: a secret of this data directory, made at first use."""
-    path = _home(settings) / "door.key"
-    if not path.exists():
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(32))
-        with suppress(FileExistsError):  # another process was faster; its key counts
-            os.link(draft, path)
-        draft.unlink()
-    return path.read_text(encoding="ascii")
+    return whole_files.made_once(_home(settings) / "door.key", secrets.token_urlsafe(32).encode()).decode()
 
 
 def _home(settings: Settings) -> Path:

@@ -5,9 +5,9 @@ it (`connector.seal`, `warehouse.sealing`).
 """
 
 import os
-from pathlib import Path
 from typing import Final
 
+from warehouse import whole_files
 from warehouse.settings import Settings
 
 _BYTES: Final = 32
@@ -15,22 +15,6 @@ _FILE: Final = "connector.key"
 
 
 def of(settings: Settings, name: str = _FILE) -> bytes:
-    """Return this data directory's key of a file's name; the first process that needs it makes it atomically."""
-    file = settings.data_dir / name
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _made(file)
-    return file.read_bytes()
-
-
-def _made(file: Path) -> None:
-    """Write a new key to a draft file and link it into place: the first process's key is kept, others read it."""
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_bytes(os.urandom(_BYTES))
-    try:
-        os.link(draft, file)
-    except FileExistsError:
-        return
-    finally:
-        draft.unlink()
+    """Return this data directory's key of a file's name; the first who needs it makes it, for this account alone."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    return whole_files.made_once(settings.data_dir / name, os.urandom(_BYTES))

@@ -1,9 +1,9 @@
 """Writes bytes to files: every file of a declaration is complete before one of them takes its name."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from secrets import token_hex
+
+from warehouse import whole_files
 
 
 def companion_path(out: Path, kind: str) -> Path:
@@ -16,11 +16,7 @@ def write(files: Mapping[Path, bytes]) -> None:
     drafts: dict[Path, Path] = {}
     try:
         for path, data in files.items():
-            drafts[path] = path.with_name(f".{path.name}.{token_hex(4)}")
-            with drafts[path].open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            drafts[path] = whole_files.drafted(path, data)
         for path, draft in drafts.items():
             draft.replace(path)
     finally:

@@ -4,7 +4,6 @@ A file is written once, under the instant, and never changed. What does not belo
 (`warehouse.audit.heads`).
 """
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from uuid import UUID
 import orjson
 
 from schemas.json_values import JsonObject
+from warehouse import whole_files
 from warehouse.audit import heads, signing
 from warehouse.audit.heads import Head
 from warehouse.sessions import Pool
@@ -31,9 +31,7 @@ def ship(settings: Settings, pool: Pool, folder: Path, now: datetime) -> Path:
     """Write the signed heads of all companies into a new file of the folder, whole or not at all; return the file."""
     statement = {"at": now.isoformat(), "heads": [head._asdict() for head in heads.every(pool)]}
     file = folder / now.astimezone(UTC).strftime(_NAME)
-    draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(orjson.dumps(signing.sign(settings, statement), option=orjson.OPT_INDENT_2))
-    draft.replace(file)
+    whole_files.replace(file, orjson.dumps(signing.sign(settings, statement), option=orjson.OPT_INDENT_2))
     return file
 
 

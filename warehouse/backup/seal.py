@@ -5,11 +5,11 @@ Without the key nobody can make or alter a backup that a restore accepts. What b
 
 import hashlib
 import hmac
-import os
 import secrets
 from pathlib import Path
 from typing import Final
 
+from warehouse import whole_files
 from warehouse.backup.folder import BackupError
 from warehouse.settings import Settings
 
@@ -30,19 +30,7 @@ def is_sealed(key: bytes, sealed: bytes, seal: str) -> bool:
 def made_key(settings: Settings) -> bytes:
     """Return the deployment's key, made at its first backup, for this account alone. Raises `BackupError`."""
     path = _place(settings)
-    if not path.exists():
-        draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_hex(32)}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)  # the first process wins, so that two backups at once share one key
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+    whole_files.made_once(path, f"{secrets.token_hex(32)}\n".encode())
     return _read(path)
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from psycopg import pq
 
+from warehouse import whole_files
 from warehouse.database import Address
 from warehouse.embedded import clusters, locks, places, upgrade
 from warehouse.embedded.account import Account
@@ -112,12 +113,5 @@ class Server:
 
 
 def _write_address(data_dir: Path, address: Address) -> None:
-    path = Address.file(data_dir)
-    draft = path.with_suffix(".new")
-    draft.unlink(missing_ok=True)
-    draft.touch(mode=0o600)
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump({"host": address.host, "port": address.port, "secret": address.secret}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
+    stored = json.dumps({"host": address.host, "port": address.port, "secret": address.secret})
+    whole_files.replace(Address.file(data_dir), stored.encode(), whole_files.PRIVATE)
