@@ -74,11 +74,11 @@ class Owner:
     async def reachable(self, app: ASGIApp) -> AsyncIterator[None]:
         """Accept requests from other processes while the block runs; `app` answers them."""
         _clean(self._folder)
-        place = self._socket(self.name)
+        place, new = self._socket(self.name), self._folder / self.name
         server = _Inner(
             uvicorn.Config(
                 app,
-                uds=str(place),
+                uds=str(new),
                 lifespan="off",
                 log_config=None,
                 log_level="warning",
@@ -93,6 +93,7 @@ class Owner:
         try:
             while not (server.started or serving.done()):
                 await asyncio.sleep(_PAUSE_SECONDS)
+            new.rename(place)  # not before it listens: `_clean` of another process would remove it
             yield
         finally:
             place.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword
 
+from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
 
 
@@ -60,6 +61,7 @@ def opened(**more: Any) -> Iterator[Mailbox]:
         port=mailbox.port,
         tls_context=context,
         authenticator=mailbox.authenticate,
+        ready_timeout=PATIENCE_SECONDS,
         **more,
     )
     controller.start()

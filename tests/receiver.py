@@ -79,6 +79,7 @@ def opened(context: ssl.SSLContext | None = None) -> Iterator[Receiver]:
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+        request_queue_size = 64  # a full queue costs each further connection a second
 
         def get_request(self) -> Any:
             receiver.connections += 1

@@ -82,7 +82,7 @@ def end(processes: Iterable[psutil.Process], *, grace_seconds: float = GRACE_SEC
     _, alive = psutil.wait_procs(asked, timeout=grace_seconds)
     for process in alive:
         _tell(process, kill=True)
-    psutil.wait_procs(alive, timeout=grace_seconds)
+    psutil.wait_procs(alive, timeout=GRACE_SECONDS)  # killed, but the kernel takes its time
 
 
 def end_with_parent() -> Callable[[], None] | None:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import psycopg
 
 from schemas.responses import JurisdictionListResponse
-from tests.waiting import wait_until
+from tests.waiting import wait_until, within_a_minute
 from warehouse.imports.queue import LISTENER
 
 
@@ -40,15 +40,19 @@ def test_an_entry_shows_what_the_file_says(http, catalogue):
     assert shown == {entry.code: entry.as_dict(today) for entry in catalogue}
 
 
-def test_a_credential_that_is_sent_is_checked_and_counted_as_everywhere(http, caller):
+def is_counted(caller):
+    assert {caller.get("/jurisdictions").status_code for _ in range(120)} == {200}
+    assert caller.get("/skus").status_code == 429
+
+
+def test_a_credential_that_is_sent_is_checked_and_counted_as_everywhere(http, join):
     for headers, code in (
         ({"X-API-Key": "svc_unknown"}, "invalid_api_key"),
         ({"Authorization": "Bearer unknown"}, "invalid_token"),
     ):
         refused = http.get("/api/v1/jurisdictions", headers=headers)
         assert (refused.status_code, refused.json()["error"]) == (401, code)
-    assert {caller.get("/jurisdictions").status_code for _ in range(120)} == {200}
-    assert caller.get("/skus").json()["error"] == "rate_limited"
+    within_a_minute(lambda: is_counted(join()))
     assert http.get("/api/v1/jurisdictions", headers={"Authorization": "Basic eDp5"}).status_code == 200
 
 

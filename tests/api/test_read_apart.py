@@ -61,10 +61,10 @@ def stopped(answer) -> str:
 
 @pytest.mark.parametrize("door", [by_form, raw])
 def test_an_import_is_stopped_while_everybody_else_is_answered(limited: Limited, door):
-    hostile, good = limited(reader_cpu_seconds=0.1), limited()
+    hostile, good = limited(reader_cpu_seconds=0.2), limited()
     assert hostile.http.get("/healthz").status_code == 200  # the first answer waits for the client's document
     with ThreadPoolExecutor(1) as threads:
-        sent = threads.submit(door, hostile, large_table())
+        sent = threads.submit(door, hostile, large_table() * 3)
         answered = 0
         while not sent.done():
             assert hostile.http.get("/healthz").status_code == 200
@@ -72,7 +72,7 @@ def test_an_import_is_stopped_while_everybody_else_is_answered(limited: Limited,
             time.sleep(0.01)
         refusal = stopped(sent.result())
     assert answered
-    assert refusal.startswith("Reading the file took more than 0.1 seconds of computing and was stopped. Save")
+    assert refusal.startswith("Reading the file took more than 0.2 seconds of computing and was stopped. Save")
     assert door(good, SMALL).status_code == 202
     assert door(hostile, SMALL).status_code == 202
 
@@ -122,10 +122,10 @@ def test_one_companys_files_do_not_hold_up_anothers(limited: Limited):
         ended.append(caller)
         return status
 
-    assert (send(good, SMALL), send(hostile, large_table() * 2)) == (202, 400)  # the first answers take longer
+    assert (send(good, SMALL), send(hostile, large_table() * 3)) == (202, 400)  # the first answers take longer
     ended.clear()
     with ThreadPoolExecutor(7) as threads:
-        refused = [threads.submit(send, hostile, large_table() * 2) for _ in range(6)]
+        refused = [threads.submit(send, hostile, large_table() * 3) for _ in range(6)]
         while busy() < 5 and not ended:
             time.sleep(0.01)
         assert threads.submit(send, good, SMALL).result() == 202

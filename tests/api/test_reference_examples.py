@@ -13,7 +13,7 @@ import pytest
 from api.app import build_app
 from api.reference import pages
 from tests.api import sample_runs
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.record_examples import _PNG
 from tools.service import Service, running
 
@@ -105,7 +105,8 @@ def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
 
 def _kept_mapping(service: Service) -> str:
     """Keep a mapping under a name, which is done beside a file; return its id."""
-    with httpx2.Client(base_url=f"{service.address}/api/v1", headers={"X-API-Key": service.key}) as http:
+    key = {"X-API-Key": service.key}
+    with httpx2.Client(base_url=f"{service.address}/api/v1", headers=key, timeout=PATIENCE_SECONDS) as http:
         named = {"filename": "jars.csv", "mapping": '{"columns": {"name": "name"}}', "mapping_name": "Jars"}
         assert http.post("/imports", params=named, content=b"sku_code,name\nJAR-26,Jam jar\n").status_code == 202
         found: str = http.get("/mappings").json()["data"][0]["id"]
@@ -116,7 +117,8 @@ def _finished(service: Service, path: str) -> None:
     """Wait until an import or an export has ended."""
 
     def is_finished() -> bool:
-        answer = httpx2.get(f"{service.address}/api/v1/{path}", headers={"X-API-Key": service.key}).json()
+        address, key = f"{service.address}/api/v1/{path}", {"X-API-Key": service.key}
+        answer = httpx2.get(address, headers=key, timeout=PATIENCE_SECONDS).json()
         return answer.get("data", answer)["status"] in ("completed", "failed")
 
     wait_until(is_finished)

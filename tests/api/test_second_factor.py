@@ -57,14 +57,15 @@ def browser(caller):
 
 
 def switch_on(browser):
-    """The secret of a person who is signed in, and the recovery codes."""
+    """The secret of a person who is signed in, the code that switched it on, and the recovery codes."""
     page = browser.get("/account/second-factor").text
     assert "<svg" in page
     secret = b32decode(re.search(r"<code>([A-Z2-7 ]+)</code>", page)[1].replace(" ", ""))
     form = hidden(page)
     assert browser.post("/account/second-factor", form | {"code": "000000"}).status_code == 400
-    done = browser.post("/account/second-factor", form | {"code": code_at(secret, datetime.now(UTC))})
-    return secret, re.findall(r"<code>([a-z2-7]{16})</code>", done.text)
+    code = code_at(secret, datetime.now(UTC))
+    done = browser.post("/account/second-factor", form | {"code": code})
+    return secret, code, re.findall(r"<code>([a-z2-7]{16})</code>", done.text)
 
 
 def asked(browser, person):
@@ -80,12 +81,11 @@ def enter(browser, form, code):
 
 def test_a_person_with_a_second_factor_needs_a_code_that_counts_once(caller, browser, person):
     assert browser.sign_in(person).status_code == 303
-    secret, recovery = switch_on(browser)
+    secret, used, recovery = switch_on(browser)
     assert len(set(recovery)) == codes.RECOVERY_CODES
     other = Browser(caller.http, caller.address)
     form = asked(other, person)
     assert other.get("/account").status_code == 303, "the password alone signs nobody in"
-    used = code_at(secret, datetime.now(UTC))
     assert enter(other, form, used).status_code == 403, "it was used to switch it on"
     assert "wrong, over, or was used" in unescape(enter(other, form, "123456").text)
     later = code_at(secret, datetime.now(UTC) + timedelta(seconds=30))
@@ -115,7 +115,7 @@ def test_guesses_at_a_code_count_as_those_at_a_password(caller, browser, person)
 
 def test_guesses_from_many_networks_end_too(caller, browser, person):
     assert browser.sign_in(person).status_code == 303
-    secret, _ = switch_on(browser)
+    secret, *_ = switch_on(browser)
     other = Browser(caller.http, caller.address)
     form = asked(other, person)
     for network in range(21):
@@ -127,7 +127,7 @@ def test_guesses_from_many_networks_end_too(caller, browser, person):
 
 def test_a_ticket_is_worth_nothing_once_the_account_has_ended(caller, browser, person, pool):
     assert browser.sign_in(person).status_code == 303
-    _, recovery = switch_on(browser)
+    *_, recovery = switch_on(browser)
     other = Browser(caller.http, caller.address)
     form = asked(other, person)
     with pool.company(caller.company) as conn:
@@ -137,7 +137,7 @@ def test_a_ticket_is_worth_nothing_once_the_account_has_ended(caller, browser, p
 
 def test_it_is_switched_off_with_a_code_or_by_an_administrator(caller, browser, person, pool):
     assert browser.sign_in(person).status_code == 303
-    _, recovery = switch_on(browser)
+    *_, recovery = switch_on(browser)
     page = browser.get("/account/second-factor").text
     assert browser.post("/account/second-factor", hidden(page) | {"code": "000000"}).status_code == 400
     assert browser.post("/account/second-factor", hidden(page) | {"code": recovery[1]}).status_code == 303

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract.outside import codes, good
+from tests.contract.outside import codes, good, until
 
 
 @pytest.mark.promise("CHG-01")
@@ -11,6 +11,7 @@ def test_the_feed_tells_each_change_once_with_those_of_an_import(caller, other):
     jar = caller.made(sku_code="JAR", name="Jar")
     good(caller.post(f"/skus/{jar['id']}/archive", {}))
     caller.imported(b"sku_code;name\nI-1;One\nI-2;Two\n")
+    until(lambda: good(caller.get("/changes", params={"after": start}))["data"][-1]["type"] == "import.completed")
     told, cursor, more = [], start, True
     while more:
         page = good(caller.get("/changes", params={"after": cursor, "limit": 2, "include": "records"}))

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from tests.contract.samples import PDF
+from tests.waiting import PATIENCE_SECONDS
 
 CODES = [f"ART-{number:04}" for number in range(1000)]
 
@@ -39,7 +40,7 @@ def pages(client: httpx2.Client, path: str) -> Iterator[dict]:
 @pytest.mark.promise("SVC-01", "TOK-10", "BAT-01", "SVC-10")
 def test_a_days_work(caller):
     base, credentials = str(caller.server.client.base_url), (caller.client_id, caller.key)
-    with httpx2.Client(base_url=f"{base}/api/v1", timeout=30) as client:
+    with httpx2.Client(base_url=f"{base}/api/v1", timeout=PATIENCE_SECONDS) as client:
         token = client.post("/oauth/token", auth=credentials, data={"grant_type": "client_credentials"})
         assert token.raise_for_status().headers["Cache-Control"] == "no-store"
         client.headers["Authorization"] = f"Bearer {token.json()['access_token']}"

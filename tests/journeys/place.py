@@ -100,6 +100,8 @@ class Place:
         """Start a program, and keep it running unless it is an API process."""
         own = self.settings.environment() | dagster_home.environment(self.settings, Database.of(self.settings)) | CHUNKS
         with self.lock, (self.settings.data_dir / "log").open("ab") as log:
+            if program.name in self.processes and self.processes[program.name].poll() is None:
+                return  # `_keep` was faster
             self.processes[program.name] = subprocess.Popen(
                 program.command, cwd=ROOT, env=os.environ | own, stdout=log, stderr=log
             )

@@ -87,14 +87,16 @@ def test_a_backup_under_load_comes_back_as_a_service_that_passes_its_checks(
     with ThreadPoolExecutor(1) as threads:
         writer = threads.submit(write_until, stop, place)
         written = "SELECT count(*) > 5 FROM technical_files"
-        wait_until(lambda: writer.done() or place.one(written) == (True,), STARTED_WITHIN)
-        file = "\n".join(["sku_code,name", *(f"I{number:05},Bottle" for number in range(ROWS))]).encode()
-        accepted = place.call("POST", "/api/v1/imports?filename=many.csv", content=file)
-        wait_until(lambda: place.one("SELECT sum(rows_done) > 0 FROM imports") == (True,), STARTED_WITHIN)
-        (before,) = place.one("SELECT count(*) FROM skus")
-        made = place.pcds("backup", str(folder), "--json")
-        (after,) = place.one("SELECT count(*) FROM skus")
-        stop.set()
+        try:
+            wait_until(lambda: writer.done() or place.one(written) == (True,), STARTED_WITHIN)
+            file = "\n".join(["sku_code,name", *(f"I{number:05},Bottle" for number in range(ROWS))]).encode()
+            accepted = place.call("POST", "/api/v1/imports?filename=many.csv", content=file)
+            wait_until(lambda: place.one("SELECT sum(rows_done) > 0 FROM imports") == (True,), STARTED_WITHIN)
+            (before,) = place.one("SELECT count(*) FROM skus")
+            made = place.pcds("backup", str(folder), "--json")
+            (after,) = place.one("SELECT count(*) FROM skus")
+        finally:
+            stop.set()
         assert len(writer.result()) > 5
     assert made.returncode == 0, made.stderr
     assert json.loads(made.stdout)["objects"] > 5

@@ -113,6 +113,7 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
             works = [*writers, *(poller.run for poller in pollers), follower.run]
             for done in [threads.submit(until_then, work) for work in works]:
                 done.result(PATIENCE_SECONDS + SECONDS)
+    wait_until(lambda: all_are_stamped(place))
     held = {item["sku_code"]: item for page in pages(place) for item in page["data"]}
     for poller in pollers:
         poller.run()
@@ -124,7 +125,6 @@ def test_a_poller_misses_nothing_beside_writers_of_every_kind(place: Place):
         if poller.by_as_of:  # nothing was written since: nothing is told again
             [page] = pages(place, updated_since=str(before))
             assert page["data"] == []
-    wait_until(lambda: all_are_stamped(place))
     follower.run()
     told = {code: {name: follower.known[code][name] for name in item} for code, item in held.items()}
     assert told == held

@@ -12,6 +12,7 @@ import pytest
 
 from tests.journeys import built_clients
 from tests.journeys.failing_proxy import LOSES, before
+from tests.waiting import PATIENCE_SECONDS
 from tools.service import Service, running
 
 PROGRAMS = Path(__file__).with_name("clients")
@@ -75,6 +76,8 @@ def _run(place: Path, language: str, variables: dict[str, str]) -> str:
 
 
 def _get(service: Service, path: str) -> httpx2.Response:
-    answer = httpx2.get(f"{service.address}/api/v1/{path}", headers={"X-API-Key": service.key})
+    answer = httpx2.get(
+        f"{service.address}/api/v1/{path}", headers={"X-API-Key": service.key}, timeout=PATIENCE_SECONDS
+    )
     assert answer.status_code == 200, answer.text
     return answer

@@ -160,7 +160,7 @@ def composed(server: Database, open_dir: Path) -> Iterator[Composed]:
 def test_an_import_through_one_api_is_read_through_the_other(composed: Composed) -> None:
     composed.up()
     first, second = (f"http://127.0.0.1:{composed.port(name)}" for name in ("api-1", "api-2"))
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(timeout=PATIENCE_SECONDS) as client:
 
         def ready(address: str) -> bool:
             with suppress(httpx2.TransportError):

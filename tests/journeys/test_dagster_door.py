@@ -168,9 +168,9 @@ def test_without_its_pages_dagster_still_launches():
     port = free_port()
     direct = f"http://127.0.0.1:{port}/dagster"
     with running("--dagster-port", str(port)) as closed:
-        assert httpx2.get(f"{closed.address}/dagster/").status_code == 404
+        assert httpx2.get(f"{closed.address}/dagster/", timeout=PATIENCE_SECONDS).status_code == 404
         wait_until(lambda: listening(port))
-        assert httpx2.get(f"{direct}/").status_code == 403
+        assert httpx2.get(f"{direct}/", timeout=PATIENCE_SECONDS).status_code == 403
         company = Company(closed.address, closed.company_id, closed.key, closed.made)
         import_id = company.imported()
         key = (closed.data_dir / "dagster" / "door.key").read_text(encoding="ascii")
@@ -264,9 +264,9 @@ def test_the_web_servers_own_port_is_on_loopback_and_answers_the_door_alone(dags
     direct = f"http://127.0.0.1:{dagster_port}/dagster"
     for headers in ({}, {"Host": "evil.example"}, {"X-Pcds-Door": "guessed"}, {"X-Pcds-Door": ""}):
         for asked in (
-            httpx2.get(f"{direct}/graphql?query={MUTATION}", headers=headers),
-            httpx2.post(f"{direct}/graphql", json={"query": QUERY}, headers=headers),
-            httpx2.get(f"{direct}/", headers=headers),
+            httpx2.get(f"{direct}/graphql?query={MUTATION}", headers=headers, timeout=PATIENCE_SECONDS),
+            httpx2.post(f"{direct}/graphql", json={"query": QUERY}, headers=headers, timeout=PATIENCE_SECONDS),
+            httpx2.get(f"{direct}/", headers=headers, timeout=PATIENCE_SECONDS),
         ):
             assert asked.status_code == 403
             assert "/dagster for signed-in staff" in asked.text

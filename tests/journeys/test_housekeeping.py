@@ -118,7 +118,9 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     assert as_read(place) == ("valid", 3)
 
     place.end("api")
-    place.settings = place.settings.model_copy(update={"test_clock_offset": int(timedelta(days=10).total_seconds())})
+    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0) + timedelta(days=10)  # far from any schedule's time
+    offset = int((noon - datetime.now(UTC)).total_seconds())
+    place.settings = place.settings.model_copy(update={"test_clock_offset": offset})
     place.start_and_wait("api")
     assert as_read(place) == ("expired", 2), "by themselves, whatever ran"
     entered = (

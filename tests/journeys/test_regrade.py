@@ -69,11 +69,13 @@ def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_pa
         writers = [threads.submit(write, of) for of in place.ports]
         activate(place, ruling.folder(tmp_path, VERSION, LINES))
         place.start("worker")
-        for done, victim in zip(instants(), VICTIMS, strict=True):
-            wait_until(lambda done=done: place.one("SELECT skus FROM regrades")[0] >= done)
-            place.kill(victim)
-        wait_until(lambda: place.one("SELECT finished_at FROM regrades") != (None,))
-        stop.set()
+        try:
+            for done, victim in zip(instants(), VICTIMS, strict=True):
+                wait_until(lambda done=done: place.one("SELECT skus FROM regrades")[0] >= done)
+                place.kill(victim)
+            wait_until(lambda: place.one("SELECT finished_at FROM regrades") != (None,))
+        finally:
+            stop.set()
         for writer in writers:
             writer.result()
 

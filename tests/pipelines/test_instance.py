@@ -56,6 +56,7 @@ def test_one_process_at_a_time_makes_dagsters_tables(server: Database, tmp_path:
         with dagster_home.tables_locked(database.dagster_url), runs.connected(database.dagster_url) as conn:
             here = conn.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()
             made = [processes.submit(dagster_home.make_tables, settings, database) for _ in range(2)]
-            wait_until(lambda: len(conn.execute(waiting, here).fetchall()) == 2, otherwise=lambda: str(made))
+            wait_until(lambda: len(conn.execute(waiting, here).fetchall()) == 2 or any(each.done() for each in made))
+            assert not [each.result() for each in made if each.done()], "both wait"
             assert conn.execute("SELECT to_regclass('dagster.jobs')").fetchone() == (None,)
         assert all(each.result() for each in made)

@@ -66,14 +66,14 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 def as_a_worker() -> Iterator[None]:
     """Logging as a process of the service has it."""
     root = logging.getLogger()
-    handlers, level = [*root.handlers], root.level
+    handlers, level, configured = [*root.handlers], root.level, structlog.get_config()
     logs.configure(Settings.load(log_level="info"))
     try:
         yield
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)
-        structlog.reset_defaults()
+        structlog.configure(**configured)
 
 
 def ran(instance: dg.DagsterInstance, by: str) -> dg.ExecuteInProcessResult:

@@ -114,10 +114,10 @@ def test_control_characters_are_found_however_deep_they_stand():
 @pytest.mark.parametrize("text", ["\u200b" * 30_000 + "x", "\u0f73" * 30_000, "e" + "\u0301\u0316" * 15_000])
 def test_a_text_costs_its_length(text: str) -> None:
     """Composing marks took the square of their number, and so did looking for what nobody sees at the ends."""
-    before = time.process_time()
+    before = time.thread_time()
     texts.plain(text)
     texts.code(text)
-    assert time.process_time() - before < 1
+    assert time.thread_time() - before < 1
 
 
 @given(st.text(alphabet=" \t\u200b\u00adaé", max_size=12))

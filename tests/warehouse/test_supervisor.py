@@ -21,9 +21,10 @@ from tools.ports import free_port
 from warehouse.settings import Settings
 
 _SERVE = """
-from api.serve import serve
+from api import serve
 from warehouse.settings import Settings
-serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
+serve._GRACE_SECONDS = 20  # a busy machine may need longer than 7
+serve.serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 """
 
 

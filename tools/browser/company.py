@@ -29,7 +29,7 @@ BOTTLE: Final = {
 }
 """The item of the supplier requests and of the drafted declaration."""
 PORTFOLIO: Final = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"
-_SECONDS: Final = 60
+_SECONDS: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,9 @@ class Company:
         return str(self._sent("POST", f"/api{link}", json=said)["submission_id"])
 
     def _sent(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        answer = httpx2.request(method, f"{self.service}{path}", headers={"X-API-Key": self.key}, timeout=30, **more)
+        answer = httpx2.request(
+            method, f"{self.service}{path}", headers={"X-API-Key": self.key}, timeout=_SECONDS, **more
+        )
         answer.raise_for_status()
         found: dict[str, Any] = answer.json()
         return found

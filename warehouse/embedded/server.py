@@ -57,6 +57,7 @@ class Server:
                 raise ServerError(f"The embedded Postgres did not start; its log is {cluster / 'log'}.")
             time.sleep(0.1)
             locks.clear(cluster)
+            self._configure(cluster)  # another program may have taken the port just now
 
     def stop(self) -> None:
         """Stop the server and its connections in good order; does nothing where it is not running."""

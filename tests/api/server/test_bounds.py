@@ -75,7 +75,9 @@ class Served:
     def read(self, something: bytes = b"") -> None:
         """Wait until the server has read what was sent: it has seen so many bytes of a header or a body."""
         connections = self.server.server_state.connections
-        wait_until(lambda: any(each._unplaced_bytes + each._body_bytes >= len(something) > 0 for each in connections))
+        wait_until(
+            lambda: any(each._unplaced_bytes + each._body_bytes >= len(something) > 0 for each in tuple(connections))
+        )
 
     def pass_seconds(self, seconds: float) -> None:
         """Let the server see that every caller let it wait for so long."""
@@ -263,7 +265,7 @@ def test_a_body_that_keeps_its_pace_may_take_as_long_as_it_needs(served: Served)
     client = served.send(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % size)
     client.sendall(bytes(size - 1))
     connections = served.server.server_state.connections
-    wait_until(lambda: any(each._body_bytes == size - 1 for each in connections))
+    wait_until(lambda: any(each._body_bytes == size - 1 for each in tuple(connections)))
     served.pass_seconds(80)
     client.sendall(b"z")
     assert takes(client).endswith(str(size).encode())

@@ -80,9 +80,9 @@ def kill_while_it_reads(others: set[psutil.Process]) -> psutil.Process:
 @pytest.mark.parametrize(
     ("limit", "order", "reason"),
     [
-        ({"cpu_seconds": 0.1}, lambda: table(large_table()), "processor"),
-        ({"wall_seconds": 0.1}, lambda: table(large_table()), "time"),
-        ({"memory_mib": 80}, lambda: table(large_table()), "memory"),
+        ({"cpu_seconds": 0.1}, lambda: table(large_table() * 3), "processor"),
+        ({"wall_seconds": 0.1}, lambda: table(large_table() * 3), "time"),
+        ({"memory_mib": 80}, lambda: table(large_table() * 3), "memory"),
         ({"cpu_seconds": 0.02}, lambda: detection_request(large_document(), None), "processor"),
     ],
 )
@@ -188,7 +188,7 @@ def test_one_companys_files_do_not_hold_up_anothers(limited):
         sent.add_done_callback(lambda _: ended.append(company))
         return sent
 
-    hostile = [send("a", large_table()) for _ in range(6)]
+    hostile = [send("a", large_table() * 3) for _ in range(6)]
     good = send("b", SMALL)
     assert good.result().rows == 1
     assert wait(hostile).not_done == set()
