@@ -10,6 +10,7 @@ import gc
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -76,6 +77,8 @@ A single test of that kind in another file has the mark itself, as has one that 
 OWN_SERVICE = ("browser/test_dagster.py",)
 """Files that do not share the service of their folder."""
 
+_LAST_OF_A_DAY_SECONDS = 60
+
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
 
@@ -99,6 +102,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is collected lives to the end: no collection of garbage goes through millions of such objects again."""
     gc.freeze()
+
+
+def pytest_runtest_setup() -> None:
+    """No test begins in the last minute of a day: many ask for the day, and the service answers by the next one."""
+    now = datetime.now(UTC)
+    left = (now.replace(hour=23, minute=59, second=59, microsecond=999_999) - now).total_seconds()
+    if left < _LAST_OF_A_DAY_SECONDS:
+        time.sleep(left + 1)
 
 
 def pytest_sessionfinish() -> None:
