@@ -62,8 +62,8 @@ def owner(session: dict[str, str]) -> str:
 
 
 def process_of(folder: Path, name: str) -> psutil.Process:
-    """The process that listens at an owner's socket."""
-    place = str(folder / f"{name}.sock")
+    """The process that listens at an owner's socket, which the kernel knows by the name that it had at first."""
+    place = str(folder / name)
     return psutil.Process(
         next(found.pid for found in psutil.net_connections("unix") if found.laddr == place and found.pid is not None)
     )
