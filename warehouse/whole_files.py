@@ -13,7 +13,7 @@ from typing import Final
 PRIVATE: Final = 0o600
 """For this account alone."""
 PUBLIC: Final = 0o666
-"""For whom the process's umask lets read and write it."""
+"""For everyone whom the process's umask lets read or write it."""
 
 
 def replace(path: Path, data: bytes, mode: int = PUBLIC) -> None:

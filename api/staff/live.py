@@ -49,7 +49,7 @@ async def bridge_socket(socket: WebSocket) -> None:
             additional_headers=dagster.key_header,
             max_size=_LARGEST_FRAME,
             compression=None,
-            open_timeout=15,
+            open_timeout=5,
             close_timeout=1,
         ) as upstream:
             await socket.accept(PROTOCOL)

@@ -124,6 +124,21 @@ def test_another_port_is_taken_when_something_else_has_the_old_one(here: Setting
         assert _table(database.owner_url) == [(0,)]
 
 
+def test_another_port_is_taken_when_it_goes_between_the_look_and_the_start(
+    here: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(here, durable=False):
+        taken = Address.read(here.data_dir).port
+    looks = iter([True])
+    monkeypatch.setattr(
+        "warehouse.embedded.server.becomes_free", lambda port: next(looks, False) if port == taken else True
+    )
+    with socket.create_server(("127.0.0.1", taken)), running(here, durable=False) as database:
+        assert Address.read(here.data_dir).port != taken
+        with psycopg.connect(database.owner_url) as conn:
+            assert conn.execute("SELECT 1").fetchone() == (1,)
+
+
 def test_a_first_start_that_was_killed_half_way_is_begun_anew(here: Settings) -> None:
     here.data_dir.mkdir(mode=0o711)
     (here.data_dir / "postgres-0123abcd").mkdir()

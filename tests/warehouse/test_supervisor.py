@@ -21,10 +21,9 @@ from tools.ports import free_port
 from warehouse.settings import Settings
 
 _SERVE = """
-from api import serve
+from api.serve import serve
 from warehouse.settings import Settings
-serve._GRACE_SECONDS = 20  # a busy machine may need longer than 7
-serve.serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
+serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 """
 
 

@@ -19,8 +19,8 @@ from warehouse.clock import Clock
 from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
 from warehouse.sessions import Pool
 
-_ASKED_FOR: Final = timedelta(seconds=10)
-"""How long after a file was sent the API is left to read it, to accept it and to request its run."""
+_ASKED_FOR: Final = timedelta(seconds=4)
+"""How long after a file was accepted the request of its run is left to the API."""
 _LOST_AFTER: Final = timedelta(seconds=20)
 """A run recorded for this long, but neither launched nor queued, was lost by the webserver; monitoring ends it."""
 

@@ -1,15 +1,17 @@
 """Two API processes' worth of apps on one database and one data directory: a session of one is reached through both."""
 
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from api.app import create
-from connector.owners import folder_of
+from connector.owners import Owner, folder_of
 from tests.api.people import BASE, Browser
 from tests.connector.oauth.authorising import Application
 from tests.connector.oauth.conftest import CLOCK
@@ -71,6 +73,26 @@ def test_a_session_whose_process_has_ended_is_not_found(application, app, databa
     assert older(application, token, "tools/list", **killed).status_code == 404
     with TestClient(create(settings, database, CLOCK)):
         assert not stale.exists(), "the next start removes what was left"
+
+
+@pytest.mark.anyio
+async def test_a_socket_has_its_name_only_once_it_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Another process that starts between would take it for one of a process that was killed."""
+    folder, named_early = folder_of(tmp_path), list[Path]()
+    begin = uvicorn.Server.startup
+
+    async def watched(server: uvicorn.Server, sockets: object = None) -> None:
+        await begin(server)
+        named_early.extend(folder.glob("*.sock"))
+
+    monkeypatch.setattr(uvicorn.Server, "startup", watched)
+    owner = Owner(lambda *_: None, folder)
+    async with owner.reachable(lambda *_: None):
+        assert named_early == []
+        assert [place.name for place in folder.iterdir()] == [f"{owner.name}.sock"]
+        with socket.socket(socket.AF_UNIX) as other:
+            other.connect(str(folder / f"{owner.name}.sock"))
+    assert list(folder.iterdir()) == []
 
 
 def test_a_session_ends_through_any_process(application, there):
