@@ -19,6 +19,8 @@ from api.bodies import unreadable
 from api.errors import Fault, InvalidBody, NotFound, Refused, TokenRefused, WrongMethod
 from api.languages import accepted_language, in_language
 from api.pages.refusals import page_of_refusal
+from schemas import refusals
+from schemas.bounds import first_hundred
 from schemas.messages import message_of
 from schemas.models import issue_of
 
@@ -26,6 +28,8 @@ from schemas.models import issue_of
 def install(app: FastAPI) -> None:
     """Register the handlers; `api.correlation` handles all other exceptions."""
     app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(refusals.Refused, _operation_refused)
+    app.add_exception_handler(refusals.NotThere, _not_there)
     app.add_exception_handler(RequestValidationError, _unread)
     app.add_exception_handler(HTTPException, _framework)
 
@@ -45,6 +49,21 @@ async def _refused(request: Request, error: Exception) -> Response:
     except Refused as first:
         error = first
     return _answer(request, error)
+
+
+def answered(refused: refusals.Refused) -> Refused:
+    """Return an operation's refusal as it is answered: its code, its sentence, and each issue in `details`."""
+    details = [issue.as_dict() for issue in first_hundred(refused.issues)]
+    return Refused(refused.code, refused.sentence, details=details)
+
+
+async def _operation_refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, refusals.Refused)
+    return await _refused(request, answered(error))
+
+
+async def _not_there(request: Request, _: Exception) -> Response:
+    return await _refused(request, NotFound())
 
 
 async def _unread(request: Request, error: Exception) -> Response:

@@ -63,6 +63,16 @@ ERROR_CODES: Final[dict[str, ErrorCode]] = {
         "The Idempotency-Key was used for another payload in the last 24 hours.",
         "Use a new key for a new payload, and an old one only to repeat its own request.",
     ),
+    "not_conform": ErrorCode(
+        409,
+        "The declaration of conformity would contradict the item's own record.",
+        "Correct the record where it is wrong; packaging that does not conform is not declared.",
+    ),
+    "already_declared": ErrorCode(
+        409,
+        "A first declaration of the same market, period, format and organisation is kept.",
+        "Send `corrects` with the id of the declaration that the message names, or leave it as it is.",
+    ),
     "version_conflict": ErrorCode(
         412,
         "The SKU has another version than If-Match names.",

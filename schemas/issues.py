@@ -250,6 +250,16 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Take a new cursor with `after=now`, read the lists once, and go on from that cursor.",
         "a cursor of another company, or from before a sandbox was reset or a backup restored",
     ),
+    "version_conflict": IssueCode(
+        "The SKU has another version than the row's `if_version`; 0 means that it must not exist yet.",
+        "Read the SKU, apply the change to what it is now, and send its new version.",
+        '"if_version": 3 where the SKU has version 5',
+    ),
+    "sku_archived": IssueCode(
+        "The SKU is archived, and archived ones are to be kept so.",
+        "Leave the row out, or send `archived` as `return` so that the SKU comes back.",
+        '"archived": "keep" and a row of an archived SKU',
+    ),
     "more": IssueCode(
         "There are more faults than are listed; `count` says how many.",
         "Correct what is listed, and send it again.",
@@ -280,8 +290,23 @@ ISSUE_CODES: Final[dict[str, IssueCode]] = {
         "Nothing; delete the example from the sheet if you like.",
         "the line EXAMPLE-001 of the template",
     ),
+    "placed_units_remain": IssueCode(
+        "The archived SKU was placed on markets; its units stay in the figures and declarations of those years.",
+        "Nothing, if the units are right; clear those that were never placed, with the volumes of the SKU.",
+        "a SKU that is archived with 40000 units for DE in 2025",
+    ),
+    "returned_from_archive": IssueCode(
+        "The SKU was archived; the write brought it back and takes a place of the plan.",
+        "Nothing, if the SKU is sold again; else archive it, and send `archived` as `keep` with batches and imports.",
+        "a nightly batch with the code of a SKU that was archived yesterday",
+    ),
+    "unlikely_value": IssueCode(
+        "The value is possible but far from what such packaging usually has.",
+        "Check the value and its unit; the write succeeded with the value as sent.",
+        "a cap of 2231 kg",
+    ),
 }
-"""Every code of an `Issue` with its meaning and remedy: refusals first, then the five warnings."""
+"""Every code of an `Issue` with its meaning and remedy: refusals first, then the eight warnings."""
 
 
 @dataclass(frozen=True, slots=True)

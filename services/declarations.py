@@ -33,6 +33,7 @@ from schemas.declarations import UK_FORMAT, DeclarationInput, UkProducer
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, message_of
+from schemas.refusals import Refused
 from warehouse import snapshots
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -64,15 +65,6 @@ _RULES: Final[Mapping[str, tuple[str, Message]]] = {
     "910": ("half", Message("Small organisations report the year, not a half of it.")),
 }
 """The regulator's rules that a person meets here: the field that is at fault, and what would be right."""
-
-
-class Refused(ValueError):  # noqa: N818  (an answer, not a fault)
-    """The declaration cannot be made, or not be kept, as it was asked for; nothing was written."""
-
-    def __init__(self, issues: Sequence[Issue]) -> None:
-        """`issues` is never empty."""
-        super().__init__("; ".join(issue.message for issue in issues))
-        self.issues = issues
 
 
 class Prepared(NamedTuple):

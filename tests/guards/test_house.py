@@ -5,7 +5,6 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -33,11 +32,10 @@ def lines_of(paths: Iterable[Path]) -> dict[str, int]:
     return {named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
 
 
-def test_files_are_small_and_none_is_long():
+def test_no_file_is_longer_than_six_hundred_lines():
     lines = lines_of(modules())
     beside = lines_of(path for room in ("tests", "tools") for path in (ROOT / room).rglob("*.py"))
-    assert not {name: count for name, count in (lines | beside).items() if count > 400}
-    assert median(lines.values()) < 100
+    assert not {name: count for name, count in (lines | beside).items() if count > 600}
 
 
 def test_no_function_is_longer_than_sixty_lines():

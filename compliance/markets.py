@@ -1,0 +1,25 @@
+"""Markets of a SKU, in effect: those that it names, and those on which it is placed (decisions §13).
+
+Refusals, flags, readiness, gaps and every filter named `market` count a SKU's markets so. `markets` itself is stored
+and answered as it was sent. SQL has the same rule in `warehouse` (tests hold both together).
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+FIRST_YEAR_IN_EFFECT: Final = 2026
+"""The year in which Regulation (EU) 2025/40 begins to apply (Article 71); units of earlier years make no market."""
+
+
+class PlacedUnits(NamedTuple):
+    """Units of one SKU placed on one market in a period of a calendar year."""
+
+    market: str
+    year: int
+    units: int | None
+
+
+def markets_in_effect(declared: Iterable[str] | None, placed: Iterable[PlacedUnits]) -> list[str]:
+    """Return the codes of the SKU's markets in effect, sorted."""
+    by_units = {row.market for row in placed if row.year >= FIRST_YEAR_IN_EFFECT and (row.units or 0) > 0}
+    return sorted({*(declared or ()), *by_units})
