@@ -28,9 +28,10 @@ from schemas.json_values import Json, JsonMapping
 from schemas.messages import Message
 from schemas.models import Invalid, validator
 from schemas.normalise import Unfit
+from schemas.refusals import Refused
 from schemas.responses import DeclarationDetailResponse, DeclarationListResponse, DeclarationWriteResult
 from services import declarations
-from services.declarations import Made, Prepared, Refused
+from services.declarations import Made, Prepared
 from warehouse.declarations import kept
 from warehouse.declarations.kept import PARTS, Part, Row
 from warehouse.sessions import Connection
