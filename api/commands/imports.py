@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, cast  # Any: typer has no public name for its bar
+from typing import Annotated, Any, Final, cast, get_args  # Any: typer has no public name for its bar
 
 import orjson
 import typer
@@ -18,6 +18,7 @@ from api.commands.http import Client
 from api.commands.shared import AsJson, DataDir, Refusal, check_choices, locale_language, show
 from api.commands.summary import summary
 from pipelines.corrections import as_csv, as_workbook, rejected_tables
+from schemas.batches import Archived
 from schemas.labels import LANGUAGES
 from schemas.messages import Message, translate
 from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource
@@ -57,6 +58,13 @@ def import_file(
     mapping_name: Annotated[
         str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")
     ] = None,
+    archived: Annotated[
+        str,
+        typer.Option(
+            "--archived",
+            help="return: archived SKUs of the file come back; keep: they stay so, and the rows are rejected.",
+        ),
+    ] = "return",
     lang: Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -72,7 +80,9 @@ def import_file(
     given = (("mapping", mapping), ("mapping_name", mapping_name))
     mapping_fields = {name: value for name, value in given if value is not None}
     parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
-    accepted = cast(ImportAccepted, service.send(f"{_PATH}?dry_run={int(dry_run)}", parts))
+    check_choices(get_args(Archived), [archived])
+    query = f"dry_run={int(dry_run)}&archived={archived}"
+    accepted = cast(ImportAccepted, service.send(f"{_PATH}?{query}", parts))
     finished = _poll_until_ended(service, accepted)
     if finished["status"] != "completed":
         reason = finished["failure"]["message"] if finished["failure"] else "no reason is given"

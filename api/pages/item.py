@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages import item_form, item_questions, item_words
+from api.pages.advice import said
 from api.pages.concurrency import run_limited
 from api.pages.edit import changes_since
 from api.pages.forms import Form
@@ -28,8 +29,10 @@ from compliance.ruleset import RuleSet
 from compliance.standards import unread_parts
 from pipelines.writing import present
 from schemas.analytics import IncompleteSku
+from schemas.messages import Message
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
+from services.archiving import what_was_placed
 from services.audit import history
 from warehouse import analytics
 from warehouse.analytics import Now
@@ -57,7 +60,8 @@ _VERSIONS_SHOWN: Final = 10
 class _ItemData:
     """The stored data of one SKU; `history` is None where the plan has no audit log.
 
-    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here.
+    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here, `placed` what of the
+    SKU was placed, in words.
     """
 
     item: SkuDetail
@@ -71,6 +75,7 @@ class _ItemData:
     rules: RuleSet
     declared: set[UUID]
     archived_at: str | None
+    placed: Message | None
 
 
 @router.get("/items/{id}")
@@ -119,6 +124,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         ban=partial(translated_reason, rules=data.rules, lang=lang),
         standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
+        placed=data.placed and said(data.placed, lang),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
         history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
@@ -159,6 +165,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         rules,
         declarations.of_sku(conn, sku_id),
         archived and archived.archived_at,
+        what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived else None,
     )
 
 

@@ -18,6 +18,8 @@ from schemas.responses.base import (
     Number,
     Outcome,
     Pagination,
+    Version,
+    WrittenVersion,
     code,
 )
 from schemas.responses.grading import GradeTrace
@@ -191,6 +193,7 @@ SkuListItem = create_model(
             **_COMMON,
             "created_at": (Instant, ...),
             "updated_at": (Instant, ...),
+            "version": (Version, ...),
             "components": (_included(list[SkuComponent]), None),  # type: ignore[valid-type]
             "volumes": (_included(list[VolumeRow]), None),
             "compliance": (_included(SkuCompliance), None),
@@ -265,6 +268,7 @@ class SkuWriteResult(Answer):
 
     outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
+    version: WrittenVersion
     data: SkuDetail  # type: ignore[valid-type]
     warnings: list[Issue]
 
@@ -296,6 +300,7 @@ class BatchRow(Answer):
     sku_code: str | None
     outcome: Outcome
     id: Identifier | None
+    version: WrittenVersion
     recyclability_grade: Grade | None
     recyclability_score: Number | None
     errors: list[Issue | MoreIssues]
