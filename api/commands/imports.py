@@ -29,6 +29,14 @@ _POLL_SECONDS: Final = 1.0
 _PAGE_SIZE: Final = 200
 _PATH: Final = "/api/v1/imports"
 
+ArchivedSkus = Annotated[
+    str,
+    typer.Option(
+        "--archived",
+        help="return: archived SKUs of the file come back; keep: they stay so, and the rows are rejected.",
+    ),
+]
+
 
 def import_file(
     *,
@@ -58,13 +66,7 @@ def import_file(
     mapping_name: Annotated[
         str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")
     ] = None,
-    archived: Annotated[
-        str,
-        typer.Option(
-            "--archived",
-            help="return: archived SKUs of the file come back; keep: they stay so, and the rows are rejected.",
-        ),
-    ] = "return",
+    archived: ArchivedSkus = "return",
     lang: Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -80,9 +82,8 @@ def import_file(
     given = (("mapping", mapping), ("mapping_name", mapping_name))
     mapping_fields = {name: value for name, value in given if value is not None}
     parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
-    check_choices(get_args(Archived), [archived])
-    query = f"dry_run={int(dry_run)}&archived={archived}"
-    accepted = cast(ImportAccepted, service.send(f"{_PATH}?{query}", parts))
+    path = f"{_PATH}?dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
+    accepted = cast(ImportAccepted, service.send(path, parts))
     finished = _poll_until_ended(service, accepted)
     if finished["status"] != "completed":
         reason = finished["failure"]["message"] if finished["failure"] else "no reason is given"

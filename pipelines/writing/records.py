@@ -121,7 +121,7 @@ def write_records(
         outcomes[fault.row].errors.append(fault.issue)
     for outcome in outcomes.values():
         outcome.version_before = outcome.version_before or written.version_before(outcome.sku_code)
-    _fill(outcomes, patch, written, rules, now=now, graded_by=partial(rulesets.of, conn))
+    _fill(outcomes, patch, written, rules, now=now, dry_run=dry_run, graded_by=partial(rulesets.of, conn))
     for warning in returning.warnings(written):
         outcomes[warning.row].warnings.append(warning.issue)
     return outcomes
@@ -163,6 +163,7 @@ def _fill(
     rules: RuleSet,
     *,
     now: datetime,
+    dry_run: bool,
     graded_by: Callable[[str], RuleSet],
 ) -> None:
     """Fill grades, warnings and details into the outcomes of the accepted rows.
@@ -184,6 +185,7 @@ def _fill(
             *grading.warnings(sku, rules),
             *market_warnings(sku["markets"], sent.get(row["row"])),
         ]
+        row["version"] = cast(int, outcome.stored_version(dry_run=dry_run))  # a dry run's new SKU has none
         if row["id"] is not None and row["outcome"] != "unchanged":
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         outcome.detail = partial(

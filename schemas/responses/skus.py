@@ -216,6 +216,7 @@ SkuDetail = create_model(
             "compliance": (SkuCompliance, ...),
             "created_at": (Instant | None, ...),
             "updated_at": (Instant | None, ...),
+            "version": (WrittenVersion, ...),
             "archived_at": (
                 Annotated[
                     Instant | None,

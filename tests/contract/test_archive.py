@@ -30,7 +30,8 @@ def test_an_archived_sku_leaves_the_lists_and_stays_readable(caller):
     assert good(caller.get("/skus"))["pagination"]["total"] == 1
     found = good(caller.get(path))["data"]
     assert found == done["data"]
-    assert found == before | {"archived_at": found["archived_at"], "updated_at": found["updated_at"]}
+    since = {name: found[name] for name in ("archived_at", "updated_at")}
+    assert found == before | since | {"version": before["version"] + 1}
     rested = good(caller.get("/skus/archived"))
     assert [(item["id"], item["archived_at"]) for item in rested["data"]] == [(gone["id"], found["archived_at"])]
     assert good(caller.post(f"{path}/archive", {}))["outcome"] == "unchanged"
