@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import dagster as dg
-
 from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.loader import LoadingContextForTest
 

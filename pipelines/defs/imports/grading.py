@@ -46,7 +46,7 @@ class _Services(NamedTuple):
     partitions_def=company_partitions,
     hooks={fail_import_once},
     check_specs=[
-        dg.AssetCheckSpec(checks.GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
+        checks.company_check("graded_skus", checks.GRADED, "No accepted SKU is without a grade state."),
     ],
 )
 def graded_skus(
@@ -113,9 +113,7 @@ def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed,
     deps=[graded_skus],
     partitions_def=company_partitions,
     check_specs=[
-        dg.AssetCheckSpec(
-            checks.COUNTS, asset="import_report", blocking=True, description="One outcome per SKU, every line is read."
-        ),
+        checks.company_check("import_report", checks.COUNTS, "One outcome per SKU, every line is read.", blocking=True),
     ],
 )
 def import_report(

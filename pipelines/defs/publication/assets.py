@@ -26,6 +26,7 @@ from warehouse.skus import origins
 
 GROUP: Final = "publication"
 
+
 @dg.multi_observable_source_asset(
     specs=[
         dg.AssetSpec(

@@ -9,8 +9,6 @@ from pipelines.defs.publication.assets import ledger, portfolio_overview, portfo
 
 publish_portfolio: Final = dg.define_asset_job(
     "publish_portfolio",
-    selection=dg.AssetSelection.assets(
-        ledger, portfolio_snapshot, portfolio_overview, portfolio, figures, obligations
-    ),
+    selection=dg.AssetSelection.assets(ledger, portfolio_snapshot, portfolio_overview, portfolio, figures, obligations),
     description="A company's portfolio as it is now, and all that is computed from it.",
 )

@@ -81,5 +81,5 @@ def regraded_skus(
             "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
             "first_changes": preview.table(_BY_GRADE, done.examples, most=regrading.EXAMPLES, total=done.changed),
             **columns.metadata("regraded_skus"),
-        }
+        },
     )
