@@ -27,7 +27,7 @@ from warehouse.skus import origins
 GROUP: Final = "publication"
 
 
-@dg.multi_observable_source_asset(
+@dg.multi_observable_source_asset(  # type: ignore[untyped-decorator]  # Dagster names no type for it
     specs=[
         dg.AssetSpec(
             "ledger",
