@@ -60,6 +60,7 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
         found = list(place_checks.of_server(owner, revision_of(owner), head=head(), knows=knows))
     if not any(problem.check == "migration" for problem in found):
         with operator.pool.system() as connection:
+            found += place_checks.of_keys(connection, settings)
             found += place_checks.of_rows(connection, operator.clock.now(), warm_workers=settings.warm_workers)
     return found
 
