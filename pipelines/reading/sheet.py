@@ -152,7 +152,7 @@ def read_sheet(
         samples_of(body.cells),
         words,
     )
-    sheet = sheet.without(misleading_columns([column for column in header.columns if not column.mapped], cells, table))
+    sheet = sheet.without(misleading_columns(header.columns, mapping.constants, cells, table))
     return _with_constants(sheet, mapping.constants)
 
 
