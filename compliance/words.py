@@ -5,7 +5,7 @@ only offered in a warning.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from typing import Final
 
 from rapidfuzz import fuzz, process
 
-from compliance.rule_rows import Format, RuleSet, Value, WordFact
+from compliance.rule_rows import Format, RuleSet, Value
 from schemas.letters import without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
@@ -146,6 +146,11 @@ def _laminate(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     if len(set(groups)) == 1 and groups[0] in rules.materials:
         return groups[0], said
     return rules.aliases.get(normalise("/".join(groups))), said
+
+
+def plain_material(text: str, rules: "RuleSet") -> str:
+    """Return a material text, normalised, without its words for form, recycling, colour and metallisation."""
+    return _without(normalise(text[:_LONGEST]), _ALL, rules)[0]
 
 
 def nearest_materials(text: str, rules: "RuleSet") -> list[str]:
