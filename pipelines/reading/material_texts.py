@@ -63,6 +63,11 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     return None if family is None else (family, text)
 
 
+def family_of_detail(text: str) -> str | None:
+    """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
+    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
+
+
 def facts_of_text(text: str) -> dict[str, str]:
     """Return the cells of the attributes that a material's text gives its part: a colour, a metallisation."""
     facts = material_of(text, ruleset.load()).facts

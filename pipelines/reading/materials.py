@@ -13,9 +13,8 @@ import polars as pl
 
 from pipelines.reading.fields import Column, fields_of
 from pipelines.reading.grid import TEXT
-from pipelines.reading.material_texts import facts_of_text, family_and_detail
+from pipelines.reading.material_texts import facts_of_text, family_and_detail, family_of_detail
 from pipelines.reading.sheet import Sheet
-from schemas.words import code_of
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
 _FACTS: Final = ("colour", "metallised")
@@ -43,18 +42,13 @@ def with_families(sheet: Sheet) -> Sheet:
         return sheet
     cells = sheet.table[own.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
-    families = [_family_of_detail(text) for text in distinct]
+    families = [family_of_detail(text) for text in distinct]
     if not any(families):
         return sheet
     family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String).alias("material")
     column = replace(own, name="material", field=fields_of("sku")["material"], exact=False)
     kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias("material"))
     return replace(sheet, columns=(*sheet.columns, column), table=sheet.table.with_columns(family), kinds=kinds)
-
-
-def _family_of_detail(text: str) -> str | None:
-    """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
-    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
 
 
 def _split_column(sheet: Sheet, column: Column) -> Sheet:

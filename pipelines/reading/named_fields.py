@@ -49,6 +49,8 @@ class Rewriting:
         """Return whether the column contains the field, in any of the groups of components side by side."""
         if column.table != self.column.table or column.constant is not None:
             return False
+        if self.column.field.name == "component_type" and column.field.name == "shape":
+            return True  # a shape gives the type of its part
         one = (self.column.name, f"component_{self.column.name}")
         in_group = column.group is not None and self.column.group is None
         return column.name in one or (in_group and column.field == self.column.field)

@@ -17,7 +17,7 @@ from stdnum import ean
 
 from pipelines.reading.fields import Column
 from pipelines.reading.numbers import read_number, read_numbers
-from pipelines.reading.part_types import part_type_or_body
+from pipelines.reading.part_types import part_type
 from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from schemas import normalise
 from schemas.fields import Field
@@ -173,7 +173,7 @@ def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
     code = _code_of_words(without_language(cell), vocabulary)
     if code is None and vocabulary == "component_type":
-        code = part_type_or_body(cell)
+        code = part_type(cell)
     if code is None and vocabulary in MATERIALS and _SEVERAL.search(cell):
         several = Message(
             "{value} names several materials; write the one that weighs most, or composite where they cannot be "
