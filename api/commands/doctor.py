@@ -84,9 +84,7 @@ def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> d
     return found
 
 
-def _values_without_unit(
-    operator: Operator, companies: Iterable[UUID], *, as_json: bool
-) -> list[dict[str, object]]:
+def _values_without_unit(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> list[dict[str, object]]:
     """Return substance values that are stored without a unit; `implied` is the status that contradicts the stored one.
 
     Such a contradiction refuses the next write of the SKU (decisions §13).
@@ -95,13 +93,13 @@ def _values_without_unit(
     rulesets = Rulesets()
     for company_id in companies:
         with operator.company(company_id) as connection:
-            for held in held_values(connection, rulesets.active(connection)):
-                found.append(
-                    {
-                        "company_id": str(company_id),
-                        "sku_id": str(held.sku_id),
-                        "sku_code": held.sku_code if as_json else ascii(held.sku_code),
-                        **asdict(held.found),
-                    }
-                )
+            found += [
+                {
+                    "company_id": str(company_id),
+                    "sku_id": str(held.sku_id),
+                    "sku_code": held.sku_code if as_json else ascii(held.sku_code),
+                    **asdict(held.found),
+                }
+                for held in held_values(connection, rulesets.active(connection))
+            ]
     return found

@@ -9,28 +9,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final, Protocol, cast
+from typing import Protocol, cast
 from uuid import UUID
 
 import orjson
 
 from compliance import grading
 from compliance.ruleset import RuleSet
+from compliance.weights import weight_mismatch
 from pipelines.writing import present
 from pipelines.writing.patch import Patch, from_records
 from pipelines.writing.prepared import Prepared
 from pipelines.writing.write import write_patch
 from schemas.issues import Issue
-from schemas.messages import Figure, Message
+from schemas.messages import Message
 from schemas.sku import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus.detail import StoredSku
-
-_WEIGHT_TOLERANCE: Final = 0.05
-"""Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
 
 
 class Detail(Protocol):
@@ -131,8 +129,9 @@ def _fill(
             row["recyclability_score"],
         )
         sku, earlier = present.record(row), present.version_before(row)
+        weights = weight_mismatch(row["weight_grams"], row["components_weight_g"])
         outcome.warnings = [
-            *_weight_warning(row),
+            *([weights] if weights else []),
             *grading.warnings(sku, rules),
             *market_warnings(sku["markets"], sent.get(row["row"])),
         ]
@@ -148,18 +147,6 @@ def _fill(
             before=None if earlier is None else graded_by(earlier),
             today=now.date(),
         )
-
-
-def _weight_warning(row: StoredSku) -> list[Issue]:
-    total, parts = row["weight_grams"], row["components_weight_g"]
-    if total is None or parts is None or abs(total - parts) <= _WEIGHT_TOLERANCE * total:
-        return []
-    sentence = Message(
-        "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",
-        total=Figure(f"{total:g}"),
-        parts=Figure(f"{parts:g}"),
-    )
-    return [Issue("weight_mismatch", sentence, "weight_grams")]
 
 
 def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:
