@@ -24,8 +24,8 @@ SETTLED = {
     "POST /api/v1/skus/batch: body.skus[].weight_grams: maximum differs.",
     "PUT /api/v1/skus/{id}/volumes: body[].units_placed: maximum differs.",
 }
-"""What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12), the sheet
-of a CSV's components, whose description has always said that it is null, and what decisions §13 settles."""
+"""What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12), the
+sheet of a CSV's components, whose description has always said that it is null, and what decisions §13 settles."""
 
 
 def test_the_document_only_adds_to_the_released_one():
