@@ -6,6 +6,7 @@ needs a decision.
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import asdict
 from typing import Annotated
 from uuid import UUID
 
@@ -14,11 +15,13 @@ import typer
 
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
+from pipelines.writing.unitless import held_values
 from services import place_checks
 from services.doctor import find_codes
 from services.place_checks import Problem
 from warehouse.companies.queries import every_company
 from warehouse.embedded import ServerError
+from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings, SettingsError
 from warehouse.surroundings import sentence_of
 
@@ -29,16 +32,17 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong here, each with what to do, and codes from before texts had one form.
+    """Report what is wrong here, each with what to do, and stored data that is older than a rule.
 
-    The codes are those that collide now, and those that nobody can send any more; null where no company was looked at,
-    as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was done,
+    The codes are those that collide now, and those that nobody can send any more; the values are those of substances
+    that are stored without a unit. Null where no company was looked at, as the database gave no answer or has tables of
+    another release. Exit status 0 either way: the examination was done,
     and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
     number: int | None = None
-    codes: dict[str, object] = {"collisions": None, "unreachable": None}
+    codes: dict[str, object] = {"collisions": None, "unreachable": None, "values_without_unit": None}
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -49,6 +53,7 @@ def doctor(
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
                 number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
+                codes["values_without_unit"] = _values_without_unit(operator, companies, as_json=as_json)
     show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
 
 
@@ -77,4 +82,25 @@ def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> d
                     "held": [code if as_json else ascii(code) for code in finding.codes],
                 }
                 found["collisions" if finding.collides else "unreachable"].append(record)
+    return found
+
+
+def _values_without_unit(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> list[dict[str, object]]:
+    """Return substance values that are stored without a unit; `implied` is the status that contradicts the stored one.
+
+    Such a contradiction refuses the next write of the SKU (decisions §13).
+    """
+    found: list[dict[str, object]] = []
+    rulesets = Rulesets()
+    for company_id in companies:
+        with operator.company(company_id) as connection:
+            found += [
+                {
+                    "company_id": str(company_id),
+                    "sku_id": str(held.sku_id),
+                    "sku_code": held.sku_code if as_json else ascii(held.sku_code),
+                    **asdict(held.found),
+                }
+                for held in held_values(connection, rulesets.active(connection))
+            ]
     return found

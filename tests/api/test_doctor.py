@@ -21,18 +21,8 @@ def held_from_before(caller, database, code, stored):
     return sku
 
 
-def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
-    held_from_before(caller, database, "OLD-1", "CODE\u200b-1")
-    caller.made(sku_code="CODE-1")
-    lonely = held_from_before(caller, database, "OLD-2", "Cafe\u0301 \x1b")
-    caller.made(sku_code="Café")  # in the one form from the start
-    with pool.company(caller.company) as conn:
-        found = find_codes(conn)
-    assert found == [
-        Finding("sku", "CODE-1", ("CODE-1", "CODE\u200b-1")),
-        Finding("sku", "Café \x1b", ("Cafe\u0301 \x1b",)),
-    ]
-    assert [finding.collides for finding in found] == [True, False]
+def examined(pool, monkeypatch):
+    """The command over the test database."""
 
     class Here:
         def __enter__(self):
@@ -47,6 +37,37 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     monkeypatch.setattr(command, "database_problems", lambda *_: [])
     app = typer.Typer()
     app.command()(command.doctor)
+    return app
+
+
+def test_values_without_a_unit_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
+    sku = caller.made(sku_code="A")
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        stored = '{"status":"below_limit","value":150}'
+        owner.execute("UPDATE skus SET heavy_metals = %s WHERE id = %s", [stored, sku["id"]])
+    printed = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    [found] = orjson.loads(printed.stdout)["values_without_unit"]
+    assert (found["sku_code"], found["sku_id"], found["unit"]) == ("A", sku["id"], "mg_per_kg")
+    assert (found["status"], found["implied"]) == ("below_limit", "above_limit")
+    entry = caller.get(f"/skus/{sku['id']}").json()["data"]["substances"]["heavy_metals"]
+    assert (entry["value"], entry["unit"], entry["status"]) == (150, None, "below_limit")
+
+
+def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
+    held_from_before(caller, database, "OLD-1", "CODE\u200b-1")
+    caller.made(sku_code="CODE-1")
+    lonely = held_from_before(caller, database, "OLD-2", "Cafe\u0301 \x1b")
+    caller.made(sku_code="Café")  # in the one form from the start
+    with pool.company(caller.company) as conn:
+        found = find_codes(conn)
+    assert found == [
+        Finding("sku", "CODE-1", ("CODE-1", "CODE\u200b-1")),
+        Finding("sku", "Café \x1b", ("Cafe\u0301 \x1b",)),
+    ]
+    assert [finding.collides for finding in found] == [True, False]
+
+    app = examined(pool, monkeypatch)
     printed = CliRunner().invoke(app, ["--company", str(caller.company), "--json"])
     report = orjson.loads(printed.stdout)
     assert [each["held"] for each in report["collisions"]] == [["CODE-1", "CODE\u200b-1"]]
@@ -63,7 +84,7 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    assert [report[name] for name in ("companies", "collisions", "unreachable")] == [None] * 3
+    assert [report[name] for name in ("companies", "collisions", "unreachable", "values_without_unit")] == [None] * 4
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):
