@@ -147,6 +147,11 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
 )
 """Fields of SkuComponentInput, in the order in which a component is stored and read back."""
 
+LINE_ID: Final = Field(
+    "id", "uuid", "Id of one of this SKU's components, which the line updates or moves; omitted, the line is matched."
+)
+"""Names the part that a line of JSON is. It is no column of a file."""
+
 MAX_UNITS: Final = 2**53 - 1
 """Most units placed on a market: the greatest whole number that every JSON reader reads exactly (RFC 8259 §6)."""
 

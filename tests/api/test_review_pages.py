@@ -43,8 +43,8 @@ def decide(browser, path, decision, **fields):
 
 
 def cells(page):
-    """The rows of the comparison, tags taken out."""
-    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", page, re.DOTALL)
+    """The rows of the comparison, tags taken out; those of the parts that were asked about stand before it."""
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", page.rpartition("<h2>Changes</h2>")[2], re.DOTALL)
     return [[unescape(re.sub("<[^>]+>", "", cell)).strip() for cell in re.split("</t[hd]>", row)[:3]] for row in rows]
 
 

@@ -1,6 +1,6 @@
 """Files of several layouts, each as first imported and as sent again with parts inserted, reordered and retired.
 
-They hold what makes parts hard to tell apart: several of one type and material, equal lines, missing weights, positions.
+They hold what makes parts hard to tell apart: several of one type and material, equal lines, lines without weight.
 """
 
 import io

@@ -15,7 +15,7 @@ from tests.pipelines.identity.files import FILES
 
 GRAPHS = Path(__file__).with_name("graphs.json")
 PORTFOLIO = Path(__file__).parents[3] / "examples" / "portfolio.xlsx"
-_STORED = "SELECT sku_code, components::text FROM skus WHERE company_id = %s ORDER BY sku_code COLLATE \"C\""
+STORED = 'SELECT sku_code, components::text FROM skus WHERE company_id = %s ORDER BY sku_code COLLATE "C"'
 
 
 def test_record(desk: Desk) -> None:
@@ -25,5 +25,5 @@ def test_record(desk: Desk) -> None:
             assert desk.run(import_id)
             ended = desk.poll(import_id)
             print(filename, ended["counts"], ended["source"]["layout"], ended["errors"][:3])
-    graphs = {code: json.loads(graph) for code, graph in desk.rows(_STORED) if graph}
+    graphs = {code: json.loads(graph) for code, graph in desk.rows(STORED) if graph}
     GRAPHS.write_text(json.dumps(graphs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
