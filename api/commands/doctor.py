@@ -14,6 +14,8 @@ import typer
 
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
+from pipelines.answers.misapplied import find_misapplied
+from pipelines.answers.parts import described
 from services import place_checks
 from services.doctor import find_codes
 from services.place_checks import Problem
@@ -29,16 +31,17 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong here, each with what to do, and codes from before texts had one form.
+    """Report what is wrong here, each with what to do, codes from before texts had one form, and misapplied answers.
 
-    The codes are those that collide now, and those that nobody can send any more; null where no company was looked at,
-    as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was done,
-    and what it found is its result.
+    The codes are those that collide now, and those that nobody can send any more. Misapplied are answers of suppliers
+    and proposals of assistants that were written to another part than they were about; nothing is changed. They are
+    null where no company was looked at, as the database gave no answer or has tables of another release. Exit status 0
+    either way: the examination was done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
     number: int | None = None
-    codes: dict[str, object] = {"collisions": None, "unreachable": None}
+    records: dict[str, object] = {"collisions": None, "unreachable": None, "misapplied_answers": None}
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -48,8 +51,9 @@ def doctor(
         else:
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
-                number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
-    show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
+                number, records = len(companies), dict(_codes(operator, companies, as_json=as_json))
+                records["misapplied_answers"] = _misapplied(operator, companies, as_json=as_json)
+    show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
 
 
 def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
@@ -76,4 +80,20 @@ def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> d
                     "held": [code if as_json else ascii(code) for code in finding.codes],
                 }
                 found["collisions" if finding.collides else "unreachable"].append(record)
+    return found
+
+
+def _misapplied(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> list[dict[str, object]]:
+    """Return the answers that were written to a part that is another one, with both parts."""
+    found: list[dict[str, object]] = []
+    for company_id in companies:
+        with operator.company(company_id) as connection:
+            rows = find_misapplied(connection)
+        for row in rows:
+            record: dict[str, object] = {"company_id": str(company_id), **row._asdict()}
+            if not as_json:
+                parts = {"asked": described(row.asked), "written_to": described(row.written_to)}
+                texts = parts | {name: str(record[name]) for name in ("sku_code", "filed_by", "decided_by")}
+                record |= {name: ascii(text) for name, text in texts.items()}
+            found.append(record)
     return found

@@ -64,7 +64,8 @@ class AskedRow(NamedTuple):
 
 def fact_names(lang: str) -> list[str]:
     """Return the names of the facts by which a part is known."""
-    return [field_in_words("component", name, COMPONENT[name], lang) for name in FACTS]
+    names = {name: field_in_words("component", name, COMPONENT[name], lang) for name in FACTS}
+    return list((names | {"position_in_sku": text("review.parts.position", lang)}).values())
 
 
 def asked_rows(parts: Sequence[AskedPart], lang: str) -> list[AskedRow]:
@@ -81,7 +82,7 @@ def part_in_words(line: Component, lang: str) -> str:
         [
             *words,
             *filter(None, [line.get("polymer_or_grade")]),
-            *([f"{header('component', 'position_in_sku', lang)} {position}"] if position is not None else []),
+            *([f"{text('review.parts.position', lang)} {position}"] if position is not None else []),
             *([f"{number(weight, lang, digits=_DIGITS)} g"] if weight is not None else []),
         ]
     )

@@ -35,6 +35,18 @@ def facts_by_id(lines: Iterable[Component], wanted: Collection[str]) -> dict[str
     return {line["id"]: facts_of(line) for line in lines if line["id"] in wanted}
 
 
+def described(facts: PartFacts) -> str:
+    """Return a part in English words: its type, and in brackets its material, position and weight."""
+    position, weight = facts["position_in_sku"], facts["weight_g"]
+    about = [
+        facts["polymer_or_grade"] or facts["material_family"],
+        f"position {position}" if position is not None else None,
+        f"{weight:g} g" if weight is not None else None,
+    ]
+    known = ", ".join(filter(None, about))
+    return f"{facts['component_type']} ({known})" if known else facts["component_type"]
+
+
 def differences(asked: PartFacts, now: PartFacts) -> tuple[str, ...]:
     """Return the names of the facts that differ."""
     before, after = cast(Mapping[str, object], asked), cast(Mapping[str, object], now)

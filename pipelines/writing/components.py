@@ -102,6 +102,8 @@ def _number(value: object) -> float:
 
 def id_faults(lines: Sequence[Component], stored: Sequence[Component]) -> list[Issue]:
     """Return what is wrong with the ids that lines name: each is of a stored line of this SKU, and named once."""
+    if not any("id" in line for line in lines):
+        return []
     known, seen, issues = {line["id"] for line in stored}, set[str](), list[Issue]()
     for number, line in enumerate(lines):
         if (named := line.get("id")) is None:

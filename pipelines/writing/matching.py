@@ -25,15 +25,39 @@ def matched_ids(sent: Sequence[Component], stored: Sequence[Component]) -> list[
     """
     ids: list[str | None] = [None] * len(sent)
     open_sent, open_stored = dict.fromkeys(range(len(sent))), dict.fromkeys(range(len(stored)))
+
+    def pair(pairs: Pairs) -> None:
+        for at, place in pairs:
+            ids[at] = stored[place]["id"]
+            del open_sent[at], open_stored[place]
+
+    if any("id" in line for line in sent):
+        places = {line["id"]: place for place, line in enumerate(stored)}
+        pair([(at, places[line["id"]]) for at, line in enumerate(sent) if "id" in line])
+    else:
+        pair(_equal_at_the_ends(sent, stored))
     for key, tell_apart in _STEPS:
-        theirs = _by_key(key, stored, open_stored)
-        for value, ours in _by_key(key, sent, open_sent).items():
-            for at, place in tell_apart(sent, ours, stored, theirs.get(value, [])):
-                ids[at] = stored[place]["id"]
-                del open_sent[at], open_stored[place]
         if not open_sent or not open_stored:
             break
+        theirs = _by_key(key, stored, open_stored)
+        for value, ours in _by_key(key, sent, open_sent).items():
+            if value in theirs:
+                pair(tell_apart(sent, ours, stored, theirs[value]))
     return ids
+
+
+def _equal_at_the_ends(sent: Sequence[Component], stored: Sequence[Component]) -> Pairs:
+    """Pair equal lines from the start, then from the end: most of a graph in which one part changed, without keys."""
+    most = min(len(sent), len(stored))
+    start = next((at for at in range(most) if not _is_equal(sent[at], stored[at])), most)
+    rest = range(1, most - start + 1)
+    end = next((back - 1 for back in rest if not _is_equal(sent[-back], stored[-back])), most - start)
+    last = [(len(sent) - back, len(stored) - back) for back in range(1, end + 1)]
+    return [*((at, at) for at in range(start)), *last]
+
+
+def _is_equal(line: Component, stored: Component) -> bool:
+    return {**line, "id": stored["id"]} == stored
 
 
 def _by_key(
@@ -45,10 +69,6 @@ def _by_key(
         if (value := key(lines[place])) is not None:
             found[value].append(place)
     return found
-
-
-def _id(line: Component) -> Hashable:
-    return line.get("id")
 
 
 def _every_field(line: Component) -> Hashable:
@@ -79,8 +99,10 @@ def _only(_: Sequence[Component], ours: list[int], __: Sequence[Component], thei
 
 def _alike(sent: Sequence[Component], ours: list[int], stored: Sequence[Component], theirs: list[int]) -> Pairs:
     """Pair lines of one kind: the only ones, then by position, then by weight, then the only ones that are left."""
+    if len(ours) == len(theirs) == 1:
+        return [(ours[0], theirs[0])]
     pairs: Pairs = []
-    for step in (_only, _by_position, _by_equal_weight, _only, _by_weight, _only):
+    for step in (_by_position, _by_equal_weight, _only, _by_weight, _only):
         for at, place in step(sent, ours, stored, theirs):
             pairs.append((at, place))
             ours, theirs = [o for o in ours if o != at], [t for t in theirs if t != place]
@@ -134,7 +156,6 @@ def _by_weight(sent: Sequence[Component], ours: list[int], stored: Sequence[Comp
 
 
 _STEPS: Final = (
-    (_id, _only),
     (_every_field, _any),
     (_library_component, _alike),
     (_triple, _alike),
