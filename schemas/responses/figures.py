@@ -8,6 +8,9 @@ from schemas.responses.base import Answer, Instant, Number, Pagination
 
 _HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
 Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
+Archived = Annotated[
+    bool, PydanticField(description="Whether the SKU is archived: what was placed on a market stays placed.")
+]
 Basis = Literal["own", "parent", "eu_default", "fallback"]
 Verdict = Literal["above", "near", "below", "undecidable"]
 
@@ -44,6 +47,7 @@ class UncountedSku(Answer):
     units: int | None
     reason: str
     fields: list[str]
+    archived: Archived
 
 
 class UndecidedSku(Answer):
@@ -56,6 +60,7 @@ class UndecidedSku(Answer):
     units: int
     category_codes: list[str]
     fields: list[str]
+    archived: Archived
 
 
 class MarketObligation(Answer):

@@ -27,8 +27,8 @@ COLUMNS: Final[Mapping[Table, tuple[str, ...]]] = {
         "scope_key",
         "confidence",
     ),
-    "uncounted": (*_PERIOD, "sku_code", "units", "reason", "fields"),
-    "scope_missing": (*_PERIOD, "sku_code", "units", "category_codes", "fields"),
+    "uncounted": (*_PERIOD, "sku_code", "units", "reason", "fields", "archived"),
+    "scope_missing": (*_PERIOD, "sku_code", "units", "category_codes", "fields", "archived"),
     "obligations": (
         "market",
         "year",
