@@ -83,6 +83,7 @@ class FigureTools:
             "market": code,
             "year": placed.year,
             "half": held,
+            "halves": placed.halves,
             "half_note": _half_note(code, placed.year) if half and not held else None,
             "unit": "tonnes",
             "total_tonnes": round(sum(row["tonnes"] for row in shown), 6),

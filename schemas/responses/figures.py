@@ -8,6 +8,11 @@ from schemas.responses.base import Answer, Instant, Number, Pagination
 
 _HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
 Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
+_HALVES = (
+    "Of a calendar year of GB, the halves that are there; empty where the year is recorded whole. Null for one half, and "
+    "for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
+)
+Halves = Annotated[list[Literal[1, 2]] | None, PydanticField(description=_HALVES)]
 Basis = Literal["own", "parent", "eu_default", "fallback"]
 Verdict = Literal["above", "near", "below", "undecidable"]
 
@@ -21,6 +26,7 @@ class TonnesFigure(Answer):
     market: str
     year: int
     half: Half
+    halves: Halves
     category_code: str
     category_name: str
     basis: Basis
@@ -40,6 +46,7 @@ class UncountedSku(Answer):
     market: str
     year: int
     half: Half
+    halves: Halves
     sku_code: str
     units: int | None
     reason: str
@@ -52,6 +59,7 @@ class UndecidedSku(Answer):
     market: str
     year: int
     half: Half
+    halves: Halves
     sku_code: str
     units: int
     category_codes: list[str]
@@ -63,6 +71,7 @@ class MarketObligation(Answer):
 
     market: str
     year: int
+    halves: Halves
     obligation: str
     material: str
     operator: str | None
