@@ -50,7 +50,7 @@ def with_tonnes(tonnes: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_halves(rows: pl.DataFrame, found: Figures) -> pl.DataFrame:
-    """Return rows of figures with `halves` behind `half`, as a declaration of the row's market and period names them."""
+    """Return rows of figures with `halves` behind `half`, as a declaration of the market and period names them."""
     periods = rows.select(_PERIOD).unique()
     halves = [halves_there(found, *period) for period in periods.iter_rows()]
     named = periods.with_columns(pl.Series("halves", halves, dtype=pl.List(pl.Int8)))

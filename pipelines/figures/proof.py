@@ -64,7 +64,7 @@ def differences(snapshot: Snapshot, figures: Figures, jurisdictions: Mapping[str
 
 
 def _placed(snapshot: Snapshot, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
-    """Sum the grams of everything placed, by period; of a half-yearly market a SKU's year is its row, else its halves."""
+    """Sum the grams of everything placed, by period; in a half-yearly market a year is its own row, else its halves."""
     own = pl.scan_parquet(snapshot.skus).select("sku_code", pl.col("weight_grams").fill_null(0).alias("own"))
     parts = pl.scan_parquet(snapshot.components).group_by("sku_code").agg(pl.col("weight_g").sum().alias("parts"))
     grams = own.join(parts, on="sku_code", how="left").select("sku_code", pl.coalesce("parts", "own").alias("grams"))

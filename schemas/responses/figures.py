@@ -9,8 +9,8 @@ from schemas.responses.base import Answer, Instant, Number, Pagination
 _HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
 Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
 _HALVES = (
-    "Of a calendar year of GB, the halves that are there; empty where the year is recorded whole. Null for one half, and "
-    "for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
+    "Of a calendar year of GB, the halves that are there; empty where the year is recorded whole. Null for one half, "
+    "and for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
 )
 Halves = Annotated[list[Literal[1, 2]] | None, PydanticField(description=_HALVES)]
 Basis = Literal["own", "parent", "eu_default", "fallback"]
