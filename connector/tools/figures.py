@@ -30,8 +30,6 @@ Half = Annotated[Literal[0, 1, 2], Field(description="0 the whole year, 1 or 2 a
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
 _QUOTE: Final = "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
-    "Quote in_scope_tonnes as what is filed (total_kg of the UK file); total_tonnes are all that was placed."
-)
 _LISTED: Final = 10
 """The most items that are not counted of one declaration."""
 
