@@ -29,7 +29,9 @@ Year = Annotated[int | None, Field(description="Calendar year; the latest with f
 Half = Annotated[Literal[0, 1, 2], Field(description="0 the whole year, 1 or 2 a half of it.")]
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
-_QUOTE: Final = "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
+_QUOTE: Final = (
+    "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
+)
 _LISTED: Final = 10
 """The most items that are not counted of one declaration."""
 
@@ -118,9 +120,8 @@ class FigureTools:
     ) -> Found:
         """What did we declare (report, file) to a scheme or register for one market and period, as it was filed.
 
-        Each with its tonnes in scope (what is filed), undecided, out of scope and in all, who kept it when, its
-        corrections, and which items could not be counted and why. For tonnes that are not declared yet use
-        get_market_figures; for declarations of conformity list_declarations.
+        Each with its tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted.
+        For tonnes that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
         given = {"market": None if market is None else _market(market), "year": year, "half": half}
