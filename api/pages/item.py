@@ -27,8 +27,10 @@ from api.service import Service, service_of
 from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
 from compliance.standards import unread_parts
+from compliance.weights import weight_mismatch
 from pipelines.writing import present
 from schemas.analytics import IncompleteSku
+from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
@@ -76,6 +78,7 @@ class _ItemData:
     declared: set[UUID]
     archived_at: str | None
     placed: Message | None
+    weights: Issue | None
 
 
 @router.get("/items/{id}")
@@ -125,6 +128,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
         placed=data.placed and said(data.placed, lang),
+        weights=None if data.weights is None else said(data.weights.message, lang),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
         history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
@@ -166,6 +170,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         declarations.of_sku(conn, sku_id),
         archived and archived.archived_at,
         what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived else None,
+        weight_mismatch(row["weight_grams"], row["components_weight_g"]),
     )
 
 

@@ -13,7 +13,9 @@ import polars as pl
 
 from compliance.obligations.verdicts import Obligation, obligations, quantities
 from compliance.rollup.exact import difference, rounded, written_tonnes
+from compliance.rollup.periods import halves_of
 from compliance.rollup.tonnes import Figures
+from compliance.scopes import asked_fields
 
 TONNES_COLUMNS: Final = (
     "category_code",
@@ -75,18 +77,46 @@ class ScopeMissingRow(TypedDict):
     archived: NotRequired[bool]
 
 
-class Declaration(TypedDict):
-    """The document of a declaration."""
+class Totals(TypedDict):
+    """The tonnes of a whole declaration: in scope (what is filed), undecided and out of it, and all of them together.
+
+    Each is rounded from the exact sum, not summed from rounded rows.
+    """
+
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
+    total_tonnes: Decimal
+
+
+class Question(TypedDict):
+    """The missing fact that decides most of the undecided tonnes, the tonnes that wait for it, and how many SKUs.
+
+    Tonnes that lack several facts wait for each of them.
+    """
+
+    field: str
+    tonnes: Decimal
+    skus: int
+
+
+class Declaration(Totals):
+    """The document of a declaration.
+
+    `halves` are those that are there, of a half-yearly market's calendar year; `question` is None where nothing is
+    undecided.
+    """
 
     company_id: str
     market: str
     year: int
     half: int
+    halves: list[int] | None
     as_of: str
     ruleset_version: str
     snapshot: str
     tonnes: list[TonnesRow]
-    total_tonnes: Decimal
+    question: Question | None
     uncounted: list[UncountedRow]
     scope_missing: list[ScopeMissingRow]
     obligations: list[dict[str, object]]
@@ -118,11 +148,13 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
         "market": market,
         "year": year,
         "half": half,
+        "halves": halves_there(figures, market, year, half),
         "as_of": source.as_of,
         "ruleset_version": source.ruleset_version,
         "snapshot": source.snapshot,
         "tonnes": list(tonnes_rows(figures, market, year, half)),
-        "total_tonnes": total_tonnes(figures, market, year, half),
+        **totals(figures, market, year, half),
+        "question": question(figures, market, year, half),
         "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
         "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
         "obligations": [obligation(each) for each in obligations(market, quantities(figures, market, year))],
@@ -147,9 +179,41 @@ def scoped_tonnes(row: Mapping[str, Decimal]) -> ScopedTonnes:
     }
 
 
-def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal:
-    """Return the total, rounded from the exact sum and not summed from rounded rows."""
-    return written_tonnes(sum(figures.tonnes.filter(_asked(market, year, half))["grams"], Decimal(0)))
+def halves_there(figures: Figures, market: str, year: int, half: int) -> list[int] | None:
+    """Return the halves of a calendar year that are there, empty where it is recorded whole.
+
+    None for one half, and for a market that is declared by the year.
+    """
+    halves = halves_of(figures.halves, market, year) if half == 0 else None
+    return list(halves.there) if halves else None
+
+
+def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
+    """Return the tonnes of a whole declaration, by what its categories are about."""
+    rows = figures.tonnes.filter(_asked(market, year, half))
+    found = scoped_tonnes(
+        {name: sum(rows[name], Decimal(0)) for name in ("grams", "in_scope_grams", "undecided_grams")}
+    )
+    return {
+        "in_scope_tonnes": found["in_scope_tonnes"],
+        "undecided_tonnes": found["undecided_tonnes"],
+        "out_of_scope_tonnes": found["out_of_scope_tonnes"],
+        "total_tonnes": found["tonnes"],
+    }
+
+
+def question(figures: Figures, market: str, year: int, half: int) -> Question | None:
+    """Return the missing fact for which most tonnes wait, the first of equals in the order of the facts."""
+    lacking = figures.questions.filter(_asked(market, year, half))
+    waiting = {
+        field: sum(lacking.filter(pl.col("fields").list.contains(field))["grams"], Decimal(0))
+        for field in asked_fields()
+    }
+    field = max(waiting, key=lambda name: waiting[name])
+    if not waiting[field]:
+        return None
+    asked = figures.scope_missing.filter(_asked(market, year, half) & pl.col("fields").list.contains(field))
+    return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": asked["sku_code"].n_unique()}
 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:

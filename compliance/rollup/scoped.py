@@ -29,6 +29,16 @@ STANDING_SCHEMA: Final = pl.Schema(
     {"market": pl.String(), "year": pl.Int32(), "category_code": pl.String(), "standing": pl.String(), "grams": GRAMS}
 )
 """Grams of a calendar year by category and `Standing.code`."""
+QUESTION_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "half": pl.Int8(),
+        "fields": pl.List(pl.String()),
+        "grams": GRAMS,
+    }
+)
+"""Undecided grams of a period by the facts that would decide whether their categories are about them."""
 _YEAR: Final = 0
 
 
@@ -61,6 +71,14 @@ def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) 
         "category_code",
         pl.col("standing").replace_strict(names, return_dtype=pl.String),
         "grams",
+    )
+
+
+def question_grams(market: str, grams: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Return the undecided grams of each period by the facts that they lack, in rows that are still to be summed."""
+    asked = judged.filter(pl.col("verdict") == ASK).select("standing", "scope_key", "fields")
+    return grams.join(asked, on=["standing", "scope_key"], how="inner").select(
+        pl.lit(market).alias("market"), *list(QUESTION_SCHEMA)[1:]
     )
 
 

@@ -22,10 +22,6 @@ from warehouse.skus import archive
 _ARCHIVED: Final = Message(
     "The SKU is archived and stays so, because archived is keep. Leave the row out, or send archived as return."
 )
-_RETURNED: Final = Message(
-    "The SKU was archived and comes back with this write. Archive it again if it is no longer sold; batches and imports"
-    " take archived as keep."
-)
 
 
 def bring_back(
@@ -82,15 +78,6 @@ def keep_archived(conn: Connection, prepared: Prepared, prepare_again: Callable[
     faults = [RowIssue(row, Issue("sku_archived", _ARCHIVED, "sku_code")) for row in rows]
     found = prepare_again(prepared.patch.without(rows))
     return replace(found, patch=prepared.patch, errors=found.errors + faults)
-
-
-def warnings(written: Prepared) -> list[RowIssue]:
-    """Return a warning for each row that brings a SKU back, or in a dry run would."""
-    if not written.returned:
-        return []
-    rows = written.merged.rows(("row", "sku_code"))
-    issue = Issue("returned_from_archive", _RETURNED, "sku_code")
-    return [RowIssue(row, issue) for row, code in rows if code in written.returned]
 
 
 def _graded_today(prepared: Prepared) -> Prepared:

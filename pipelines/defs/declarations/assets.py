@@ -1,7 +1,8 @@
 """Defines group declarations: a company's declaration for a market and a period, the end of the graph."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from decimal import Decimal
+from typing import Final, cast
 
 import dagster as dg
 
@@ -63,8 +64,8 @@ def declarations(
             "ruleset_version": found.origin.ruleset_version,
             "catalogue_hash": found.origin.catalogue_hash,
             "dagster/row_count": len(found.tonnes),
-            "total_tonnes": float(found.total_tonnes),
-            "undecided_tonnes": float(sum(row["undecided_tonnes"] for row in found.tonnes)),
+            **({} if found.halves is None else {"halves": found.halves}),
+            **{name: float(cast(Decimal, tonnes)) for name, tonnes in found.totals.items()},
             "uncounted_skus": len({row["sku_code"] for row in found.uncounted}),
             "skus_of_undecided_scope": len({row["sku_code"] for row in found.scope_missing}),
             "tonnes_picture": preview.bars(

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0051"
-down_revision = "0047"
+down_revision = "0056"
 
 
 def upgrade() -> None:
