@@ -9,16 +9,20 @@ from contextlib import ExitStack
 from typing import Annotated
 from uuid import UUID
 
+import orjson
 import psycopg
 import typer
 
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
+from pipelines.declarations.forms import as_json as as_json_text
+from schemas.json_values import JsonObject
 from services import place_checks
-from services.doctor import find_codes
+from services.doctor import find_codes, find_declarations
 from services.place_checks import Problem
 from warehouse.companies.queries import every_company
 from warehouse.embedded import ServerError
+from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings, SettingsError
 from warehouse.surroundings import sentence_of
 
@@ -29,16 +33,18 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong here, each with what to do, and codes from before texts had one form.
+    """Report what is wrong here, each with what to do, codes from before texts had one form, and false declarations.
 
     The codes are those that collide now, and those that nobody can send any more; null where no company was looked at,
-    as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was done,
-    and what it found is its result.
+    as the database gave no answer or has tables of another release. `changed_declarations` are kept ones whose figures
+    the current snapshot does not give by today's rules, `double_declarations` equal first ones. Exit status 0 either
+    way: the examination was done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
     number: int | None = None
     codes: dict[str, object] = {"collisions": None, "unreachable": None}
+    declared: dict[str, object] = {"changed_declarations": None, "double_declarations": None}
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -49,7 +55,9 @@ def doctor(
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
                 number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
-    show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
+                declared = dict(_declarations(operator, companies, settings))
+    report = {"companies": number, "problems": [each._asdict() for each in problems], **codes, **declared}
+    show(orjson.loads(as_json_text(report)), as_json=as_json)
 
 
 def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
@@ -61,6 +69,19 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
     if not any(problem.check == "migration" for problem in found):
         with operator.pool.system() as connection:
             found += place_checks.of_rows(connection, operator.clock.now(), warm_workers=settings.warm_workers)
+    return found
+
+
+def _declarations(operator: Operator, companies: Iterable[UUID], settings: Settings) -> dict[str, list[JsonObject]]:
+    """Return the declarations that are false by now, and equal first ones, of all companies."""
+    found: dict[str, list[JsonObject]] = {"changed_declarations": [], "double_declarations": []}
+    rules = Rulesets()
+    for company_id in companies:
+        with operator.company(company_id) as connection:
+            of_company = find_declarations(connection, company_id, settings.data_dir, rules)
+        named: JsonObject = {"company_id": str(company_id)}
+        found["changed_declarations"] += [{**named, **each} for each in of_company["changed"] or ()]
+        found["double_declarations"] += [{**named, **each} for each in of_company["double"]]
     return found
 
 
