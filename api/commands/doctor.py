@@ -6,19 +6,17 @@ needs a decision.
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-import orjson
 import psycopg
 import typer
 
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
-from pipelines.declarations.forms import as_json as as_json_text
 from schemas.json_values import JsonObject
-from services import place_checks
-from services.doctor import find_codes, find_declarations
+from services import place_checks, record_findings
 from services.place_checks import Problem
 from warehouse.companies.queries import every_company
 from warehouse.embedded import ServerError
@@ -33,18 +31,16 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong here, each with what to do, codes from before texts had one form, and false declarations.
+    """Report what is wrong here, each with what to do, and stored records that are false by today's rules.
 
-    The codes are those that collide now, and those that nobody can send any more; null where no company was looked at,
-    as the database gave no answer or has tables of another release. `changed_declarations` are kept ones whose figures
-    the current snapshot does not give by today's rules, `double_declarations` equal first ones. Exit status 0 either
-    way: the examination was done, and what it found is its result.
+    The records are listed by kind (`services.record_findings`), each with its company; null where no company was looked
+    at, as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was
+    done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
     number: int | None = None
-    codes: dict[str, object] = {"collisions": None, "unreachable": None}
-    declared: dict[str, object] = {"changed_declarations": None, "double_declarations": None}
+    records: dict[str, list[JsonObject] | None] = dict.fromkeys(record_findings.KINDS)
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -54,10 +50,8 @@ def doctor(
         else:
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
-                number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
-                declared = dict(_declarations(operator, companies, settings))
-    report = {"companies": number, "problems": [each._asdict() for each in problems], **codes, **declared}
-    show(orjson.loads(as_json_text(report)), as_json=as_json)
+                number, records = len(companies), {**_records(operator, companies, settings.data_dir, as_json=as_json)}
+    show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
 
 
 def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
@@ -72,29 +66,31 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
     return found
 
 
-def _declarations(operator: Operator, companies: Iterable[UUID], settings: Settings) -> dict[str, list[JsonObject]]:
-    """Return the declarations that are false by now, and equal first ones, of all companies."""
-    found: dict[str, list[JsonObject]] = {"changed_declarations": [], "double_declarations": []}
-    rules = Rulesets()
+def _records(
+    operator: Operator, companies: Iterable[UUID], data_dir: Path, *, as_json: bool
+) -> dict[str, list[JsonObject]]:
+    """Return the findings of all companies by kind; on a terminal texts are written in ASCII, so that none hides."""
+    found: dict[str, list[JsonObject]] = {kind: [] for kind in record_findings.KINDS}
+    rulesets, today = Rulesets(), operator.clock.today()
     for company_id in companies:
         with operator.company(company_id) as connection:
-            of_company = find_declarations(connection, company_id, settings.data_dir, rules)
-        named: JsonObject = {"company_id": str(company_id)}
-        found["changed_declarations"] += [{**named, **each} for each in of_company["changed"] or ()]
-        found["double_declarations"] += [{**named, **each} for each in of_company["double"]]
+            listed = record_findings.find(record_findings.Looked(connection, rulesets, today, company_id, data_dir))
+        for kind, rows in listed.items():
+            found[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]
     return found
 
 
-def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[dict[str, object]]]:
-    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
-    for company_id in companies:
-        with operator.company(company_id) as connection:
-            for finding in find_codes(connection):
-                record: dict[str, object] = {
-                    "company_id": str(company_id),
-                    "record": finding.record,
-                    "code": finding.form if as_json else ascii(finding.form),
-                    "held": [code if as_json else ascii(code) for code in finding.codes],
-                }
-                found["collisions" if finding.collides else "unreachable"].append(record)
-    return found
+def _in_ascii(row: JsonObject) -> JsonObject:
+    """Return a record for a terminal: its texts so that none hides, and nothing that is said in words beside it."""
+    shown: JsonObject = {}
+    for name, value in row.items():
+        match value:
+            case str():
+                shown[name] = ascii(value)
+            case list():
+                shown[name] = [ascii(each) for each in value]
+            case dict():
+                continue
+            case _:
+                shown[name] = value
+    return shown

@@ -7,7 +7,7 @@ The document follows decisions, section 10, field by field; numbers are exact de
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, TypedDict, cast
+from typing import Final, NotRequired, TypedDict, cast
 
 import polars as pl
 
@@ -32,6 +32,8 @@ TONNES_COLUMNS: Final = (
 )
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
+ARCHIVED: Final = "archived"
+"""The mark of an archived SKU, true: only a row of one has it, so that other declarations stay as they were."""
 
 
 class ScopedTonnes(TypedDict):
@@ -62,6 +64,7 @@ class UncountedRow(TypedDict):
     units: int
     reason: str
     fields: list[str]
+    archived: NotRequired[bool]
 
 
 class ScopeMissingRow(TypedDict):
@@ -71,6 +74,7 @@ class ScopeMissingRow(TypedDict):
     units: int
     category_codes: list[str]
     fields: list[str]
+    archived: NotRequired[bool]
 
 
 class Totals(TypedDict):
@@ -214,14 +218,19 @@ def question(figures: Figures, market: str, year: int, half: int) -> Question | 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:
     """Yield one row for each SKU and reason, by SKU code."""
-    rows = uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
-    return (cast(UncountedRow, row) for row in rows)
+    rows = uncounted.sort("sku_code", "reason").select(*UNCOUNTED_COLUMNS, ARCHIVED).iter_rows(named=True)
+    return (cast(UncountedRow, _marked(row)) for row in rows)
 
 
 def missing_rows(scope_missing: pl.DataFrame) -> Iterator[ScopeMissingRow]:
     """Yield one row for each SKU and set of fields that would decide whether its categories cover it, by SKU code."""
-    rows = scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
-    return (cast(ScopeMissingRow, row) for row in rows)
+    rows = scope_missing.sort("sku_code", "fields").select(*MISSING_COLUMNS, ARCHIVED).iter_rows(named=True)
+    return (cast(ScopeMissingRow, _marked(row)) for row in rows)
+
+
+def _marked(row: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a row with its mark only where its SKU is archived."""
+    return row if row[ARCHIVED] else {name: value for name, value in row.items() if name != ARCHIVED}
 
 
 def obligation(each: Obligation) -> dict[str, object]:

@@ -22,6 +22,7 @@ MISSING_SCHEMA: Final = pl.Schema(
         "units": pl.Int64(),
         "category_codes": pl.List(pl.String()),
         "fields": pl.List(pl.String()),
+        "archived": pl.Boolean(),
     }
 )
 STANDING_SCHEMA: Final = pl.Schema(
@@ -104,7 +105,7 @@ def missing_facts(
     )
     return (
         undecided.join(_codes(undecided["undecided"].unique(), by_code), on="undecided", how="inner")
-        .join(skus.select("sku", "sku_code"), on="sku", how="inner")
+        .join(skus.select("sku", "sku_code", "archived"), on="sku", how="inner")
         .select(pl.lit(market).alias("market"), *list(MISSING_SCHEMA)[1:])
     )
 

@@ -31,6 +31,7 @@ from warehouse.sessions import Connection
 Figures: TypeAlias = Mapping[str, tuple[Decimal, ...]]
 """The figures of a declaration by category code, or by the row of the UK file."""
 _SHARES: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes")
+_NOT_COMPARED: Final = "No snapshot of this release is published yet: nothing was compared."
 _WEIGHT: Final = "packaging_material_weight"
 _UNITS: Final = "packaging_material_units"
 
@@ -39,7 +40,8 @@ class ChangedDeclaration(TypedDict):
     """A kept declaration whose figures would be others now.
 
     `filed` and `now` are tonnes in scope (kilograms of the UK file), `now` None where it would be refused; `differs`
-    names the categories, or rows of the UK file, that would be others. `compared_with` is the instant of the snapshot.
+    names the categories, or rows of the UK file, that would be others. `compared_with` is the instant of the snapshot,
+    None where there is none of this release yet: then nothing was compared, and every declaration is listed.
     """
 
     id: str
@@ -48,7 +50,7 @@ class ChangedDeclaration(TypedDict):
     half: int
     format: str
     kept_at: str
-    compared_with: str
+    compared_with: str | None
     filed: Decimal
     now: Decimal | None
     differs: list[str]
@@ -73,8 +75,10 @@ def double_declarations(conn: Connection) -> list[DoubleDeclaration]:
     ]
 
 
-def changed_declarations(conn: Connection, inputs: Inputs) -> list[ChangedDeclaration]:
+def changed_declarations(conn: Connection, inputs: Inputs | None) -> list[ChangedDeclaration]:
     """Return the kept declarations of the session's company whose figures the inputs do not give, oldest first."""
+    if inputs is None:
+        return [_row(each, None, _filed(each), None, _NOT_COMPARED) for each in kept.standing(conn)]
     rolled = _Rolled(inputs)
     return [found for standing in kept.standing(conn) if (found := _changed(rolled, standing)) is not None]
 
@@ -115,8 +119,12 @@ def _changed(rolled: _Rolled, standing: Standing) -> ChangedDeclaration | None:
             now = rolled.figures(standing.market, standing.year, standing.half)
     except (FileRefused, NotDeclarable, OverflowError, ValueError) as refused:
         now, why = None, f"It would be refused now: {refused}"
-    if now == filed:
-        return None
+    return None if now == filed else _row(standing, rolled.inputs.source.as_of, filed, now, why)
+
+
+def _row(
+    standing: Standing, compared_with: str | None, filed: Figures, now: Figures | None, why: str
+) -> ChangedDeclaration:
     total = partial(_total, of_scope=standing.format != "rpd")
     return {
         "id": str(standing.id),
@@ -125,10 +133,10 @@ def _changed(rolled: _Rolled, standing: Standing) -> ChangedDeclaration | None:
         "half": standing.half,
         "format": standing.format,
         "kept_at": standing.created_at.isoformat().replace("+00:00", "Z"),
-        "compared_with": rolled.inputs.source.as_of,
+        "compared_with": compared_with,
         "filed": total(filed),
         "now": None if now is None else total(now),
-        "differs": sorted(key for key in {*filed, *(now or {})} if filed.get(key) != (now or {}).get(key)),
+        "differs": [] if now is None else sorted(key for key in {*filed, *now} if filed.get(key) != now.get(key)),
         "why": why,
     }
 

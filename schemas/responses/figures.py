@@ -8,6 +8,9 @@ from schemas.responses.base import Answer, Instant, Number, Pagination
 
 _HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
 Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
+Archived = Annotated[
+    bool, PydanticField(description="Whether the SKU is archived: what was placed on a market stays placed.")
+]
 _HALVES = (
     "Of a calendar year of GB, the halves that are there; empty where the year is recorded whole. Null for one half, "
     "and for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
@@ -51,6 +54,7 @@ class UncountedSku(Answer):
     units: int | None
     reason: str
     fields: list[str]
+    archived: Archived
 
 
 class UndecidedSku(Answer):
@@ -64,6 +68,7 @@ class UndecidedSku(Answer):
     units: int
     category_codes: list[str]
     fields: list[str]
+    archived: Archived
 
 
 class MarketObligation(Answer):

@@ -1,17 +1,16 @@
 """Kept declarations that today's record contradicts, and equal first ones, are found; nothing of them is changed."""
 
-from decimal import Decimal
+import shutil
 
 import orjson
 import psycopg
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from api.commands import doctor as command
-from services.doctor import find_declarations
+from services.record_findings import Looked, find
 from tests.api.portfolios import counted, service_behind
 from tests.api.test_declarations import GERMANY, JAR, UK, kept, placed
+from tests.api.test_doctor import examined
 
 
 @pytest.fixture
@@ -24,7 +23,9 @@ def declared(caller):
 def found(caller, pool):
     service = service_behind(caller)
     with pool.company(caller.company) as conn:
-        return find_declarations(conn, caller.company, service.settings.data_dir, service.rulesets)
+        looked = Looked(conn, service.rulesets, service.clock.today(), caller.company, service.settings.data_dir)
+        every = find(looked)
+    return {"changed": every["changed_declarations"], "double": every["double_declarations"]}
 
 
 def as_owner(database, caller, statement, *values):
@@ -73,7 +74,7 @@ def test_a_year_of_one_half_that_an_earlier_release_filed_as_nothing_is_found(de
     as_owner(database, declared, "UPDATE kept_declarations SET content = %s WHERE id = %s", header, made["id"])
     [changed] = found(declared, pool)["changed"]
     assert (changed["id"], changed["filed"], changed["differs"]) == (made["id"], 0, ["GL", "ST"])
-    assert changed["now"] == Decimal("2.082708")
+    assert changed["now"] == 2.082708
 
 
 def test_a_file_that_would_be_refused_now_says_so(declared, pool):
@@ -94,21 +95,9 @@ def test_equal_first_declarations_from_before_are_found_and_doctor_reports_them(
     double = {"market": "DE", "year": 2025, "half": 0, "format": "csv", "ids": [first["id"], second["id"]]}
     assert found(declared, pool) == {"changed": [], "double": [double]}
 
-    class Here:
-        def __enter__(self):
-            self.pool = pool
-            self.company = pool.company
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(command, "as_operator", lambda _: Here())
-    monkeypatch.setattr(command, "database_problems", lambda *_: [])
     placed(declared, "MORE", JAR[:1], ("DE", 2025, 0, 500_000))
     counted(declared)
-    app = typer.Typer()
-    app.command()(command.doctor)
+    app = examined(pool, monkeypatch)
     data_dir = str(service_behind(declared).settings.data_dir)
     arguments = ["--company", str(declared.company), "--data-dir", data_dir]
     report = orjson.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
@@ -117,3 +106,11 @@ def test_equal_first_declarations_from_before_are_found_and_doctor_reports_them(
     assert {each["id"] for each in report["changed_declarations"]} == {first["id"], second["id"]}
     assert {each["company_id"] for each in report["changed_declarations"]} == {str(declared.company)}
     assert first["id"] in CliRunner().invoke(app, arguments).stdout
+
+
+def test_what_could_not_be_compared_is_not_called_right(declared, pool):
+    first = kept(declared)
+    shutil.rmtree(service_behind(declared).settings.data_dir / "snapshots" / str(declared.company))
+    [changed] = found(declared, pool)["changed"]
+    assert (changed["id"], changed["compared_with"], changed["differs"]) == (first["id"], None, [])
+    assert "nothing was compared" in changed["why"]

@@ -28,8 +28,8 @@ COLUMNS: Final[Mapping[Table, tuple[str, ...]]] = {
         "scope_key",
         "confidence",
     ),
-    "uncounted": (*_PERIOD, "halves", "sku_code", "units", "reason", "fields"),
-    "scope_missing": (*_PERIOD, "halves", "sku_code", "units", "category_codes", "fields"),
+    "uncounted": (*_PERIOD, "halves", "sku_code", "units", "reason", "fields", "archived"),
+    "scope_missing": (*_PERIOD, "halves", "sku_code", "units", "category_codes", "fields", "archived"),
     "obligations": (
         "market",
         "year",

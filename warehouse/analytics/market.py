@@ -75,7 +75,7 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
         "tonnes": _plain(tonnes.filter(of_year).select(_CATEGORY)),
         "uncounted": uncounted.height,
         "scope_missing": missing.select(pl.len()).collect().item(),
-        "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields")),
+        "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields", "archived")),
         "obligations": _plain(verdicts.drop("market", "year", "halves")),
     }
 
@@ -107,7 +107,7 @@ def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, 
         _halves(tonnes.filter(of_year), uncounted.filter(of_year)) if half == _YEAR else None,
         periods,
         _plain(tonnes.filter(of_period).select(_CATEGORY)),
-        _plain(left_out.select("sku_code", "units", "reason", "fields")),
+        _plain(left_out.select("sku_code", "units", "reason", "fields", "archived")),
         missing,
         _plain(verdicts.drop("market", "year", "halves")),
     )

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import dagster as dg
 
-from compliance.declarations.document import MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.declarations.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from pipelines.declarations import filing
 from pipelines.declarations.declare import NotDeclarable
 from pipelines.declarations.filing import Filing
@@ -72,8 +72,8 @@ def declarations(
                 "Tonnes by scheme category", {row["category_code"]: float(row["tonnes"]) for row in found.tonnes}
             ),
             "tonnes": _table(TONNES_COLUMNS, found.tonnes),
-            "uncounted": _table(UNCOUNTED_COLUMNS, found.uncounted),
-            "scope_missing": _table(MISSING_COLUMNS, found.scope_missing),
+            "uncounted": _table((*UNCOUNTED_COLUMNS, ARCHIVED), found.uncounted),
+            "scope_missing": _table((*MISSING_COLUMNS, ARCHIVED), found.scope_missing),
             "obligations": preview.frame_table(found.obligations.select(_VERDICT), most=MOST_ROWS),
             **columns.metadata("declarations"),
         }
@@ -87,7 +87,7 @@ def _keys(context: dg.AssetExecutionContext) -> tuple[str, str]:
 
 
 def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
-    return preview.table(named, ([_cell(row[name]) for name in named] for row in rows), most=MOST_ROWS)
+    return preview.table(named, ([_cell(row.get(name)) for name in named] for row in rows), most=MOST_ROWS)
 
 
 def _cell(value: object) -> object:
