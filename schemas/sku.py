@@ -179,6 +179,7 @@ class SkuDetail(SkuFields, LegacySubstances):
     use_contexts: list[str]
     substances: Substances
     components: list[Component]
+    weight_source: str | None
     recyclability_grade: str
     recyclability_score: float | None
     doc_status: str

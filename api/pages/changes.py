@@ -35,7 +35,7 @@ _OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
 """Vocabularies whose words are in the page texts, with their keys."""
 _DIGITS: Final = 12
 """Decimals of a compared value: as many as anybody sends."""
-_NO_FIELDS: Final = frozenset({"hazardous_contents", "components"})
+_NO_FIELDS: Final = frozenset({"hazardous_contents", "components", "units of half 1", "units of half 2"})
 """Facts with a text of their own."""
 _UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 

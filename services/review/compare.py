@@ -37,6 +37,7 @@ _NOT_COMPARED: Final = frozenset(
         "recyclability_grade",
         "recyclability_score",
         "packaging_format_key",
+        "weight_source",
     }
 )
 """Derived, or shown by themselves."""

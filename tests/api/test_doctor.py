@@ -13,6 +13,7 @@ from services import review
 from services.doctor import Finding, find_codes
 from services.place_checks import Problem
 from tests.api.asking import BODY, OPERATOR, ask
+from warehouse.clock import Clock
 from warehouse.rulesets.registry import Rulesets
 
 
@@ -26,12 +27,13 @@ def held_from_before(caller, database, code, stored):
 
 
 def examined(pool, monkeypatch):
-    """The command over the test's database."""
+    """The command over the test database."""
 
     class Here:
         def __enter__(self):
             self.pool = pool
             self.company = pool.company
+            self.clock = Clock()
             return self
 
         def __exit__(self, *_):
@@ -42,6 +44,20 @@ def examined(pool, monkeypatch):
     app = typer.Typer()
     app.command()(command.doctor)
     return app
+
+
+def test_values_without_a_unit_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
+    sku = caller.made(sku_code="A")
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        stored = '{"status":"below_limit","value":150}'
+        owner.execute("UPDATE skus SET heavy_metals = %s WHERE id = %s", [stored, sku["id"]])
+    printed = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    [found] = orjson.loads(printed.stdout)["values_without_unit"]
+    assert (found["sku_code"], found["sku_id"], found["unit"]) == ("A", sku["id"], "mg_per_kg")
+    assert (found["status"], found["implied"]) == ("below_limit", "above_limit")
+    entry = caller.get(f"/skus/{sku['id']}").json()["data"]["substances"]["heavy_metals"]
+    assert (entry["value"], entry["unit"], entry["status"]) == (150, None, "below_limit")
 
 
 def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
@@ -98,7 +114,8 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    assert [report[name] for name in ("companies", "collisions", "unreachable", "misapplied_answers")] == [None] * 4
+    kinds = ("companies", "collisions", "unreachable", "values_without_unit", "misapplied_answers")
+    assert [report[name] for name in kinds] == [None] * 5
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):
