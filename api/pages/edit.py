@@ -26,7 +26,7 @@ from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import path_id, version_of, write_of
 from api.pages.sessions import Editor, Session
 from api.pages.texts import text
-from api.pages.typed_numbers import faults_with, unread_numbers
+from api.pages.typed_values import faults_with, unread_values
 from api.preconditions import Precondition
 from api.service import service_of
 from api.skus import write_one
@@ -229,7 +229,7 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
     body = item_form.changed(form, base, write.lang)
     rows = item_form.changed_volumes(form, base, write.lang)
     named = {"sku_code": form.get("sku_code", ""), "name": form.get("name", "")}
-    _check_numbers({**body, **named}, rows)
+    _check_typed({**body, **named}, rows)
     if opened.sku_id is None:
         body = {name: value for name, value in body.items() if value not in (None, [])}
         written = write_one(conn, write, body | named, addressed=None, dry_run=dry_run)
@@ -247,11 +247,11 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
     return written
 
 
-def _check_numbers(body: JsonMapping, rows: Sequence[tuple[str, JsonMapping]]) -> None:
-    """Raise `InvalidBody` with each number that could not be read, or may be two."""
+def _check_typed(body: JsonMapping, rows: Sequence[tuple[str, JsonMapping]]) -> None:
+    """Raise `InvalidBody` with each number and market that could not be read, or may be two."""
     unread = faults_with(body, parse_sku)
     for place, (_, row) in enumerate(rows):
-        unread += [_in_volumes(Issue(i.code, i.message, i.field, place), rows) for i in unread_numbers(row)]
+        unread += [_in_volumes(Issue(i.code, i.message, i.field, place), rows) for i in unread_values(row)]
     if unread:
         raise InvalidBody(unread)
 

@@ -12,6 +12,7 @@ from typing import Final
 from api.pages.forms import Form
 from api.pages.inputs import MAY_BE_NONE, SUBSTANCE_PARTS, Input, input_of, substance_inputs, texts_of, value_of
 from api.pages.texts import text
+from api.pages.typed_values import market_code
 from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.sku import SkuDetail, Substances
@@ -189,7 +190,8 @@ def _volumes(form: Form, lang: str) -> dict[object, tuple[str, Body]]:
     for key in form.getlist("volume"):
         row = {name: form.get(f"volumes.{key}.{name}", "").strip() for name in VOLUME}
         if row["market"] or row["units_placed"]:
-            body = {"market": row["market"], **{name: _whole(row[name], name, lang) for name in VOLUME[1:]}}
+            whole = {name: _whole(row[name], name, lang) for name in VOLUME[1:]}
+            body = {"market": market_code(row["market"]), **whole}
             place = (body["market"], body["year"], body["half"])
             found[place if place not in found else key] = (key, body)  # the write refuses a row that is there twice
     return found

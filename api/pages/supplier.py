@@ -22,7 +22,7 @@ from api.pages.advice import said
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
 from api.pages.texts import text
-from api.pages.typed_numbers import faults_with
+from api.pages.typed_values import faults_with
 from api.service import service_of
 from api.supplier_data import admit_supplier, file_answer
 from api.uploads import FileForm, judge_file

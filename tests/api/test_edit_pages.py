@@ -343,3 +343,32 @@ def test_every_unclear_number_of_a_form_is_named_at_its_input(caller, browser):
     for name in ("volumes.0.units_placed", "parts.0.weight_g", "substances.pfas.value", "weight_grams"):
         assert f'href="#{name}"' in refused.text, name
     assert "is a range" in unescape(refused.text)
+
+
+def test_markets_are_typed_by_name_and_an_unknown_one_is_answered_with_the_nearest(caller, browser):
+    item = made(caller, sku_code="M-1")
+    path = f"/items/{item['id']}/edit?lang=en"
+    row = {"volumes__0__market": "Deutschland", "volumes__0__year": "2026", "volumes__0__units_placed": "7"}
+    pairs = replaced(filled(send(browser, path, form(browser, path), "add.volume").text, "item"), **row)
+    refused = send(browser, path, replaced(pairs, markets="Germany; Frnace", volumes__0__market="Germny"), "save")
+    assert refused.status_code == 400
+    assert "France (FR)" in unescape(refused.text)
+    assert unescape(refused.text).count("Germany (DE)")
+    typed = replaced(pairs, markets="United Kingdom, Allemagne; FR IT")
+    assert send(browser, path, typed, "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert after["markets"] == ["GB", "DE", "FR", "IT"]
+    assert [row["market"] for row in after["volumes"]] == ["DE"]
+    assert (
+        caller.put(f"/skus/{item['id']}", {"sku_code": "M-1", "name": "x", "markets": ["Germany"]}).status_code == 400
+    )
+
+
+def test_the_filters_of_pages_take_names_of_markets(caller, browser):
+    made(caller, sku_code="M-2", markets=["DE"])
+    assert "M-2" in browser.get("/items?market=Deutschland").text
+    unknown = browser.get("/items?market=Germny")
+    assert unknown.status_code == 400
+    assert "Germany (DE)" in unescape(unknown.text)
+    assert browser.get("/markets/Germany").status_code == 200
+    assert caller.get("/skus", params={"market": "Deutschland"}).status_code == 400
