@@ -157,5 +157,10 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
 )
 """Fields of SkuComponentInput, in the order in which a component is stored and read back."""
 
+LINE_ID: Final = Field(
+    "id", "uuid", "Id of one of this SKU's components, which the line updates or moves; omitted, the line is matched."
+)
+"""Names the part that a line of JSON is. It is no column of a file."""
+
 SKU: Final[dict[str, Field]] = {field.name: field for field in SKU_FIELDS}
 COMPONENT: Final[dict[str, Field]] = {field.name: field for field in COMPONENT_FIELDS}

@@ -11,7 +11,6 @@ from schemas.fields import Field as FieldRow
 from schemas.json_values import JsonObject
 from schemas.market_names import market_named
 from schemas.models import Strict, model_of, validator
-from schemas.sku import Component
 
 _Fields: type[Strict] = model_of(
     "SkuChanges",
@@ -79,11 +78,3 @@ def check_together(changes: JsonObject, lines: list[JsonObject]) -> None:
         raise refusal(
             "invalid_body", "changes.components replaces the whole graph; send it or component_changes, not both."
         )
-
-
-def described(line: Component) -> str:
-    """Return a line in words, for a person who is asked about it."""
-    material = line.get("polymer_or_grade") or line.get("material_family")
-    weight = f"{line['weight_g']:g} g" if line.get("weight_g") is not None else None
-    about = ", ".join(part for part in (material, weight) if part)
-    return f"{line['component_type']} ({about})" if about else line["component_type"]

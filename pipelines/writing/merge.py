@@ -116,8 +116,9 @@ def _graphs(
     texts: list[str | None] = []
     for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):
         lines, faults = components.complete_lines(draft, library, rules) if draft is not None else ([], [])
-        issues += [RowIssue(row, fault) for fault in faults]
-        texts.append(None if faults else components.graph_text(lines, stored))
+        text, id_faults = (None, []) if faults else components.graph_text(lines, stored)
+        issues += [RowIssue(row, fault) for fault in (*faults, *id_faults)]
+        texts.append(text)
     return texts, issues
 
 
