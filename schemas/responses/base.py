@@ -26,6 +26,14 @@ Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
 Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"^.+Z$")]
 Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
 Number = int | float
+Version = Annotated[int, PydanticField(description="Version of the SKU; it grows with every change of its fields.")]
+WrittenVersion = Annotated[
+    int | None,
+    PydanticField(
+        description="Version of the SKU after the write; in a dry run, and of a rejected row, the stored one. Null "
+        "where the SKU is not stored."
+    ),
+]
 Grade: Any = code("recyclability_grade")
 DocStatus: Any = code("doc_status")
 Outcome: Any = code("outcome")
