@@ -67,11 +67,16 @@ def prepare(
     if code is None:
         raise SkuUnknown(f"There is no SKU {sku_id}.")
     named, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
-    made = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
-    draft = made.pop(lang)
-    further = {each: translation.as_dict() for each, translation in made.items()}
-    payload: dict[str, object] = {"reference": named, "lang": lang, "draft": draft.as_dict(), "translations": further}
-    return Prepared(sku_id, code, draft, payload | ({"renews": str(renews)} if renews else {}))
+    drawn = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
+    made = drawn.pop(lang)
+    payload: dict[str, object] = {
+        "reference": named,
+        "lang": lang,
+        "draft": made.draft.as_dict(),
+        "translations": {each: translation.draft.as_dict() for each, translation in drawn.items()},
+        issuing.AGAINST: bool(made.verdict.against),
+    }
+    return Prepared(sku_id, code, made.draft, payload | ({"renews": str(renews)} if renews else {}))
 
 
 def prepare_renewal(
@@ -141,7 +146,8 @@ def issue(
 ) -> UUID:
     """Issue a draft with the fields of `schemas.issuing_form`; return the id of the declaration.
 
-    Raises `EntryUnknown`, `Conflict` where it is decided already, and `issuing.Incomplete`.
+    Raises `EntryUnknown`, `Conflict` where it is decided already, and `Refused`: `not_conform` where the record
+    contradicts conformity, else for the faults of the form.
     """
     load_draft(conn, entry_id)
     review.accept(
@@ -250,7 +256,7 @@ def _content(draft: drafts.Draft, payload: Mapping[str, object]) -> dict[str, ob
             "key": point.key,
             "number": point.number,
             "heading": point.heading,
-            "lines": point.lines if point.complete else point.lines[:-1],
+            "lines": [*(point.lines if point.complete else point.lines[:-1]), *point.notes],
             "open": point.key in asked,
             "source": point.source,
         }

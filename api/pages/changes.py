@@ -159,7 +159,7 @@ def reason_in_words(reason: str, lang: str) -> str:
     return reason
 
 
-_SHOWN_APART: Final = ("draft", "translations", "renews")
+_SHOWN_APART: Final = ("draft", "translations", "renews", "is_against_record")
 """Members of a draft declaration that its own pages show."""
 
 

@@ -113,7 +113,7 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
     component = None if one_line else _COMPONENT.match(path or "")
     of_parts = work.source["components"]
     if upload.components is not None and of_parts is not None and (component or named_there):
-        field = path
+        field = _column_name(path, of_parts["columns"])
         if component:
             cells = unescaped(upload.components["sku_code"]).to_frame("code")
             of_sku = cells.select(as_codes(pl.col("code")))["code"] == record["sku_code"]
@@ -126,14 +126,17 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
 
 
 def _column_name(path: str | None, columns: Sequence[SourceColumn]) -> str | None:
-    """Return the import column of a field path of the JSON API; a component's may have a prefix."""
+    """Return the import column of a field path of the JSON API, which a file need not have; a component's may have a
+    prefix.
+    """
     mapped = {column["field"] for column in columns}
     substance = _SUBSTANCE.match(path or "")
     if substance is None:
         return f"component_{path}" if path not in mapped and f"component_{path}" in mapped else path
     name = substance[1]
     candidates = (f"{name}_status", f"{name}_value", LEGACY[name])
-    return next((column for column in candidates if column in mapped), candidates[0])
+    of_parts = [f"component_{column}" for column in candidates]
+    return next((column for column in (*candidates, *of_parts) if column in mapped), candidates[0])
 
 
 def _cell(field: str | None, columns: Sequence[SourceColumn], table: pl.DataFrame, line: int) -> dict[str, str | None]:

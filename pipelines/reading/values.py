@@ -208,7 +208,7 @@ def _markets(cell: str) -> str:
 
 
 def _market(name: str) -> str:
-    code = code_of(name, "market") or _country(name) or normalise.market(name)
+    code = code_of(name, "market") or _country(name) or normalise.place(name)
     country, _, rest = code.partition("-")
     if " " in name.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
         two = Message(
@@ -218,7 +218,7 @@ def _market(name: str) -> str:
             rest=rest,
         )
         raise Unfit("unknown_market", two)
-    return code
+    return normalise.market(code)
 
 
 @cache

@@ -9,28 +9,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final, Protocol, cast
+from typing import Protocol, cast
 from uuid import UUID
 
 import orjson
 
-from compliance import grading
+from compliance import grading, weights
 from compliance.ruleset import RuleSet
 from pipelines.writing import present
 from pipelines.writing.patch import Patch, from_records
 from pipelines.writing.prepared import Prepared
 from pipelines.writing.write import write_patch
 from schemas.issues import Issue
-from schemas.messages import Figure, Message
+from schemas.messages import Message
 from schemas.sku import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus.detail import StoredSku
-
-_WEIGHT_TOLERANCE: Final = 0.05
-"""Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
 
 
 class Detail(Protocol):
@@ -151,15 +148,8 @@ def _fill(
 
 
 def _weight_warning(row: StoredSku) -> list[Issue]:
-    total, parts = row["weight_grams"], row["components_weight_g"]
-    if total is None or parts is None or abs(total - parts) <= _WEIGHT_TOLERANCE * total:
-        return []
-    sentence = Message(
-        "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",
-        total=Figure(f"{total:g}"),
-        parts=Figure(f"{parts:g}"),
-    )
-    return [Issue("weight_mismatch", sentence, "weight_grams")]
+    sentence = weights.mismatch(row["weight_grams"], row["components_weight_g"])
+    return [Issue("weight_mismatch", sentence, "weight_grams")] if sentence else []
 
 
 def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:

@@ -50,7 +50,7 @@ def accept(
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
     conformity with the fields of the issuing form (`issued_with`), files become technical files. `origin` is the
     person; `seen_version` the version of the SKU that the person was shown. Raises `EntryUnknown`, `Conflict` and
-    `issuing.Incomplete`.
+    `Refused` as `issuing.issue`.
     """
     entry = _lock_open(conn, entry_id)
     writer = replace(origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))

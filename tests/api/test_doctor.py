@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from api.commands import doctor as command
 from services.doctor import Finding, find_codes
 from services.place_checks import Problem
+from tests.api.test_documents import drafted, issued
+from warehouse.clock import Clock
 
 
 def held_from_before(caller, database, code, stored):
@@ -19,6 +21,24 @@ def held_from_before(caller, database, code, stored):
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
         owner.execute("UPDATE skus SET sku_code = %s WHERE id = %s", [stored, sku["id"]])
     return sku
+
+
+def examined(pool, monkeypatch):
+    """The command, over the tests' database."""
+
+    class Here:
+        def __enter__(self):
+            self.pool, self.company, self.clock = pool, pool.company, Clock()
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(command, "as_operator", lambda _: Here())
+    monkeypatch.setattr(command, "database_problems", lambda *_: [])
+    app = typer.Typer()
+    app.command()(command.doctor)
+    return app
 
 
 def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
@@ -34,19 +54,7 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     ]
     assert [finding.collides for finding in found] == [True, False]
 
-    class Here:
-        def __enter__(self):
-            self.pool = pool
-            self.company = pool.company
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(command, "as_operator", lambda _: Here())
-    monkeypatch.setattr(command, "database_problems", lambda *_: [])
-    app = typer.Typer()
-    app.command()(command.doctor)
+    app = examined(pool, monkeypatch)
     printed = CliRunner().invoke(app, ["--company", str(caller.company), "--json"])
     report = orjson.loads(printed.stdout)
     assert [each["held"] for each in report["collisions"]] == [["CODE-1", "CODE\u200b-1"]]
@@ -56,6 +64,26 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     assert caller.get(f"/skus/{lonely['id']}").json()["data"]["sku_code"] == "Cafe\u0301 \x1b"
 
 
+def test_a_declaration_that_its_own_record_contradicts_is_found_with_each_fact(caller, database, pool, monkeypatch):
+    """decisions §13, issue 31: what is already false is found, and nothing is rewritten."""
+    sound, wrong, gone = (caller.made(material="paper", weight_grams=9) for _ in range(3))
+    docs = [issued(caller, drafted(caller, sku)) for sku in (sound, wrong, gone)]
+    facts = """food_contact = true, pfas = '{"status":"above_limit"}', heavy_metals = '{"status":"above_limit"}'"""
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        owner.execute(f"UPDATE skus SET {facts} WHERE id = ANY(%s)", [[wrong["id"], gone["id"]]])
+    assert caller.post(f"/docs/{docs[2]['id']}/withdraw", {"reason": "Wrong."}).status_code == 200
+    printed = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    [found] = orjson.loads(printed.stdout)["declarations_against_record"]
+    assert (found["doc_id"], found["sku_code"]) == (docs[1]["id"], wrong["sku_code"])
+    assert ["Article 5(5)" in found["facts"][0], "Article 5(4)" in found["facts"][1]] == [True, True]
+    assert caller.get(f"/docs/{docs[1]['id']}").json()["data"]["state"] == "valid"
+    archived = caller.post(f"/skus/{wrong['id']}/archive")
+    assert archived.status_code == 200, archived.text
+    again = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    assert orjson.loads(again.stdout)["declarations_against_record"] == [found]
+
+
 def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     monkeypatch.setattr(command, "as_operator", lambda _: nullcontext())
     monkeypatch.setattr(command, "database_problems", lambda *_: [Problem("migration", "It is behind.", "Migrate.")])
@@ -63,7 +91,7 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    assert [report[name] for name in ("companies", "collisions", "unreachable")] == [None] * 3
+    assert [report[name] for name in ("companies", "collisions", "unreachable", "declarations_against_record")] == [None] * 4
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):
