@@ -78,7 +78,7 @@ def test_a_declaration_that_its_own_record_contradicts_is_found_with_each_fact(c
     assert (found["doc_id"], found["sku_code"]) == (docs[1]["id"], wrong["sku_code"])
     assert ["Article 5(5)" in found["facts"][0], "Article 5(4)" in found["facts"][1]] == [True, True]
     assert caller.get(f"/docs/{docs[1]['id']}").json()["data"]["state"] == "valid"
-    archived = caller.post(f"/skus/{wrong['id']}/archive")
+    archived = caller.post(f"/skus/{wrong['id']}/archive", {})
     assert archived.status_code == 200, archived.text
     again = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
     assert orjson.loads(again.stdout)["declarations_against_record"] == [found]

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from schemas.messages import translate
+from schemas.refusals import Refused
 from services import review
 from services.audit import verify
 from warehouse.review import entries
@@ -171,10 +172,10 @@ def test_a_draft_becomes_a_valid_declaration_once_nothing_is_open(queue, clock):
         "function": "\x00",
     }
     for name, value in {**wrong, "point.manufacturer": "\n"}.items():
-        with pytest.raises(review.Incomplete) as refused:
+        with pytest.raises(Refused) as refused:
             queue.accepted(entry, issued_with=full | {name: value})
         assert [issue.field for issue in refused.value.issues] == [name]
-    with pytest.raises(review.Incomplete) as refused:
+    with pytest.raises(Refused) as refused:
         queue.accepted(entry)
     assert {issue.field for issue in refused.value.issues} == full.keys() - {"expires_on"}
     queue.accepted(entry, issued_with=full)
