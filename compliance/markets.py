@@ -51,7 +51,10 @@ def why_in_union(record: Sku) -> Message | None:
     for row in sorted(_placed(record)):
         if is_in_union(row.market) and markets_in_effect((), [row]):
             return Message(
-                "units of {year} ({units}) make {market} a market", year=str(row.year), units=row.units, market=row.market
+                "units of {year} ({units}) make {market} a market",
+                year=str(row.year),
+                units=row.units,
+                market=row.market,
             )
     return None
 

@@ -45,6 +45,4 @@ def find_contradicted(conn: Connection, rules: RuleSet, today: date) -> Iterator
             row = rows.get(str(doc.sku_id))
             facts = conformity.against(present.record(row), rules, on=today) if row else []
             if row and facts:
-                yield Contradicted(
-                    doc.doc_id, doc.reference, doc.issued_on, doc.sku_id, row["sku_code"], tuple(facts)
-                )
+                yield Contradicted(doc.doc_id, doc.reference, doc.issued_on, doc.sku_id, row["sku_code"], tuple(facts))

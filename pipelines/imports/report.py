@@ -126,9 +126,7 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
 
 
 def _column_name(path: str | None, columns: Sequence[SourceColumn]) -> str | None:
-    """Return the import column of a field path of the JSON API, which a file need not have; a component's may have a
-    prefix.
-    """
+    """Return the import column of a field path of the JSON API, whether the file has it; a component's has a prefix."""
     mapped = {column["field"] for column in columns}
     substance = _SUBSTANCE.match(path or "")
     if substance is None:

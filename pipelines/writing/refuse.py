@@ -44,7 +44,7 @@ def refuse(merged: Table, rules: RuleSet, on: date) -> list[RowIssue]:
 
 
 def refuse_write(
-    patch: Patch, merged: Table, stored: Table, rules: RuleSet, on: date, returning_codes: Collection[str]
+    patch: Patch, merged: Table, stored: Table, rules: RuleSet, on: date, *, returning_codes: Collection[str]
 ) -> list[RowIssue]:
     """Return the same of a write, without the rows that change nothing but units, and raise none of them.
 

@@ -91,7 +91,7 @@ def prepare(
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
         faults += admit(patch, merged)
-        faults += refuse_write(patch, merged, stored, rules, now.date(), returning_codes)
+        faults += refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
         merged = grade(merged, rules)

@@ -160,9 +160,7 @@ def in_todays_form(draft: Draft) -> Draft:
 def says_above_a_limit(draft: Draft) -> bool:
     """Return whether a line says that PFAS or heavy metals are above their limit, whatever the record says by now."""
     words, status = load_words(draft.lang), word("substance_status", "above_limit", draft.lang)
-    said = tuple(
-        f"{words['substances']}: {words[f'substance.{name}']}: {status}" for name in ("pfas", "heavy_metals")
-    )
+    said = tuple(f"{words['substances']}: {words[f'substance.{name}']}: {status}" for name in ("pfas", "heavy_metals"))
     return any(line.startswith(said) for point in draft.points for line in point.lines)
 
 

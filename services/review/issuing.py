@@ -33,7 +33,6 @@ from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus import detail
 
-
 AGAINST: Final = "is_against_record"
 """The member of a draft's payload that says whether the record contradicted conformity when it was prepared."""
 

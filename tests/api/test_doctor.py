@@ -91,7 +91,9 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    assert [report[name] for name in ("companies", "collisions", "unreachable", "declarations_against_record")] == [None] * 4
+    assert [report[name] for name in ("companies", "collisions", "unreachable", "declarations_against_record")] == [
+        None
+    ] * 4
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):

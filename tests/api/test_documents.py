@@ -228,6 +228,10 @@ def test_filters_that_cannot_be_are_refused(caller, params, code):
 
 
 ABOVE = {"status": "above_limit"}
+DEMONSTRATED = (
+    "It has been demonstrated that the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) "
+    "2025/40 are fulfilled (Article 39(1))."
+)
 
 
 def against(caller, draft, **more):
@@ -286,7 +290,9 @@ def test_a_declaration_is_not_issued_against_its_own_record(caller, record, name
     notes = [line for point in draft["points"] for line in point["lines"] if line.startswith("Against conformity: ")]
     assert notes == [f"Against conformity: {said}" for *_, said in found]
     clean = {"sku_code": sku["sku_code"], "name": "Bottle", "substances": {"pfas": None, "heavy_metals": None}}
-    parts = [{name: line[name] for name in ("component_type", "material_family", "weight_g")} for line in sku["components"]]
+    parts = [
+        {name: line[name] for name in ("component_type", "material_family", "weight_g")} for line in sku["components"]
+    ]
     assert caller.post("/skus", clean | ({"components": parts} if parts else {})).status_code == 200
     [(field, _, said)] = against(caller, draft)
     assert (field, "prepare a new one" in said) == (None, True)
@@ -319,7 +325,9 @@ def test_a_certain_format_ban_refuses_from_its_day_on_units_as_by_markets(caller
             rows = [{"market": "FR", "year": 2026, "units_placed": units}]
             assert caller.put(f"/skus/{sku['id']}/volumes", rows).status_code == 200
         flags = caller.get(f"/skus/{sku['id']}").json()["data"]["compliance"]["annex_v_flags"]
-        certain = [flag for flag in flags if flag["certainty"] == "certain" and flag["applies_from"] <= str(today(caller))]
+        certain = [
+            flag for flag in flags if flag["certainty"] == "certain" and flag["applies_from"] <= str(today(caller))
+        ]
         assert certain, flags
         found = against(caller, drafted(caller, sku))
         assert {(field, code) for field, code, _ in found} == {("packaging_format", "regulator_rule")}
@@ -345,8 +353,7 @@ def test_what_is_open_is_listed_and_refuses_nothing(caller):
     points = {point["key"]: point["lines"] for point in told_by(caller, doc)}
     assert points["legislation"] == [
         "Regulation (EU) 2025/40",
-        "It has been demonstrated that the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) "
-        "2025/40 are fulfilled (Article 39(1)).",
+        DEMONSTRATED,
     ]
     assert any("SVHC" in line and "above" in line for line in points["additional"])
     assert [line for lines in points.values() for line in lines if line.startswith(("Open: ", "Against"))] == []

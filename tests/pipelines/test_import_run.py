@@ -9,6 +9,7 @@ import dagster as dg
 import psycopg
 import pytest
 
+from pipelines.imports.undo import undo
 from pipelines.writing.plans import PlanLimitReached
 from schemas import contracts
 from tests.pipelines.conftest import ORIGIN, Desk, Workbook
@@ -193,7 +194,11 @@ def test_the_refusal_has_the_columns_name_where_the_file_has_no_such_column(desk
         owner.execute("UPDATE skus SET markets = '{DE}' WHERE company_id = %s AND sku_code = 'A1'", (desk.company,))
     book = workbook(
         main=[["sku_code", "name"], ["B1", "Jar"]],
-        components=[["sku_code", "component_type", "material_family"], ["A1", "body", "paper"], ["B1", "body", "glass"]],
+        components=[
+            ["sku_code", "component_type", "material_family"],
+            ["A1", "body", "paper"],
+            ["B1", "body", "glass"],
+        ],
     )
     assert [each[1:3] for each in _told(desk, desk.send(book, filename="parts.xlsx"))] == [("A1", "pfas_status")]
 
@@ -208,6 +213,22 @@ def test_a_file_that_only_lowers_units_is_never_refused_by_law(desk: Desk) -> No
     assert told == [(3, "A2", "pfas_status", None, REFUSED)]
     told = _told(desk, desk.send("sku_code,name,annual_volume_de_2026\nA1,Wrap,98\nA2,Wrap,100"))
     assert told == [(3, "A2", "pfas_status", None, REFUSED)]
+
+
+def test_undoing_an_import_does_not_bring_a_forbidden_record_back(desk: Desk) -> None:
+    """decisions §13: undo refuses alike; the version before the import has PFAS, food contact and units of 2026."""
+    assert desk.run(desk.send("sku_code,name,food_contact,annual_volume_de_2026\nA1,Wrap,yes,100"))
+    with psycopg.connect(desk.database.owner_url) as owner:  # as an earlier release took it
+        above = """UPDATE skus SET pfas = '{"status":"above_limit"}' WHERE company_id = %s"""
+        owner.execute(above, (desk.company,))
+    last = desk.send("sku_code,name,annual_volume_de_2026\nA1,,0")
+    assert desk.run(last)
+    with desk.pool.company(desk.company) as conn:
+        rules, now = desk.rulesets.active(conn), desk.clock.now()
+        for dry_run in (True, False):
+            done = undo(conn, desk.company, last, origin=ORIGIN, now=now, rules=rules, dry_run=dry_run)
+            assert (done.restored, [(kept.sku_code, kept.code) for kept in done.kept]) == (0, [("A1", REFUSED)])
+    assert desk.rows("SELECT volumes::text FROM skus WHERE company_id = %s") == [('{"DE/2026/0":0}',)]
 
 
 @pytest.mark.parametrize(("dry_run", "held"), [(True, 99), (False, 97)])
