@@ -40,8 +40,7 @@ from schemas.responses import (
     Error,
 )
 from services import documents, review
-from services.documents import DocUnknown, Prepared
-from services.drafts.content import SkuUnknown
+from services.documents import Prepared
 from services.review.issuing import Completed
 from warehouse.declarations import queries as declarations
 from warehouse.declarations import register
@@ -312,7 +311,7 @@ def _refusing(work: Callable[[Connection], T], conn: Connection) -> T:
     """Return what the work returns; what it cannot do is the contract's refusal."""
     try:
         return work(conn)
-    except (SkuUnknown, DocUnknown, review.EntryUnknown):
+    except review.EntryUnknown:
         raise NotFound from None
     except review.Conflict as conflict:
         raise unreadable(message_of(str(conflict))) from None

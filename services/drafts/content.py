@@ -22,6 +22,7 @@ from schemas.json_values import JsonMapping
 from schemas.labels import format_word, word
 from schemas.messages import translate
 from schemas.numbers import number
+from schemas.refusals import NotThere
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from warehouse.sessions import Connection
@@ -89,18 +90,12 @@ class Drawn:
     verdict: Verdict
 
 
-class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
-    """The session's company has no such SKU."""
-
-    code = "not_found"
-
-
 def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Drawn:
-    """Draft the declaration for one SKU of the session's company. Raises `SkuUnknown`."""
+    """Draft the declaration for one SKU of the session's company. Raises `NotThere`."""
     found = detail.with_maker(conn, sku_id, now.date())
     files = technical_files.of_sku(conn, sku_id)
     if found is None:
-        raise SkuUnknown(f"There is no SKU {sku_id}.")
+        raise NotThere(f"There is no SKU {sku_id}.")
     (stored, maker), words = found, load_words(lang)
     record = present.record(stored)
     verdict = conformity.judge(record, rules, on=now.date())
