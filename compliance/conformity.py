@@ -15,7 +15,7 @@ from compliance.annex_v import bans
 from compliance.flag_texts import in_words
 from compliance.ruleset import RuleSet
 from compliance.substances import Declaration, breach, declarations, is_above, part_named
-from compliance.weights import mismatch, total_g
+from compliance.weights import total_g, weight_mismatch
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.sku import Sku
@@ -117,9 +117,9 @@ def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
     elif graded.provisional:
         sentence = Message("The recyclability grade is provisional: a fact that nobody gave could change it.")
         yield OpenPoint("components", sentence)
-    contradiction = mismatch(record.get("weight_grams"), total_g(record.get("components") or ()))
+    contradiction = weight_mismatch(record.get("weight_grams"), total_g(record.get("components") or ()))
     if contradiction:
-        yield OpenPoint("weight_grams", contradiction)
+        yield OpenPoint("weight_grams", contradiction.message)
 
 
 def _open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:

@@ -14,9 +14,8 @@ import typer
 
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
-from services import place_checks
-from services.contradicted_declarations import find_contradicted
-from services.doctor import find_codes
+from schemas.json_values import JsonObject
+from services import place_checks, record_findings
 from services.place_checks import Problem
 from warehouse.companies.queries import every_company
 from warehouse.embedded import ServerError
@@ -31,17 +30,16 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong here, each with what to do, and stored data that is older than a rule.
+    """Report what is wrong here, each with what to do, and stored records that are false by today's rules.
 
-    That is codes that collide now and codes that nobody can send any more, and valid declarations of conformity that
-    the record of their own item contradicts; null where no company was looked at,
-    as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was done,
-    and what it found is its result.
+    The records are listed by kind (`services.record_findings`), each with its company; null where no company was looked
+    at, as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was
+    done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
     number: int | None = None
-    codes: dict[str, object] = {"collisions": None, "unreachable": None, "declarations_against_record": None}
+    records: dict[str, list[JsonObject] | None] = dict.fromkeys(record_findings.KINDS)
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -51,9 +49,8 @@ def doctor(
         else:
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
-                number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
-                codes["declarations_against_record"] = _against_record(operator, companies, as_json=as_json)
-    show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
+                number, records = len(companies), {**_records(operator, companies, as_json=as_json)}
+    show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
 
 
 def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
@@ -68,35 +65,29 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
     return found
 
 
-def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[dict[str, object]]]:
-    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
+def _records(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[JsonObject]]:
+    """Return the findings of all companies by kind; on a terminal texts are written in ASCII, so that none hides."""
+    found: dict[str, list[JsonObject]] = {kind: [] for kind in record_findings.KINDS}
+    rulesets, today = Rulesets(), operator.clock.today()
     for company_id in companies:
         with operator.company(company_id) as connection:
-            for finding in find_codes(connection):
-                record: dict[str, object] = {
-                    "company_id": str(company_id),
-                    "record": finding.record,
-                    "code": finding.form if as_json else ascii(finding.form),
-                    "held": [code if as_json else ascii(code) for code in finding.codes],
-                }
-                found["collisions" if finding.collides else "unreachable"].append(record)
+            listed = record_findings.find(record_findings.Looked(connection, rulesets, today))
+        for kind, rows in listed.items():
+            found[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]
     return found
 
 
-def _against_record(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> list[dict[str, object]]:
-    """Return the valid declarations of conformity that their own item's record contradicts, with each fact."""
-    found: list[dict[str, object]] = []
-    rulesets = Rulesets()
-    for company_id in companies:
-        with operator.company(company_id) as connection:
-            for each in find_contradicted(connection, rulesets.active(connection), operator.clock.today()):
-                record: dict[str, object] = {
-                    "company_id": str(company_id),
-                    "doc_id": str(each.doc_id),
-                    "reference": each.reference if as_json else ascii(each.reference or ""),
-                    "sku_code": each.sku_code if as_json else ascii(each.sku_code),
-                    "facts": [fact.message for fact in each.facts],
-                    "remedy": "Correct the record where it is wrong, or withdraw the declaration.",
-                }
-                found.append(record)
-    return found
+def _in_ascii(row: JsonObject) -> JsonObject:
+    """Return a record for a terminal: its texts so that none hides, and nothing that is said in words beside it."""
+    shown: JsonObject = {}
+    for name, value in row.items():
+        match value:
+            case str():
+                shown[name] = ascii(value)
+            case list():
+                shown[name] = [ascii(each) for each in value]
+            case dict():
+                continue
+            case _:
+                shown[name] = value
+    return shown
