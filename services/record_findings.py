@@ -19,6 +19,7 @@ from pipelines.declarations.differing import changed_declarations, double_declar
 from pipelines.figures.compute import loaded_catalogue
 from pipelines.writing.unitless import held_values
 from schemas.json_values import JsonObject
+from services.contradicted_declarations import find_contradicted
 from services.doctor import find_codes
 from warehouse import snapshots
 from warehouse.rulesets.registry import Rulesets
@@ -78,6 +79,19 @@ def _double_declarations(looked: Looked) -> Iterator[JsonObject]:
     yield from ({**found} for found in double_declarations(looked.conn))
 
 
+def _declarations_against_record(looked: Looked) -> Iterator[JsonObject]:
+    """Yield valid declarations of conformity that the record of their own item contradicts, with each fact."""
+    for found in find_contradicted(looked.conn, looked.rulesets.active(looked.conn), looked.today):
+        yield {
+            "doc_id": str(found.doc_id),
+            "reference": found.reference,
+            "issued_on": None if found.issued_on is None else found.issued_on.isoformat(),
+            "sku_id": str(found.sku_id),
+            "sku_code": found.sku_code,
+            "facts": [fact.message for fact in found.facts],
+        }
+
+
 KINDS: Final[Mapping[str, Callable[[Looked], Iterator[JsonObject]]]] = {
     "collisions": _collisions,
     "unreachable": _unreachable,
@@ -85,5 +99,6 @@ KINDS: Final[Mapping[str, Callable[[Looked], Iterator[JsonObject]]]] = {
     "misapplied_answers": _misapplied_answers,
     "changed_declarations": _changed_declarations,
     "double_declarations": _double_declarations,
+    "declarations_against_record": _declarations_against_record,
 }
 """Every kind of finding by the name under which it is reported."""
