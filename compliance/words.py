@@ -43,7 +43,7 @@ class MaterialText:
 
 
 _NOTHING: Final = MaterialText()
-_PAIRS: Final = {
+_PAIRS: Final[Mapping[frozenset[Value], str]] = {
     frozenset({"transparent", "transparent_coloured"}): "transparent_coloured",
     frozenset({"dark", "transparent_coloured"}): "dark",
 }
@@ -81,7 +81,7 @@ def _facts(said: list[str], code: str, rules: "RuleSet") -> Mapping[str, Value]:
     given = [fact for fact in found if fact.holds_for(material) and fact.field not in material.implied]
     facts: dict[str, Value] = {}
     for name in {fact.field for fact in given}:
-        values = frozenset(fact.value for fact in given if fact.field == name)
+        values: frozenset[Value] = frozenset(fact.value for fact in given if fact.field == name)
         value = next(iter(values)) if len(values) == 1 else _PAIRS.get(values)
         if value is not None:
             facts[name] = value
