@@ -176,6 +176,13 @@ class ImportRowError(TypedDict):
     message: str
 
 
+class ImportWarnings(TypedDict):
+    """Warnings of rows that are written all the same: the first of them, and how many there are by code."""
+
+    warnings: list[ImportRowError]
+    warning_counts: dict[str, int]
+
+
 class StoredRowError(ImportRowError):
     """One fault with the template of its message, which makes it translatable; older reports have none."""
 
@@ -224,7 +231,7 @@ class ForeseenGrades(TypedDict):
     changed: list[ChangedGrade]
 
 
-class ImportReport(TypedDict):
+class ImportReport(ImportWarnings):
     """How far an import is, with one page of its faults: ImportStatusResponse."""
 
     id: str
@@ -249,7 +256,7 @@ class PolledReport(ImportReport, total=False):
     templates: dict[str, str]
 
 
-class ImportPreview(TypedDict):
+class ImportPreview(ImportWarnings):
     """What an import of rows would answer that are not sent yet."""
 
     rows: int

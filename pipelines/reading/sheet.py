@@ -160,7 +160,7 @@ def read_sheet(
         words,
         replaced,
     )
-    sheet = sheet.without(misleading_columns([column for column in header.columns if not column.mapped], cells, table))
+    sheet = sheet.without(misleading_columns(header.columns, mapping.constants, cells, table))
     return _with_constants(sheet, mapping.constants)
 
 

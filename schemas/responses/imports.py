@@ -272,5 +272,10 @@ class ImportStatusResponse(Answer):
     source: ImportSource
     failure: ImportFailure | None
     errors: list[ImportRowError]
+    warnings: Annotated[
+        list[ImportRowError],
+        PydanticField(description="The first 200 warnings; a row that is warned about is stored."),
+    ]
+    warning_counts: Annotated[dict[str, int], PydanticField(description="Number of warnings by code, of all rows.")]
     pagination: Pagination
     preview: ForeseenGrades | SkipJsonSchema[None] = None

@@ -405,3 +405,16 @@ def test_an_import_shows_what_the_texts_became(caller, browser):
     assert "What the texts became: 2" in told
     assert "D Packaging weight (g) 25 25 g 1" in told
     assert "C Main material Weißblech metal, tinplate 1" in told
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "differ by more than 5 %"), ("de", "5 %"), ("fr", "5 %")])
+def test_an_item_says_that_its_weight_is_not_that_of_its_parts(caller, browser, lang, said):
+    made = caller.made(weight_grams=32.1, components=[{**BODY, "weight_g": 27.1}])
+    listed = caller.get("/skus").json()["data"][0]
+    assert (made["weight_source"], listed["weight_source"], listed["weight_grams"]) == ("declared", "declared", 32.1)
+    note = browser.get(f"/items/{made['id']}?lang={lang}").text
+    assert said in note
+    assert "32.1" in note or "32,1" in note
+    same = caller.made(sku_code="same", components=[{**BODY, "weight_g": 27.1}])
+    assert caller.get("/skus").json()["data"][0]["weight_source"] == same["weight_source"] == "components"
+    assert "5 %" not in browser.get(f"/items/{same['id']}?lang={lang}").text
