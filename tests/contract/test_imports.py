@@ -340,8 +340,8 @@ def test_a_dry_run_is_imported_with_another_mapping_and_without_its_file(caller)
     assert caller.data("/skus", sku_codes="R-1")[0]["name"] == "Bottle"
 
 
+@pytest.mark.promise("IMP-70")
 def test_a_text_keeps_what_it_names_and_the_report_says_what_it_became(caller):
-    """decisions §13: values read from words keep the words."""
     header = "sku_code,name,material,weight_grams,packaging_format"
     file = f"{header}\nTIN,Soup,Weißblech,52,can\nPET,Oil,PET schwarz,25,bottle\n"
     told = caller.imported(file.encode())["source"]["readings"]
@@ -365,6 +365,7 @@ def test_a_text_keeps_what_it_names_and_the_report_says_what_it_became(caller):
     assert answers["part"]["components"][0]["polymer_or_grade"] == "PET schwarz"
 
 
+@pytest.mark.promise("IMP-71")
 def test_a_film_among_the_parts_is_asked_and_the_answer_stores_the_graph(caller):
     header = b"sku_code,name,component_type,material_family,component_weight_g\n"
     file = header + b"TEA,Tea,box,paper,22\nTEA,Tea,film,plastic,3\n"
