@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from compliance import catalogue
 from compliance.flag_texts import reason
 from compliance.grading.components import lines
+from compliance.markets import of_record
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
@@ -36,9 +37,11 @@ def flags(record: Sku, rules: RuleSet, *, today: date) -> list[AnnexVFlag]:
 def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the record points to, each with its open facts; none where no market is in the Union.
 
+    The markets are those in effect: declared, or with units from 2026 on (decisions §13).
+
     An empty list of use contexts was never asked for and points to no ban (rollup of the record, step 9).
     """
-    if not may_be_in_the_union(record.get("markets")):
+    if not may_be_in_the_union(of_record(record)):
         return []
     return _bans(tuple(_facts(record, rules).items()), rules)
 

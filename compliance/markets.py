@@ -7,6 +7,8 @@ and answered as it was sent. SQL has the same rule in `warehouse` (tests hold bo
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from schemas.sku import Sku
+
 FIRST_YEAR_IN_EFFECT: Final = 2026
 """The year in which Regulation (EU) 2025/40 begins to apply (Article 71); units of earlier years make no market."""
 
@@ -23,3 +25,11 @@ def markets_in_effect(declared: Iterable[str] | None, placed: Iterable[PlacedUni
     """Return the codes of the SKU's markets in effect, sorted."""
     by_units = {row.market for row in placed if row.year >= FIRST_YEAR_IN_EFFECT and (row.units or 0) > 0}
     return sorted({*(declared or ()), *by_units})
+
+
+def of_record(record: Sku) -> list[str]:
+    """Return the codes of the markets in effect of a record, by its `markets` and `volumes`, sorted."""
+    rows = record.get("volumes") or ()
+    return markets_in_effect(
+        record.get("markets"), (PlacedUnits(row["market"], row["year"], row["units_placed"]) for row in rows)
+    )

@@ -57,8 +57,12 @@ class IncompleteSku(TypedDict):
 
 
 class Missing(Head):
-    """The gaps of a portfolio, the worst first, and a page of the SKUs that have some."""
+    """The gaps of a portfolio, the worst first, and a page of the SKUs that have some.
 
+    `period` is the calendar year whose units stand beside them; null where no units are recorded up to it.
+    """
+
+    period: int | None
     gaps: list[Gap]
     items: list[IncompleteSku]
     pagination: Pagination
@@ -76,7 +80,7 @@ class QuestionedSku(IncompleteSku, Questions):
 
 
 class MarketSkus(TypedDict):
-    """The SKUs that name a market."""
+    """The SKUs of which a market is one in effect; a country counts its subdivisions."""
 
     market: str
     skus: int
@@ -124,7 +128,7 @@ class JurisdictionFacts(TypedDict):
 
 
 class InScope(JurisdictionFacts):
-    """A jurisdiction that SKUs or volumes name."""
+    """A jurisdiction that is a market in effect of some SKU; `volume_rows` counts its rows of all periods."""
 
     code: str
     skus: int

@@ -14,17 +14,22 @@ from warehouse.snapshots import Snapshot
 
 _COUNTS: Final = """
 WITH held AS MATERIALIZED (
-    SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets, flags, ruleset_version
+    SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets_in_effect AS markets, flags,
+           ruleset_version
     FROM skus
-), flagged AS (SELECT unnest(flags) AS flag FROM held)
+), flagged AS (SELECT unnest(flags) AS flag FROM held), named AS (
+    SELECT unnest(list_distinct(list_concat(markets, list_transform(markets, lambda code: split_part(code, '-', 1)))))
+        AS market
+    FROM held
+)
 SELECT 'grades' AS what, recyclability_grade AS of, NULL::DATE AS day, count(*) AS skus,
        count(*) FILTER (WHERE grade_provisional) AS part, NULL AS text FROM held GROUP BY ALL
 UNION ALL SELECT 'doc_status', doc_status, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 UNION ALL SELECT 'packaging_levels', coalesce(packaging_level, 'unknown'), NULL, count(*), 0, NULL FROM held
           GROUP BY ALL
-UNION ALL SELECT 'markets', market, NULL, count(*), 0, NULL FROM (SELECT unnest(markets) AS market FROM held)
-          GROUP BY ALL
-UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0, NULL FROM held WHERE len(coalesce(markets, [])) = 0
+UNION ALL SELECT 'markets', market, NULL, count(*), 0, NULL FROM named
+          WHERE market IN (SELECT unnest(markets) FROM held) GROUP BY ALL
+UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0, NULL FROM held WHERE len(markets) = 0
 UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain'),
           any_value(flag.text) FROM flagged GROUP BY flag.code, flag.applies_from
 UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP BY ALL
@@ -43,7 +48,8 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
     """Summarise one company's portfolio. Every code of a vocabulary is named, also where no SKU has it.
 
     `tonnes` are null where no figures are computed yet; they have an `as_of` of their own. A market counts the SKUs
-    that name it; a jurisdiction is in scope where SKUs name it or volumes are reported for it.
+    of which it is one in effect, a country with its subdivisions, as the list of SKUs that it links to; a jurisdiction
+    is in scope where it is such a market.
     """
     with reader(snapshot, figures.tonnes if figures else None) as answers:
         counted: dict[str, list[Row]] = {}
@@ -101,17 +107,17 @@ def _tonnes(answers: Reader, figures: StoredFigures) -> PortfolioTonnes:
 
 
 def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[InScope]:
-    """Return each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
+    """Return each market in effect; null facts where the catalogue does not serve it."""
     named = {row[0]: row[2] for row in counted.get("markets", ())}
     placed = {row[0]: row[2] for row in counted.get("volumes", ())}
     return [
         {
             "code": code,
             **_facts(code, now),
-            "skus": named.get(code, 0),
+            "skus": named[code],
             "volume_rows": placed.get(code, 0),
         }
-        for code in sorted(named.keys() | placed.keys())
+        for code in sorted(named)
     ]
 
 
