@@ -4,6 +4,7 @@ They are JSON objects that `warehouse.analytics` makes and that the pages, the t
 show. The list of SKUs and one SKU are in `schemas.sku`, a grade's questions in `schemas.grading`.
 """
 
+from datetime import datetime
 from typing import TypedDict
 
 from schemas.grading import MissingFact, OpenFact
@@ -114,6 +115,17 @@ class PortfolioTonnes(TypedDict):
 
     as_of: str
     by_market: list[MarketTonnes]
+
+
+class TonnesOfYear(TypedDict):
+    """The tonnes of one calendar year and its halves by market, and how many rows of it could not be counted."""
+
+    year: int | None
+    years: list[int]
+    rows: list[MarketTonnes]
+    as_of: datetime
+    ruleset_version: str
+    uncounted: int
 
 
 class JurisdictionFacts(TypedDict):

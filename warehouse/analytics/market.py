@@ -4,6 +4,7 @@ They are the company's stored figures (`warehouse.figures`), with an `as_of` of 
 its SKUs may be sold there.
 """
 
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -27,15 +28,21 @@ _CATEGORY: Final = (
 )
 _WORST: Final = 10
 """The most SKUs with a missing fact that are listed, by units."""
+_SKUS: Final = pl.col("sku_code").n_unique()
+"""How many items some rows are about: one may have several rows."""
 _YEAR: Final = 0
 
 
 class Placed(NamedTuple):
-    """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts."""
+    """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts.
+
+    `grams` are the exact ones of each category, from which sums of several are rounded.
+    """
 
     year: int
     periods: list[tuple[int, int]]
     tonnes: list[JsonObject]
+    grams: dict[str, Decimal]
     uncounted: list[JsonObject]
     scope_missing: int
     obligations: list[JsonObject]
@@ -69,7 +76,7 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
         "year": year,
         "tonnes": _plain(tonnes.filter(of_year).select(_CATEGORY)),
         "uncounted": uncounted,
-        "scope_missing": missing.select(pl.len()).collect().item(),
+        "scope_missing": missing.select(_SKUS).collect().item(),
         "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields")),
         "obligations": _plain(verdicts.drop("market", "year")),
     }
@@ -90,11 +97,12 @@ def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, 
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
     left_out = uncounted.filter(of_period).sort("units", "sku_code", descending=[True, False], nulls_last=True)
     verdicts = pl.read_parquet(figures.obligations).filter(here & (pl.col("year") == year))
-    missing = pl.scan_parquet(figures.scope_missing).filter(here & of_period).select(pl.len()).collect().item()
+    missing = pl.scan_parquet(figures.scope_missing).filter(here & of_period).select(_SKUS).collect().item()
     return Placed(
         year,
         periods,
         _plain(tonnes.filter(of_period).select(_CATEGORY)),
+        dict(tonnes.filter(of_period).select("category_code", "grams").rows()),
         _plain(left_out.select("sku_code", "units", "reason", "fields")),
         missing,
         _plain(verdicts.drop("market", "year")),

@@ -4,11 +4,22 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Final
 
+import polars as pl
+
+from compliance.declarations.totals import PeriodTonnes, latest_year, totals
 from compliance.flag_texts import dated_ban
-from schemas.analytics import FlagSkus, InScope, JurisdictionFacts, MarketTonnes, Overview, PortfolioTonnes
+from schemas.analytics import (
+    FlagSkus,
+    InScope,
+    JurisdictionFacts,
+    MarketTonnes,
+    Overview,
+    PortfolioTonnes,
+    TonnesOfYear,
+)
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
-from warehouse.analytics.reader import Reader, Row, reader
+from warehouse.analytics.reader import Row, reader
 from warehouse.figures import StoredFigures
 from warehouse.snapshots import Snapshot
 
@@ -35,13 +46,6 @@ UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTE
 UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP BY ALL
 UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 """
-_TONNES: Final = """
-SELECT market, year, half, CAST(sum(tonnes) AS DOUBLE) AS tonnes,
-       CAST(sum(in_scope_tonnes) AS DOUBLE) AS in_scope_tonnes,
-       CAST(sum(undecided_tonnes) AS DOUBLE) AS undecided_tonnes,
-       CAST(sum(out_of_scope_tonnes) AS DOUBLE) AS out_of_scope_tonnes
-FROM tonnes GROUP BY ALL ORDER BY market, year, half
-"""
 
 
 def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None) -> Overview:
@@ -51,11 +55,10 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
     of which it is one in effect, a country with its subdivisions, as the list of SKUs that it links to; a jurisdiction
     is in scope where it is such a market.
     """
-    with reader(snapshot, figures.tonnes if figures else None) as answers:
+    with reader(snapshot) as answers:
         counted: dict[str, list[Row]] = {}
         for what, *row in answers.rows(_COUNTS):
             counted.setdefault(what, []).append(tuple(row))
-        tonnes = _tonnes(answers, figures) if figures else None
     by_grade = {row[0]: row for row in counted.get("grades", ())}
     return {
         **now.head(snapshot),
@@ -70,7 +73,7 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
         "markets": [{"market": row[0], "skus": row[2]} for row in _most_first(counted.get("markets", ()))],
         "skus_without_market": counted["without_market"][0][2],
         "annex_v_flags": _flags(counted.get("flags", ()), now.today),
-        "tonnes": tonnes,
+        "tonnes": _tonnes(figures) if figures else None,
         "jurisdictions": _in_scope(counted, now),
     }
 
@@ -99,10 +102,41 @@ def _flags(rows: Iterable[Row], today: date) -> list[FlagSkus]:
     ]
 
 
-def _tonnes(answers: Reader, figures: StoredFigures) -> PortfolioTonnes:
+def _tonnes(figures: StoredFigures) -> PortfolioTonnes:
     return {
         "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
-        "by_market": answers.records(MarketTonnes, _TONNES),
+        "by_market": [_market_tonnes(each) for each in totals(pl.read_parquet(figures.tonnes))],
+    }
+
+
+def _market_tonnes(each: PeriodTonnes) -> MarketTonnes:
+    return {
+        "market": each["market"],
+        "year": each["year"],
+        "half": each["half"],
+        "tonnes": float(each["tonnes"]),
+        "in_scope_tonnes": float(each["in_scope_tonnes"]),
+        "undecided_tonnes": float(each["undecided_tonnes"]),
+        "out_of_scope_tonnes": float(each["out_of_scope_tonnes"]),
+    }
+
+
+def tonnes_of_year(figures: StoredFigures, wanted_year: str | None, this_year: int) -> TonnesOfYear:
+    """Return the tonnes of one year by market, the most first; without a known year, of the latest not in the future.
+
+    `uncounted` are the rows of that year by market, period, SKU and reason.
+    """
+    rows = _tonnes(figures)["by_market"]
+    listed = pl.read_parquet(figures.uncounted, columns=["year"])["year"]
+    years = sorted({*(row["year"] for row in rows), *listed}, reverse=True)
+    year = next((year for year in years if str(year) == wanted_year), latest_year(years, this_year))
+    return {
+        "year": year,
+        "years": years,
+        "rows": sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"]),
+        "as_of": figures.origin.as_of,
+        "ruleset_version": figures.origin.ruleset_version,
+        "uncounted": sum(each == year for each in listed),
     }
 
 

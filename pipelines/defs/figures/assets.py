@@ -16,6 +16,7 @@ import dagster as dg
 import polars as pl
 
 from compliance.declarations.document import scoped_tonnes
+from compliance.declarations.totals import of_latest_years, totals
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations import filing
@@ -113,7 +114,7 @@ def figures(
         found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    by_period = tonnes_by_period(found)
+    by_period = tonnes_by_period(found, origin.as_of.year)
     context.instance.add_dynamic_partitions(
         "filings", [each.name for each in filing.of_figures(found.tonnes, found.uncounted)]
     )
@@ -201,7 +202,7 @@ def figures_metadata(found: Figures, origin: Basis) -> dict[str, dg.MetadataValu
         "ruleset_version": origin.ruleset_version,
         "catalogue_hash": origin.catalogue_hash,
         "figures": found.tonnes.height,
-        "tonnes_latest_year": tonnes_of_latest_years(found),
+        "tonnes_latest_year": tonnes_of_latest_years(found, origin.as_of.year),
         "uncounted_skus": found.uncounted["sku_code"].n_unique(),
         "skus_of_undecided_scope": found.scope_missing["sku_code"].n_unique(),
     }
@@ -217,24 +218,19 @@ def published_metadata(figures: StoredFigures) -> dict[str, dg.MetadataValue | s
     }
 
 
-def tonnes_by_period(found: Figures) -> dict[str, float]:
+def tonnes_by_period(found: Figures, this_year: int) -> dict[str, float]:
     """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
-    summed = _latest(found).group_by("market", "year", "half").agg(pl.col("grams").sum())
     return {
-        filing.Filing(market, year, half).name: float(written_tonnes(grams))
-        for market, year, half, grams in summed.sort("market", "half").iter_rows()
+        filing.Filing(each["market"], each["year"], each["half"]).name: float(each["tonnes"])
+        for each in totals(of_latest_years(found.tonnes, this_year))
     }
 
 
-def tonnes_of_latest_years(found: Figures) -> float:
+def tonnes_of_latest_years(found: Figures, this_year: int) -> float:
     """Sum the latest years of all markets, each year once: halves count only where there is no whole year."""
-    latest = _latest(found)
+    latest = of_latest_years(found.tonnes, this_year)
     whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
     return float(written_tonnes(sum(whole["grams"], Decimal(0))))
-
-
-def _latest(found: Figures) -> pl.DataFrame:
-    return found.tonnes.filter(pl.col("year") == pl.col("year").max().over("market"))
 
 
 def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
