@@ -71,12 +71,16 @@ def _years_from(first: int) -> str:
     return "|".join([digits, *greater])
 
 
-_PLACED: Final = f'(-[A-Z0-9]+)?/({_years_from(FIRST_YEAR_IN_EFFECT)})/[012]": ?[1-9]'
+_PLACED: Final = f'(?:-[A-Z0-9]+)?/(?:{_years_from(FIRST_YEAR_IN_EFFECT)})/[012]": ?[1-9]'
 """Continues the key of a stored volume behind its country: units above 0 in a year in effect."""
 IN_MARKET: Final = f"""(%(market)s::text = ANY(skus.markets)
     OR strpos(array_to_string(skus.markets, ' '), %(market)s::text || '-') > 0
-    OR skus.volumes::text ~ ('"' || %(market)s::text || '{_PLACED}'))"""
-"""The market, or a subdivision of it, is one in effect (`compliance.markets`); `market` is a code of ISO 3166."""
+    OR strpos(skus.volumes::text, '"' || %(market)s::text) > 0
+        AND skus.volumes::text ~ ('"' || %(market)s::text || '{_PLACED}'))"""
+"""The market, or a subdivision of it, is one in effect (`compliance.markets`); `market` is a code of ISO 3166.
+
+The regular expression decides; `strpos` spares it for the many SKUs without such a volume.
+"""
 _OF_MATERIAL: Final = """(skus.material = %(material)s::text
     OR strpos(skus.components::text, '"material_family":"' || %(material)s::text || '"') > 0
     OR strpos(skus.components::text, '"material_family": "' || %(material)s::text || '"') > 0)"""
