@@ -1,7 +1,7 @@
 """Sums the tonnes of whole periods: all scheme categories of one market in a year or a half.
 
 A total is rounded from the exact sum, never summed from rounded rows (rollup.md, step 6). The overview, the pages, the
-assistants' tools and Dagster's runs show these totals; a declaration's own is the same sum (`document.total_tonnes`).
+assistants' tools and Dagster's runs show these totals; a declaration's own is the same sum (`document.totals`).
 """
 
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ class PeriodTonnes(ScopedTonnes):
     half: int
 
 
-def totals(tonnes: pl.DataFrame) -> list[PeriodTonnes]:
+def totals_by_period(tonnes: pl.DataFrame) -> list[PeriodTonnes]:
     """Return the total of each period that has figures (`compliance.rollup.tonnes`), by market, year and half."""
     summed = tonnes.group_by(_PERIOD).agg(pl.col(_GRAMS).sum()).sort(_PERIOD)
     return [

@@ -25,7 +25,8 @@ def unambiguous_header(
     """Return the header over the rejected `rows`; `read` are the columns that the service has read, as published."""
     columns = [column for place in read if (column := _column(header, place, kind)) is not None]
     texts = {column.name: [_text(row, column.position) for row in rows] for column in columns}
-    doubted = set(misleading_columns(columns, pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), kind))
+    cells = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
+    doubted = set(misleading_columns(columns, (), cells, kind))
     own = {column.position: _own_name(column, kind) for column in columns if column.name in doubted}
     return [own.get(at, cell) for at, cell in enumerate(header)]
 

@@ -12,6 +12,7 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from compliance.catalogue import COMPOSITE_RULES, EU_MEMBER_STATES, MONEY, REGIONS, SYSTEMS, is_iso_3166
+from pipelines.engine.partitions import company_partitions
 from pipelines.shown import preview
 from schemas import contracts
 from warehouse.snapshots import Snapshot
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 else:  # the result type of an asset with checks: Dagster takes no other annotation, not even the class with its type
     CheckedResult = dg.MaterializeResult
 
+
+def company_check(asset: str, name: str, description: str, *, blocking: bool = False) -> dg.AssetCheckSpec:
+    """Return the specification of a check that has a verdict for each company: one's pass leaves another's failure."""
+    return dg.AssetCheckSpec(
+        name, asset=asset, blocking=blocking, description=description, partitions_def=company_partitions
+    )
+
+
 CONTRACT: Final = "contract"
 COUNTS: Final = "counts_add_up"
 GRADED: Final = "every_sku_has_a_grade_state"
@@ -28,12 +37,8 @@ GRADED: Final = "every_sku_has_a_grade_state"
 
 def contract_spec(asset: str) -> dg.AssetCheckSpec:
     """Return the blocking contract check of an asset that produces a frame."""
-    return dg.AssetCheckSpec(
-        CONTRACT,
-        asset=asset,
-        blocking=True,
-        description="The frame has the columns, types, bounds and vocabularies of the field table.",
-    )
+    description = "The frame has the columns, types, bounds and vocabularies of the field table."
+    return company_check(asset, CONTRACT, description, blocking=True)
 
 
 def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.AssetCheckResult:
@@ -69,16 +74,16 @@ def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
 
 
 SNAPSHOT_SPECS: Final = [
-    dg.AssetCheckSpec(
+    company_check(
+        "portfolio_snapshot",
         "holds_every_sku",
-        asset="portfolio_snapshot",
+        "As many SKUs as the company's counter, which each write keeps.",
         blocking=True,
-        description="As many SKUs as the company's counter, which each write keeps.",
     ),
-    dg.AssetCheckSpec(
+    company_check(
+        "portfolio_snapshot",
         "holds_every_write",
-        asset="portfolio_snapshot",
-        description="The last link of the audit chain; a write that came meanwhile is published within a minute.",
+        "The last link of the audit chain; a write that came meanwhile is published within a minute.",
     ),
 ]
 

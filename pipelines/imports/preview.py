@@ -15,12 +15,13 @@ import orjson
 import polars as pl
 from uuid_utils import uuid7
 
-from pipelines.imports import report
+from pipelines.imports import report, warnings
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.reading.named_fields import Words
 from pipelines.sandbox.requests import ReadRequest, preview_request
 from pipelines.writing.patch import Patch, from_typed
+from pipelines.writing.warn import warnings_of
 from pipelines.writing.write import prepare
 from schemas.report import ImportCounts, ImportPreview, ImportRowError
 from warehouse.rulesets.registry import Rulesets
@@ -86,6 +87,7 @@ def preview(
     written = report.writer_faults([*rows.issues, *found.errors], typed.values, upload, work)
     faults = report.reader_faults(typed, work)
     unnamed = report.missing_names(conn, typed, faults)
+    warned = warnings.listed(list(warnings_of(found)), typed.values, upload, work, warnings.MOST_LISTED)
     errors = pl.concat([faults.select(written.columns), unnamed, written])
     errors = errors.sort("sheet_position", "line", maintain_order=True)
     return {
@@ -93,6 +95,7 @@ def preview(
         "counts": _counts(typed, found.merged["outcome"]),
         "source": upload.source,
         "errors": cast(list[ImportRowError], errors.select(_REPORTED).to_dicts()),
+        **warnings.together([warnings.of_source(upload.source), warned]),
     }
 
 

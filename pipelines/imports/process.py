@@ -19,11 +19,12 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.imports import foreseen, report, settle
+from pipelines.imports import foreseen, report, settle, warnings
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
+from pipelines.writing.warn import warnings_of
 from pipelines.writing.write import prepare, stage_rows, write_patch
 from warehouse import tracing
 from warehouse.clock import Clock
@@ -137,8 +138,9 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
     """Return the rows that no run has committed yet, compared with the stored SKUs."""
     start = job.work.position
     with job.pool.company(job.work.company_id) as conn:
-        typed = from_typed(job.typed.values[start:], job.typed.given[start:], job.rulesets.active(conn))
-        if not unchanged.likely(conn, typed):
+        rules = job.rulesets.active(conn)
+        typed = from_typed(job.typed.values[start:], job.typed.given[start:], rules)
+        if not unchanged.likely(conn, typed, rules):
             return Rows(start, typed, unchanged.no_grades(typed))
     height = typed.values.height
     parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
@@ -147,7 +149,7 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
 
 def _find_unchanged(job: Job, typed: TypedPatch) -> pl.Series:
     with job.pool.company(job.work.company_id) as conn:
-        return unchanged.find(conn, typed)
+        return unchanged.find(conn, typed, job.rulesets.active(conn))
 
 
 def _in_order(
@@ -241,6 +243,8 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         found = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
+        warned = list(warnings_of(outcome))
+        warnings.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
             seen = foreseen.foreseen(outcome, unchanged)
             previews.store(conn, work.id, foreseen.together(previews.stored(conn, work.id), seen))

@@ -5,7 +5,7 @@ request; this module finds its sheet, line and column.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final  # Any: a row of a frame, by column
 
 import polars as pl
@@ -80,21 +80,18 @@ def missing_names(conn: Connection, typed: TypedRows, faults: pl.DataFrame) -> p
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 
 
-def writer_faults(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
-    """Return the write path's faults of some rows of `values`, with their places in the file."""
-    records = (
-        {}
-        if not issues
-        else {
-            record["row"]: record
-            for record in values.filter(pl.col("row").is_in([row for row, _ in issues]))
-            .select("row", "sheet", "line", "sku_code")
-            .iter_rows(named=True)
-        }
-    )
+def writer_faults(issues: Sequence[RowIssue], values: pl.DataFrame, upload: Upload, work: Work) -> pl.DataFrame:
+    """Return the write path's faults, or warnings, of some rows of `values`, with their places in the file."""
+    if not issues:
+        return pl.DataFrame(schema={**_SCHEMA, "sheet_position": pl.Int64})
+    of_rows = values.filter(pl.col("row").is_in([row for row, _ in issues]))
+    records = {
+        record["row"]: record for record in of_rows.select("row", "sheet", "line", "sku_code").iter_rows(named=True)
+    }
+    lines = _lines_of_parts(of_rows["sku_code"], upload)
     rows = [
         {
-            **_place(records[row], issue.field, upload, work),
+            **_place(records[row], issue.field, lines, upload, work),
             "code": issue.code,
             "message": issue.message,
             "template": stored_template(issue.message),
@@ -104,8 +101,23 @@ def writer_faults(issues: list[RowIssue], values: pl.DataFrame, upload: Upload, 
     return pl.DataFrame(rows, schema={**_SCHEMA, "sheet_position": pl.Int64})
 
 
-def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work) -> dict[str, object]:
-    """Return sheet, line, field, column and cell of a fault at `path` of the SKU in `record`."""
+def _lines_of_parts(codes: pl.Series, upload: Upload) -> dict[str, list[int]]:
+    """Return the lines of the components of these SKUs, by code, in the order of the file."""
+    if upload.components is None:
+        return {}
+    cells = unescaped(upload.components["sku_code"]).to_frame("code")
+    named = cells.select(as_codes(pl.col("code")), line=upload.components["line"])
+    found = named.filter(pl.col("code").is_in(codes.unique().implode())).group_by("code").agg("line")
+    return dict(found.iter_rows())
+
+
+def _place(
+    record: dict[str, Any], path: str | None, lines: Mapping[str, list[int]], upload: Upload, work: Work
+) -> dict[str, object]:
+    """Return sheet, line, field, column and cell of a fault at `path` of the SKU in `record`.
+
+    A part that is stored and stands nowhere in the file has the place of its SKU, without a column.
+    """
     apart = _components_sheet(work)
     named_there = apart is not None and record["sheet"] == apart
     place = {"sheet_position": int(named_there), **{name: record[name] for name in ("sheet", "line", "sku_code")}}
@@ -115,10 +127,11 @@ def _place(record: dict[str, Any], path: str | None, upload: Upload, work: Work)
     if upload.components is not None and of_parts is not None and (component or named_there):
         field = path
         if component:
-            cells = unescaped(upload.components["sku_code"]).to_frame("code")
-            of_sku = cells.select(as_codes(pl.col("code")))["code"] == record["sku_code"]
-            line = upload.components.filter(of_sku)["line"][int(component[1])]
-            place |= {"line": line} | ({} if apart is None else {"sheet_position": 1, "sheet": apart})
+            of_sku = lines.get(record["sku_code"], [])
+            if int(component[1]) >= len(of_sku):
+                return place | {"field": path, "column": None, "value": None}
+            place |= {"line": of_sku[int(component[1])]}
+            place |= {} if apart is None else {"sheet_position": 1, "sheet": apart}
             field = _column_name(component[2], of_parts["columns"])
         return place | _cell(field, of_parts["columns"], upload.components, place["line"])
     columns = work.source["columns"]

@@ -10,13 +10,18 @@ import polars as pl
 
 from pipelines.reading.fields import WEIGHTS, Column, Table
 from pipelines.reading.groups import is_bare_material
-from pipelines.reading.part_types import part_type_or_body
+from pipelines.reading.part_types import names_part
 from pipelines.reading.weights import contains_mass_units
 
 
-def misleading_columns(columns: Sequence[Column], cells: pl.DataFrame, table: Table) -> list[str]:
-    """Return the names of a `table`'s columns that do not count. `cells` has the texts of each column by its name."""
-    columns = [column for column in columns if not column.exact]
+def misleading_columns(
+    every: Sequence[Column], constants: Sequence[Column], cells: pl.DataFrame, table: Table
+) -> list[str]:
+    """Return the names of a `table`'s columns that do not count.
+
+    `every` are all its columns, `constants` those of the mapping; `cells` has the texts of each column by its name.
+    """
+    columns = [column for column in every if not column.exact and not column.mapped]
     units = [column.name for column in columns if column.field.name == "weight_unit"]
     bare = [column.name for column in columns if is_bare_material(column)]
     shares = [column.name for column in columns if column.field.unit == "percent"]
@@ -31,15 +36,18 @@ def misleading_columns(columns: Sequence[Column], cells: pl.DataFrame, table: Ta
     ]
     # The name of a components sheet says what its lines are: there `Component` counts, whatever its cells are.
     kind = next((column for column in columns if column.name == "component_type"), None)
-    if table == "sku" and kind is not None and kind.table == "component" and not _name_parts(cells[kind.name]):
-        found += [column.name for column in columns if column.table == "component"]
+    # Without it there are no parts, so that every column of parts goes, unless the mapping says that there are some.
+    of_parts = [column for column in every if column.table == "component"]
+    told = any(column.mapped for column in of_parts) or any(column.table == "component" for column in constants)
+    if table == "sku" and kind in of_parts and not told and not _name_parts(cells["component_type"]):
+        found += [column.name for column in of_parts]
     return found
 
 
 def _name_parts(cells: pl.Series) -> bool:
     """Return whether most of the texts given name a part or a packaging."""
     distinct = cells.drop_nulls().unique()
-    return 2 * sum(part_type_or_body(cell) is not None for cell in distinct) > len(distinct)
+    return 2 * sum(names_part(cell) for cell in distinct) > len(distinct)
 
 
 def _contain_numbers(cells: pl.Series) -> bool:

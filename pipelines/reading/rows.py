@@ -155,7 +155,7 @@ def _with_graphs(
     if alone.height:
         extra = alone.with_columns(sheet=pl.lit(sheet, pl.String))
         values = pl.concat([values, extra.select("line", "sheet", "sku_code", "components")], how="diagonal")
-        given_alone = alone.select(sku_code=pl.lit(value=True), components=pl.lit(value=True))
+        given_alone = alone.select("sku_code", "components").select(pl.all().is_not_null())
         given = pl.concat([given, given_alone], how="diagonal").fill_null(value=False)
     return values, given
 

@@ -4,33 +4,27 @@ POST, PUT and batch come here, inside a transaction that the caller opened and r
 (`warehouse.sessions.Pool.run`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
-from typing import Final, Protocol, cast
+from typing import Protocol, cast
 from uuid import UUID
 
-import orjson
-
-from compliance import grading
 from compliance.ruleset import RuleSet
-from pipelines.writing import present
-from pipelines.writing.patch import Patch, from_records
+from pipelines.writing import present, warn
+from pipelines.writing.patch import from_records
 from pipelines.writing.prepared import Prepared
 from pipelines.writing.write import write_patch
 from schemas.issues import Issue
-from schemas.messages import Figure, Message
+from schemas.messages import Message
 from schemas.sku import SkuDetail, SkuPatch
 from schemas.vocabularies import Outcome
 from warehouse.audit.origin import Origin
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
 from warehouse.skus.detail import StoredSku
-
-_WEIGHT_TOLERANCE: Final = 0.05
-"""Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
 
 
 class Detail(Protocol):
@@ -104,13 +98,12 @@ def write_records(
         outcomes[fault.row].errors.append(fault.issue)
     for outcome in outcomes.values():
         outcome.version_before = written.version_before(outcome.sku_code)
-    _fill(outcomes, patch, written, rules, now=now, graded_by=partial(rulesets.of, conn))
+    _fill(outcomes, written, rules, now=now, graded_by=partial(rulesets.of, conn))
     return outcomes
 
 
 def _fill(
     outcomes: Mapping[int, WriteOutcome],
-    patch: Patch,
     written: Prepared,
     rules: RuleSet,
     *,
@@ -121,7 +114,7 @@ def _fill(
 
     `graded_by` returns the rule-set of a version: an unchanged row keeps the grade of an older rule-set.
     """
-    sent = dict(patch.values.rows(("row", "volumes"))) if "volumes" in patch.values else {}
+    sent = warn.sent_volumes(written)
     for row in cast(list[_Merged], written.merged.dicts(written.merged.names)):
         outcome = outcomes[row["row"]]
         outcome.outcome, outcome.id = row["outcome"], row["id"]
@@ -131,11 +124,7 @@ def _fill(
             row["recyclability_score"],
         )
         sku, earlier = present.record(row), present.version_before(row)
-        outcome.warnings = [
-            *_weight_warning(row),
-            *grading.warnings(sku, rules),
-            *market_warnings(sku["markets"], sent.get(row["row"])),
-        ]
+        outcome.warnings = warn.warnings_of_record(sku, row["components_weight_g"], sent.get(row["row"]), rules)
         if row["id"] is not None and row["outcome"] != "unchanged":
             row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
         outcome.detail = partial(
@@ -148,26 +137,3 @@ def _fill(
             before=None if earlier is None else graded_by(earlier),
             today=now.date(),
         )
-
-
-def _weight_warning(row: StoredSku) -> list[Issue]:
-    total, parts = row["weight_grams"], row["components_weight_g"]
-    if total is None or parts is None or abs(total - parts) <= _WEIGHT_TOLERANCE * total:
-        return []
-    sentence = Message(
-        "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",
-        total=Figure(f"{total:g}"),
-        parts=Figure(f"{parts:g}"),
-    )
-    return [Issue("weight_mismatch", sentence, "weight_grams")]
-
-
-def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:
-    """Return a warning for each market with volumes that the SKU does not name (decisions §11); it is never refused."""
-    if not markets or volume_patch is None:
-        return []
-    named = {key.split("/")[0] for key, units in orjson.loads(volume_patch).items() if units is not None}
-    return [
-        Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=code), "markets")
-        for code in sorted(named - set(markets))
-    ]

@@ -13,6 +13,7 @@ from compliance import ruleset
 from compliance.annex_v import use_decides
 from compliance.readiness import Finding
 from compliance.rollup.parts import WEIGHTLESS
+from compliance.weights import TOLERANCE
 from compliance.words import resolve_material
 from warehouse.analytics.placed import PLACED, in_market
 from warehouse.analytics.reader import Reader
@@ -40,6 +41,7 @@ CONDITIONS: Final = {
     "heavy_metals_undeclared": "coalesce(heavy_metals_status, 'unknown') = 'unknown'",
     "composition_missing": "parts = 0 AND material IS NULL",
     "weight_missing": "unweighed OR (parts = 0 AND weight_grams IS NULL)",
+    "weight_mismatch": f"abs(weight_grams - components_weight_g) > {TOLERANCE} * weight_grams",
     "volume_missing": "NOT has_volumes",
     "markets_missing": "len(markets_in_effect) = 0",
     "polymer_missing": "polymer_open OR (parts = 0 AND material = 'plastic' AND coalesce(material_subtype, '') = '')",

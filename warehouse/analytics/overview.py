@@ -1,12 +1,12 @@
 """Summarises the portfolio: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Final
 
 import polars as pl
 
-from compliance.declarations.totals import PeriodTonnes, latest_year, totals
+from compliance.declarations.totals import PeriodTonnes, latest_year, totals_by_period
 from compliance.flag_texts import dated_ban
 from schemas.analytics import (
     FlagSkus,
@@ -103,17 +103,20 @@ def _flags(rows: Iterable[Row], today: date) -> list[FlagSkus]:
 
 
 def _tonnes(figures: StoredFigures) -> PortfolioTonnes:
+    rows = pl.read_parquet(figures.tonnes)
+    halves = {tuple(period): there for *period, there in rows.select("market", "year", "half", "halves").rows()}
     return {
         "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
-        "by_market": [_market_tonnes(each) for each in totals(pl.read_parquet(figures.tonnes))],
+        "by_market": [_market_tonnes(each, halves) for each in totals_by_period(rows)],
     }
 
 
-def _market_tonnes(each: PeriodTonnes) -> MarketTonnes:
+def _market_tonnes(each: PeriodTonnes, halves: Mapping[tuple[object, ...], list[int] | None]) -> MarketTonnes:
     return {
         "market": each["market"],
         "year": each["year"],
         "half": each["half"],
+        "halves": halves[each["market"], each["year"], each["half"]],
         "tonnes": float(each["tonnes"]),
         "in_scope_tonnes": float(each["in_scope_tonnes"]),
         "undecided_tonnes": float(each["undecided_tonnes"]),

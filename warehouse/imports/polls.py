@@ -49,6 +49,8 @@ FROM imports, LATERAL (SELECT json_build_object(
     'source', source, 'failure', failure,
     'errors', coalesce((SELECT json_agg(error) FROM (
         SELECT {_FAULT} {page}) AS error), '[]'::json),
+    'warnings', coalesce(warnings -> 'warnings', '[]'::json),
+    'warning_counts', coalesce(warnings -> 'warning_counts', '{{}}'::json),
     'pagination', json_build_object('limit', {limit:d}, 'offset', {offset:d},
         'total', (SELECT count(*) FROM import_errors WHERE import_id = %(import_id)s))
 )::text AS report) AS built

@@ -26,7 +26,11 @@ imports = Table(
     Column("unchanged", Integer, nullable=False, server_default="0"),
     Column("rejected", Integer, nullable=False, server_default="0"),
     Column("failure", JSON, comment="Issue"),
-    Column("templates", JSON, comment="template and parameters of messages in source and failure, by their English"),
+    Column(
+        "templates",
+        JSON,
+        comment="templates of messages in source, failure and warnings, by their English",
+    ),
     Column("claim", Uuid, comment="of the run that may write the next chunk"),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("run_id", Text, comment="the Dagster run that holds or held the claim"),
@@ -44,6 +48,7 @@ imports = Table(
     ),
     Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
     Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
+    Column("warnings", JSON, comment="ImportWarnings; null where there are none"),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),
 )

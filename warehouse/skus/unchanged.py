@@ -12,11 +12,16 @@ import polars as pl
 from warehouse import copying
 from warehouse.sessions import Connection
 from warehouse.skus.columns import column_definitions, select_list
+from warehouse.skus.unitless import UNITLESS
 
 _LAWFUL: Final = (
     "(skus.food_contact IS NOT TRUE OR concat(skus.pfas::text, skus.components::text) NOT LIKE '%%above_limit%%')"
+    f" AND NOT {UNITLESS}"
 )
-"""What no refusal by law can meet, whatever the day (`pipelines.writing.refuse`)."""
+"""What no refusal by law can meet, whatever the day (`pipelines.writing.refuse`), and no judgement of a value without a
+unit (`pipelines.writing.unitless`)."""
+_OF_ONE_WEIGHT: Final = "coalesce(skus.weight_grams = skus.components_weight_g, true)"
+"""What no warning about weights can meet, whatever it tolerates (`pipelines.writing.warn`)."""
 
 
 class Alike(NamedTuple):
@@ -32,7 +37,8 @@ def alike(connection: Connection, values: pl.DataFrame, codes: Sequence[str] | N
     A null says nothing, and so is as it is stored. Where there are few `codes` they are named, so that Postgres does
     not read all rows of the company for them.
 
-    Rows that a refusal by law could meet are left out. To be called once in a transaction.
+    Rows that a refusal by law could meet are left out, and rows with another stated weight than that of their parts,
+    which may be worth a warning. To be called once in a transaction.
     """
     names = values.columns[1:]
     with connection.cursor() as cursor:
@@ -44,7 +50,7 @@ def alike(connection: Connection, values: pl.DataFrame, codes: Sequence[str] | N
         named = "" if codes is None else " AND skus.sku_code = ANY(%(codes)s::text[])"
         found = cursor.execute(
             f"SELECT skus.recyclability_grade, array_agg(asked.at) FROM asked JOIN skus USING (sku_code) "
-            f"WHERE {same} AND {_LAWFUL}{named} GROUP BY 1",
+            f"WHERE {same} AND {_LAWFUL} AND {_OF_ONE_WEIGHT}{named} GROUP BY 1",
             {"codes": codes},
         ).fetchall()
     return [Alike(*row) for row in found]

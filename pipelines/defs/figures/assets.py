@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, Self
 import dagster as dg
 import polars as pl
 
-from compliance.declarations.document import scoped_tonnes
-from compliance.declarations.totals import of_latest_years, totals
+from compliance.declarations.document import halves_there, scoped_tonnes
+from compliance.declarations.totals import of_latest_years, totals_by_period
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations import filing
@@ -127,6 +127,7 @@ def figures(
             "dagster/row_count": found.tonnes.height,
             "tonnes_by_market": preview.table(("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES),
             "tonnes_by_market_picture": preview.bars("Tonnes by market, latest year and its halves", by_period),
+            "halves": halves_by_year(found),
             "tonnes_by_category": preview.frame_table(_by_category(found.tonnes), most=MOST_FIGURES),
             "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
             **columns.metadata("figures"),
@@ -222,8 +223,14 @@ def tonnes_by_period(found: Figures, this_year: int) -> dict[str, float]:
     """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
     return {
         filing.Filing(each["market"], each["year"], each["half"]).name: float(each["tonnes"])
-        for each in totals(of_latest_years(found.tonnes, this_year))
+        for each in totals_by_period(of_latest_years(found.tonnes, this_year))
     }
+
+
+def halves_by_year(found: Figures) -> dict[str, list[int]]:
+    """Return the halves that are there, of each calendar year of a half-yearly market: of one half a lower bound."""
+    years = found.halves.select("market", "year").iter_rows()
+    return {filing.Filing(market, year, 0).name: halves_there(found, market, year, 0) or [] for market, year in years}
 
 
 def tonnes_of_latest_years(found: Figures, this_year: int) -> float:

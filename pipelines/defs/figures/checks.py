@@ -6,29 +6,30 @@ import dagster as dg
 import polars as pl
 
 from compliance.rollup.tonnes import Figures
+from pipelines.engine.checks import company_check
 from pipelines.figures.proof import PERIOD, FaultCounts
 from pipelines.shown import preview
 
-PORTFOLIO: Final = dg.AssetCheckSpec(
+PORTFOLIO: Final = company_check(
+    "portfolio",
     "portfolio_is_whole",
-    asset="portfolio",
+    "Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
     blocking=True,
-    description="Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
 )
 FIGURES: Final = [
-    dg.AssetCheckSpec(
+    company_check(
+        "figures",
         "categories_add_up",
-        asset="figures",
+        "The tonnes of all categories are weight times units, summed a second way; less where a SKU is uncounted, "
+        "never more.",
         blocking=True,
-        description="The tonnes of all categories are weight times units, summed a second way; less where a SKU is "
-        "uncounted, never more.",
     ),
-    dg.AssetCheckSpec(
+    company_check(
+        "figures",
         "figures_stand_once",
-        asset="figures",
+        "One figure per market, year, half and category; none below 0, single-use tonnes within it, and so what is in "
+        "scope and what is undecided together.",
         blocking=True,
-        description="One figure per market, year, half and category; none below 0, single-use tonnes within it, and so "
-        "what is in scope and what is undecided together.",
     ),
 ]
 
