@@ -23,13 +23,6 @@ else:  # the result type of an asset with checks: Dagster takes no other annotat
     CheckedResult = dg.MaterializeResult
 
 
-def company_check(asset: str, name: str, description: str, *, blocking: bool = False) -> dg.AssetCheckSpec:
-    """Return the specification of a check that has a verdict for each company: one's pass leaves another's failure."""
-    return dg.AssetCheckSpec(
-        name, asset=asset, blocking=blocking, description=description, partitions_def=company_partitions
-    )
-
-
 CONTRACT: Final = "contract"
 COUNTS: Final = "counts_add_up"
 GRADED: Final = "every_sku_has_a_grade_state"
@@ -37,8 +30,13 @@ GRADED: Final = "every_sku_has_a_grade_state"
 
 def contract_spec(asset: str) -> dg.AssetCheckSpec:
     """Return the blocking contract check of an asset that produces a frame."""
-    description = "The frame has the columns, types, bounds and vocabularies of the field table."
-    return company_check(asset, CONTRACT, description, blocking=True)
+    return dg.AssetCheckSpec(
+        CONTRACT,
+        asset=asset,
+        blocking=True,
+        partitions_def=company_partitions,
+        description="The frame has the columns, types, bounds and vocabularies of the field table.",
+    )
 
 
 def contract(frames: dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]) -> dg.AssetCheckResult:
@@ -74,16 +72,18 @@ def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
 
 
 SNAPSHOT_SPECS: Final = [
-    company_check(
-        "portfolio_snapshot",
+    dg.AssetCheckSpec(
         "holds_every_sku",
-        "As many SKUs as the company's counter, which each write keeps.",
+        asset="portfolio_snapshot",
         blocking=True,
+        partitions_def=company_partitions,
+        description="As many SKUs as the company's counter, which each write keeps.",
     ),
-    company_check(
-        "portfolio_snapshot",
+    dg.AssetCheckSpec(
         "holds_every_write",
-        "The last link of the audit chain; a write that came meanwhile is published within a minute.",
+        asset="portfolio_snapshot",
+        partitions_def=company_partitions,
+        description="The last link of the audit chain; a write that came meanwhile is published within a minute.",
     ),
 ]
 

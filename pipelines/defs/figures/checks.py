@@ -6,30 +6,33 @@ import dagster as dg
 import polars as pl
 
 from compliance.rollup.tonnes import Figures
-from pipelines.engine.checks import company_check
+from pipelines.engine.partitions import company_partitions
 from pipelines.figures.proof import PERIOD, FaultCounts
 from pipelines.shown import preview
 
-PORTFOLIO: Final = company_check(
-    "portfolio",
+PORTFOLIO: Final = dg.AssetCheckSpec(
     "portfolio_is_whole",
-    "Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
+    asset="portfolio",
     blocking=True,
+    partitions_def=company_partitions,
+    description="Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
 )
 FIGURES: Final = [
-    company_check(
-        "figures",
+    dg.AssetCheckSpec(
         "categories_add_up",
-        "The tonnes of all categories are weight times units, summed a second way; less where a SKU is uncounted, "
-        "never more.",
+        asset="figures",
         blocking=True,
+        partitions_def=company_partitions,
+        description="The tonnes of all categories are weight times units, summed a second way; less where a SKU is "
+        "uncounted, never more.",
     ),
-    company_check(
-        "figures",
+    dg.AssetCheckSpec(
         "figures_stand_once",
-        "One figure per market, year, half and category; none below 0, single-use tonnes within it, and so what is in "
-        "scope and what is undecided together.",
+        asset="figures",
         blocking=True,
+        partitions_def=company_partitions,
+        description="One figure per market, year, half and category; none below 0, single-use tonnes within it, and so "
+        "what is in scope and what is undecided together.",
     ),
 ]
 

@@ -10,6 +10,7 @@ from pipelines.defs.imports.claimed import ClaimedImport, claim_import
 from pipelines.defs.imports.handover import Parsed, Received, Typed
 from pipelines.defs.imports.steps import NO_FILE, Made, import_step
 from pipelines.engine import checks
+from pipelines.engine.partitions import company_partitions
 from pipelines.engine.resources import Importing, ObjectStore, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.imports import process, settle
 from pipelines.imports.process import RunTotals
@@ -36,7 +37,12 @@ class _Services(NamedTuple):
 
 
 @import_step(
-    checks.company_check("graded_skus", checks.GRADED, "No accepted SKU is without a grade state."),
+    dg.AssetCheckSpec(
+        checks.GRADED,
+        asset="graded_skus",
+        partitions_def=company_partitions,
+        description="No accepted SKU is without a grade state.",
+    ),
     group_name=GROUP,
     kinds={"polars", "postgres"},
     stage="stored",
@@ -107,7 +113,13 @@ def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed,
 
 
 @import_step(
-    checks.company_check("import_report", checks.COUNTS, "One outcome per SKU, every line is read.", blocking=True),
+    dg.AssetCheckSpec(
+        checks.COUNTS,
+        asset="import_report",
+        blocking=True,
+        partitions_def=company_partitions,
+        description="One outcome per SKU, every line is read.",
+    ),
     group_name=GROUP,
     kinds={"postgres"},
     stage="reported",
