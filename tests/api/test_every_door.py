@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from compliance.declarations.document import totals
 from compliance.rollup.tonnes import Figures
-from pipelines.defs.figures.assets import tonnes_by_period
+from pipelines.declarations.latest import tonnes_by_period
 from pipelines.figures.compute import compute_figures, compute_obligations, loaded_catalogue
 from pipelines.figures.portfolio import blocks
 from tests.api.people import Browser, added

@@ -8,18 +8,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import dagster as dg
 import polars as pl
 
-from compliance.declarations.document import halves_there, scoped_tonnes
-from compliance.declarations.totals import of_latest_years, totals_by_period
-from compliance.rollup.exact import written_tonnes
+from compliance.declarations.document import scoped_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations import filing
+from pipelines.declarations.latest import halves_by_year, tonnes_by_period, tonnes_of_latest_years
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import jurisdiction_catalogue
 from pipelines.defs.figures import checks as figure_checks
@@ -217,27 +215,6 @@ def published_metadata(figures: StoredFigures) -> dict[str, dg.MetadataValue | s
         "figures_changed": figures.rows_written,
         **{f"{table}_rows": rows for table, rows in figures.rows.items()},
     }
-
-
-def tonnes_by_period(found: Figures, this_year: int) -> dict[str, float]:
-    """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
-    return {
-        filing.Filing(each["market"], each["year"], each["half"]).name: float(each["tonnes"])
-        for each in totals_by_period(of_latest_years(found.tonnes, this_year))
-    }
-
-
-def halves_by_year(found: Figures) -> dict[str, list[int]]:
-    """Return the halves that are there, of each calendar year of a half-yearly market: of one half a lower bound."""
-    years = found.halves.select("market", "year").iter_rows()
-    return {filing.Filing(market, year, 0).name: halves_there(found, market, year, 0) or [] for market, year in years}
-
-
-def tonnes_of_latest_years(found: Figures, this_year: int) -> float:
-    """Sum the latest years of all markets, each year once: halves count only where there is no whole year."""
-    latest = of_latest_years(found.tonnes, this_year)
-    whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
-    return float(written_tonnes(sum(whole["grams"], Decimal(0))))
 
 
 def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
