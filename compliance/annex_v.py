@@ -13,11 +13,7 @@ from typing import Final, TypeAlias
 
 from compliance.flag_texts import reason
 from compliance.grading.components import lines
-<<<<<<< HEAD
 from compliance.markets import is_in_union, of_record
-=======
-from compliance.markets import of_record
->>>>>>> reads
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet

@@ -7,12 +7,9 @@ and answered as it was sent. SQL has the same rule in `warehouse` (tests hold bo
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-<<<<<<< HEAD
 from compliance.catalogue import eu_codes
 from schemas.messages import Message
 from schemas.normalise import country_of
-=======
->>>>>>> reads
 from schemas.sku import Sku
 
 FIRST_YEAR_IN_EFFECT: Final = 2026
@@ -35,7 +32,6 @@ def markets_in_effect(declared: Iterable[str] | None, placed: Iterable[PlacedUni
 
 def of_record(record: Sku) -> list[str]:
     """Return the codes of the markets in effect of a record, by its `markets` and `volumes`, sorted."""
-<<<<<<< HEAD
     return markets_in_effect(record.get("markets"), _placed(record))
 
 
@@ -66,9 +62,3 @@ def why_in_union(record: Sku) -> Message | None:
 def _placed(record: Sku) -> list[PlacedUnits]:
     rows = record.get("volumes") or ()
     return [PlacedUnits(row["market"], row["year"], row["units_placed"]) for row in rows]
-=======
-    rows = record.get("volumes") or ()
-    return markets_in_effect(
-        record.get("markets"), (PlacedUnits(row["market"], row["year"], row["units_placed"]) for row in rows)
-    )
->>>>>>> reads
