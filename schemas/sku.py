@@ -156,10 +156,11 @@ class SkuPatch(SkuFields, LegacySubstances, total=False):
 class Sku(SkuFields, total=False):
     """A stored SKU as `compliance` reads it; grading reads a part of the fields (`compliance.grading.GRADED_INPUTS`).
 
-    No markets and no use contexts mean that none were given.
+    No markets and no use contexts mean that none were given; `compliance.markets` says on which ones it is in effect.
     """
 
     markets: Sequence[str] | None
+    volumes: Sequence[VolumeRow]
     use_contexts: Sequence[str]
     components: Sequence[Component]
     pfas: SubstanceEntry | None

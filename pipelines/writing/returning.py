@@ -4,7 +4,7 @@ What belongs here: which SKUs come back or stay archived, and what a dry run sho
 and archiving itself (`warehouse.skus.archive`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -28,14 +28,14 @@ def bring_back(
     conn: Connection,
     company_id: UUID,
     prepared: Prepared,
-    prepare_again: Callable[[Patch], Prepared],
+    prepare_again: Callable[[Patch, Collection[str]], Prepared],
     *,
     origin: Origin,
     now: datetime,
     import_id: UUID | None,
     dry_run: bool,
 ) -> Prepared:
-    """Put the archived SKUs of the patch back, and return what `prepare_again` makes of its rows then.
+    """Put the archived SKUs of the patch back, and return what `prepare_again` makes of its rows and their codes then.
 
     A row that is rejected brings nothing back. A dry run does all of it, and takes it back. `prepared` comes back as it
     is where none of its codes is archived.
@@ -45,7 +45,7 @@ def bring_back(
     while codes := list(_lock_archived(conn, prepared, patch)):
         with savepoint(conn) as attempt:
             archive.bring_back(conn, company_id, codes, origin=origin, now=now, import_id=import_id)
-            found = prepare_again(patch)
+            found = prepare_again(patch, codes)
             rejected = set(codes) - set(found.merged["sku_code"])
             attempt.keep = not rejected and not dry_run
         if not rejected:
@@ -56,7 +56,7 @@ def bring_back(
         patch = patch.without(rows)
     if not faults:
         return prepared
-    found = prepare_again(patch)
+    found = prepare_again(patch, ())
     return replace(found, patch=requested, errors=found.errors + faults)
 
 

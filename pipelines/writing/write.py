@@ -6,7 +6,7 @@ collide.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -24,7 +24,7 @@ from pipelines.writing.grade import grade
 from pipelines.writing.merge import merge
 from pipelines.writing.patch import Patch
 from pipelines.writing.prepared import Prepared
-from pipelines.writing.refuse import refuse
+from pipelines.writing.refuse import refuse_write
 from pipelines.writing.resolve import resolve
 from pipelines.writing.unitless import judge
 from warehouse.audit.origin import Origin
@@ -69,12 +69,20 @@ class _Stopwatch:
 
 
 def prepare(
-    conn: Connection, patch: Patch, *, now: datetime, rules: RuleSet, whole_rows: bool, locking: bool
+    conn: Connection,
+    patch: Patch,
+    returning_codes: Collection[str] = (),
+    *,
+    now: datetime,
+    rules: RuleSet,
+    whole_rows: bool,
+    locking: bool,
 ) -> Prepared:
     """Do everything up to storing, in a session that has the company set; write nothing.
 
     With `whole_rows` the merged rows have every column, else those that the patch gives and those in `_ALWAYS_READ`.
-    Without `locking` another writer may change the rows meanwhile: `write_patch` checks that.
+    Without `locking` another writer may change the rows meanwhile: `write_patch` checks that. `returning_codes` are
+    those of SKUs that the write brings back from the archive: what they become is judged whole.
     """
     watch, requested = _Stopwatch(), patch
     with watch.step("resolve"):
@@ -87,7 +95,7 @@ def prepare(
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
         faults += admit(patch, merged)
-        faults += refuse(merged, rules, now.date())
+        faults += refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
         faults += judge(merged, rules) if set(patch.given.names) - _UNITS else []
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
