@@ -62,8 +62,8 @@ def test_an_archived_sku_counts_in_every_figure_and_declaration_of_its_periods(c
 
 
 def test_archived_skus_are_in_no_list_gap_or_count(caller, weighed_anew):
-    placed(caller, "GONE", BOX, ("DE", 2025, 0, 7))
-    placed(caller, "KEPT", BOX, ("DE", 2025, 0, 7))
+    placed(caller, "GONE", BOX, ("DE", 2026, 0, 7))
+    placed(caller, "KEPT", BOX, ("DE", 2026, 0, 7))
     archived(caller, "GONE")
     weighed_anew()
     for query in ({}, {"gap": "weight_missing"}, {"market": "DE"}):
