@@ -164,7 +164,7 @@ def test_a_figure_of_before_is_still_explained(caller, browser):
 
 def test_the_page_says_what_was_placed_before_an_item_is_archived(caller, browser):
     path = f"/items/{made(caller, sku_code='PLACED', material='glass', weight_grams=250)['id']}"
-    assert "2025" not in unescape(browser.get(path).text).partition('id="archive"')[2]
+    assert "DE 2025" not in unescape(browser.get(path).text)
     caller.put(f"/skus/{path.rpartition('/')[2]}/volumes", [{"market": "DE", "year": 2025, "units_placed": 10_000}])
     for lang, tonnes in (("en", "DE 2025: 2.5 t"), ("fr", "DE 2025 : 2,5 t"), ("de", "DE 2025: 2,5 t")):
         page = unescape(browser.get(f"{path}?lang={lang}").text).partition('id="archive"')[2]

@@ -296,8 +296,8 @@ def test_archived_skus_of_the_file_are_left_archived_where_that_is_asked_for(imp
     file = tmp_path / "nightly.csv"
     file.write_text("sku_code,name\nNIGHT-1,Jar\n", encoding="utf-8")
     assert importer.counts(file) == _outcomes(created=1)
-    [sku] = importer.place.ask("GET", "/skus?sku_code=NIGHT-1").json()["data"]
-    assert importer.place.ask("POST", f"/skus/{sku['id']}/archive", json={}).is_success
+    [sku] = importer.place.ask("GET", "/api/v1/skus?sku_code=NIGHT-1").json()["data"]
+    assert importer.place.ask("POST", f"/api/v1/skus/{sku['id']}/archive", json={}).is_success
     assert importer.counts(file, "--archived", "keep") == _outcomes(rejected=1)
     assert "The SKU is archived and stays so" in importer.told(file, "--archived", "keep")
     assert importer.counts(file) == _outcomes(updated=1)
