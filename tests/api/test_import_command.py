@@ -299,6 +299,6 @@ def test_archived_skus_of_the_file_are_left_archived_where_that_is_asked_for(imp
     [sku] = importer.place.ask("GET", "/api/v1/skus?sku_code=NIGHT-1").json()["data"]
     assert importer.place.ask("POST", f"/api/v1/skus/{sku['id']}/archive", json={}).is_success
     assert importer.counts(file, "--archived", "keep") == _outcomes(rejected=1)
-    assert "The SKU is archived and stays so" in importer.told(file, "--archived", "keep")
+    assert "sku_archived: 1 row, line 2" in importer.told(file, "--archived", "keep")
     assert importer.counts(file) == _outcomes(updated=1)
     assert "is not one of: return, keep" in importer.refused(2, file, "--archived", "never")
