@@ -121,8 +121,8 @@ class FigureTools:
     ) -> Found:
         """What did we declare (report, file) to a scheme or register for one market and period, as it was filed.
 
-        Each with its tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted.
-        For tonnes that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
+        With tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted. Not
+        declared yet: get_market_figures; declarations of conformity: list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
         given = {"market": None if market is None else market_code(market), "year": year, "half": half}
