@@ -133,19 +133,23 @@ def write_patch(
     import_id: UUID | None = None,
     ahead: Prepared | None = None,
     resource: str = "sku",
+    keep_archived: bool = False,
 ) -> Prepared:
     """Write one patch in the caller's transaction, whose session has the company set; return what was written.
 
     `source` has `row`, `import_sheet` and `import_line` for the rows of a file. `ahead` is the patch prepared without
     locks, and perhaps staged: it is used if no other writer has changed its rows since and `rules` is still the
     rule-set that graded it. `origin` is who causes the write. `resource` is the name of the written record in the
-    audit. Raises `plans.PlanLimitReached` if the new codes would exceed the plan's limit, before anything is written.
+    audit. An archived SKU comes back, or with `keep_archived` its row is rejected. Raises `plans.PlanLimitReached` if
+    the new codes would exceed the plan's limit, before anything is written.
     """
     again = partial(prepare, conn, now=now, rules=rules, whole_rows=import_id is None, locking=True)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):
         skus = plans.counted(conn, company_id)
-        if skus.has_archived:
+        if skus.has_archived and keep_archived:
+            prepared = returning.keep_archived(conn, prepared, again)
+        elif skus.has_archived:
             prepared = returning.bring_back(
                 conn, company_id, prepared, again, origin=origin, now=now, import_id=import_id, dry_run=dry_run
             )
