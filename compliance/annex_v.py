@@ -11,10 +11,9 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
-from compliance import catalogue
 from compliance.flag_texts import reason
 from compliance.grading.components import lines
-from compliance.markets import of_record
+from compliance.markets import is_in_union, of_record
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
@@ -76,8 +75,7 @@ def _may_hold(ban: Ban, known: Mapping[str, Fact]) -> bool:
 
 def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
     """Return whether one of the markets is in the European Union, or none is given."""
-    codes = catalogue.eu_codes()
-    return not markets or any(code in codes or code[:2] in codes for code in markets)
+    return not markets or any(map(is_in_union, markets))
 
 
 @lru_cache(maxsize=4096)

@@ -172,7 +172,7 @@ class Sku(SkuFields, total=False):
 class SkuDetail(SkuFields, LegacySubstances):
     """A SKU with its graph, its volumes and its compliance: `data` of SkuDetailResponse.
 
-    A dry run's new SKU has neither `id` nor instants; only an archived one has `archived_at`.
+    A dry run's new SKU has neither `id`, version nor instants; only an archived one has `archived_at`.
     """
 
     id: str | None
@@ -189,4 +189,5 @@ class SkuDetail(SkuFields, LegacySubstances):
     compliance: SkuCompliance
     created_at: str | None
     updated_at: str | None
+    version: int | None
     archived_at: NotRequired[str]

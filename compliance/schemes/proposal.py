@@ -17,6 +17,7 @@ from compliance.schemes.units import units_of
 from schemas import grading
 from schemas.grading import SchemeRating
 from schemas.messages import ORIGINAL
+from schemas.normalise import country_of
 from schemas.sku import Sku
 
 
@@ -41,7 +42,7 @@ def published_schemes(record: Sku, rules: RuleSet, year: int, lang: str = ORIGIN
     return [
         _entry(record, scheme, rules, lang)
         for scheme in of_year(year)
-        if (not markets or any(code[:2] == scheme.market for code in markets)) and not is_exempt(record, scheme)
+        if (not markets or any(country_of(code) == scheme.market for code in markets)) and not is_exempt(record, scheme)
     ]
 
 

@@ -16,12 +16,10 @@ from compliance.rollup.periods import HALF_YEARLY
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.answer import Found, Tool, instant, refusal
-from connector.tools.arguments import Limit, Offset
+from connector.tools.arguments import Limit, Offset, market_code
 from connector.tools.portfolio import Market
 from pipelines.figures.compute import loaded_catalogue
-from schemas import normalise
 from schemas.json_values import JsonMapping, JsonObject
-from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
 from warehouse import analytics, figures
 from warehouse.declarations import kept
@@ -67,7 +65,7 @@ class FigureTools:
         counted, with the facts they lack. Only GB has halves; other markets are held by the year.
         Tonnages, seuils; Tonnen, Mengen, Schwellen.
         """
-        company_id, code = current_principal().company_id, _market(market)
+        company_id, code = current_principal().company_id, market_code(market)
         stored = figures.current(self._service.settings.data_dir, company_id)
         if stored is None:
             raise refusal("not_found", "No figures are computed yet; they follow the first volumes within minutes.")
@@ -115,7 +113,7 @@ class FigureTools:
 
     def list_filed_declarations(
         self,
-        market: Annotated[str | None, Field(description="Jurisdiction code, such as GB.")] = None,
+        market: Annotated[str | None, Field(description="Name or code, such as GB.")] = None,
         year: Annotated[int | None, Field(description="Calendar year that was declared.")] = None,
         half: Annotated[Literal[0, 1, 2] | None, Field(description="0 the year, 1 or 2 a half of it.")] = None,
         limit: Limit = 5,
@@ -127,7 +125,7 @@ class FigureTools:
         For tonnes that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
-        given = {"market": None if market is None else _market(market), "year": year, "half": half}
+        given = {"market": None if market is None else market_code(market), "year": year, "half": half}
         wanted = {name: value for name, value in given.items() if value is not None}
         with self._service.writes.company(current_principal().company_id) as conn:
             row = conn.execute(kept.page(limit, offset, tuple(wanted)), wanted).fetchone()
@@ -147,13 +145,6 @@ class FigureTools:
             next_step=more if total else nothing,
             answer={"declarations": declarations, "total": total, "next_offset": end if end < total else None},
         )
-
-
-def _market(text: str) -> str:
-    try:
-        return normalise.market(text)
-    except Unfit as unfit:
-        raise refusal(unfit.code, f"market: {unfit.message}") from None
 
 
 def _tonnes(grams: Decimal) -> float:

@@ -115,6 +115,7 @@ def sku_detail(
         "compliance": compliance,
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
+        "version": row["version"],
     }
     return cast(SkuDetail, detail)
 
