@@ -165,8 +165,9 @@ def read_sheet(
         words,
         replaced,
     )
-    misleading = misleading_columns(columns, mapping.constants, cells, table)
-    return _with_constants(sheet.without(misleading), mapping.constants)
+    return _with_constants(
+        sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
+    )
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
