@@ -78,6 +78,7 @@ async def submit_corrected(
         keeps_mapping=False,
         fingerprint=digest,
         sender_id=sender_id,
+        keep_archived=found.keep_archived,
     )
     return await submit(request, write, sent)
 

@@ -130,7 +130,7 @@ _PUBLISHED: Final[Mapping[str, tuple[Mapping[str, object], str]]] = {
     "q": (_TEXT, _OF_WORDS),
     "market": (
         {"type": "string"},
-        "Only SKUs placed on this market, by `markets` or by volumes; a country includes its subdivisions.",
+        "Only SKUs of this market, named or with units above 0 in 2026 or later; a country includes its subdivisions.",
     ),
     "grade": (_codes(VOCABULARIES["recyclability_grade"]), "Only SKUs of this grade."),
     "doc_status": (_codes(VOCABULARIES["doc_status"]), "Only SKUs of this DoC status."),

@@ -25,11 +25,11 @@ def market_named(text: str) -> str:
     code = code_of(text, "market") or _country(text)
     if code is None:
         try:
-            code = normalise.market(text)
+            code = normalise.place(text)
         except Unfit:
             raise _unknown(text) from None
     _refuse_two(text, code)
-    return code
+    return normalise.market(code)
 
 
 def markets_named(text: str) -> list[str]:

@@ -145,11 +145,12 @@ def _list_page(
     service, lang, offset = service_of(request), language_of(request), offset_of(request)
     given = form or _prefilled_form(request, session)
     stored = figures.current(service.settings.data_dir, session.company_id)
-    markets = sorted({market for market, *_ in periods(stored)}) if stored else []
+    placed = {(market, year) for market, year, _ in periods(stored)} if stored else set()
+    markets = sorted({market for market, _ in placed})
     with service.writes.company(session.company_id) as conn:
         found, total = kept.newest(conn, limit=PAGE_SIZE, offset=offset)
         entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
-        calendar = list(due(entries, markets, kept.latest(conn), service.clock.today()))
+        calendar = due(entries, placed, kept.latest(conn), service.clock.today())
     return page(
         request,
         "declarations.html",

@@ -48,8 +48,7 @@ ComponentChanges = Annotated[
     list[ComponentChange] | None,  # type: ignore[valid-type]
     _AS_LINES,
     Field(
-        description="Single components: each the `id` of its line, from get_packaging_item, and fields such "
-        "as weight_g; the others stay.",
+        description="Parts: each its `id`, from get_packaging_item, and fields such as weight_g; the others stay.",
         max_length=MOST_LINES,
     ),
 ]

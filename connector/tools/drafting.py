@@ -92,7 +92,7 @@ def _sku_update(service: Service) -> Callable[..., object]:
             SkuChanges | None,
             Field(
                 description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
-                "the whole graph: to change some components use component_changes."
+                "the whole graph: to change some use component_changes."
             ),
         ] = None,
         component_changes: ComponentChanges = None,

@@ -4,12 +4,14 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Any, Final, Literal  # Any: an annotation made from a vocabulary; lines of a file
 
 import orjson
 from pydantic import Field
 
 from compliance.rollup.categories import families_of
+from compliance.rollup.exact import written_tonnes
 from compliance.rollup.periods import HALF_YEARLY
 from connector.principal import current_principal
 from connector.service import Service
@@ -75,9 +77,9 @@ class FigureTools:
             {"materials": sorted(families_of(row["category_code"], entries[code])) if code in entries else [], **row}
             for row in placed.tonnes
         ]
-        by_material = defaultdict[str, float](float)
+        by_material = defaultdict[str, Decimal](Decimal)
         for row in rows:
-            by_material["/".join(row["materials"]) or row["category_name"]] += row["tonnes"]
+            by_material["/".join(row["materials"]) or row["category_name"]] += placed.grams[row["category_code"]]
         shown = [row for row in rows if material is None or material in row["materials"]]
         end = offset + limit
         answer = {
@@ -87,12 +89,13 @@ class FigureTools:
             "halves": placed.halves,
             "half_note": _half_note(code, placed.year) if half and not held else None,
             "unit": "tonnes",
-            "total_tonnes": round(sum(row["tonnes"] for row in shown), 6),
-            "by_material": {name: round(tonnes, 6) for name, tonnes in sorted(by_material.items())},
+            "total_tonnes": _tonnes(sum((placed.grams[row["category_code"]] for row in shown), Decimal())),
+            "by_material": {name: _tonnes(grams) for name, grams in sorted(by_material.items())},
             "by_category": [_category(row) for row in shown],
             "obligations": [_obligation(row) for row in placed.obligations if _is_of(row, material)],
             "uncounted": {
                 "items": len({row["sku_code"] for row in placed.uncounted}),
+                "total": len(placed.uncounted),
                 "rows": placed.uncounted[offset:end],
                 "next_offset": end if end < len(placed.uncounted) else None,
             },
@@ -142,6 +145,11 @@ class FigureTools:
             next_step=more if total else nothing,
             answer={"declarations": declarations, "total": total, "next_offset": end if end < total else None},
         )
+
+
+def _tonnes(grams: Decimal) -> float:
+    """Return a sum as a figure is written: rounded once, from the exact sum."""
+    return float(written_tonnes(grams))
 
 
 def _half_note(market: str, year: int) -> str:

@@ -29,7 +29,18 @@ _CATALOGUE: Final = "The service's jurisdiction catalogue"
 _COUNT_NOTE: Final = (
     "pagination.total counts the items with any gap; each gap counts its own items, so that one item counts in several."
 )
-_OF_ITEMS: Final = ("market", "skus", "blocked", "to_decide", "incomplete", "ready", "blocks", "decide", "indicative")
+_OF_ITEMS: Final = (
+    "market",
+    "period",
+    "skus",
+    "blocked",
+    "to_decide",
+    "incomplete",
+    "ready",
+    "blocks",
+    "decide",
+    "indicative",
+)
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""

@@ -82,7 +82,9 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
     assert (sent.status_code, sent.headers["location"]) == (303, f"{path}/thanks?lang=en")
     assert browser.get(sent.headers["location"]).status_code == 200
     assert "waiting to be read" in browser.get(path).text
-    assert entry(pool, asked).payload == {
+    payload = entry(pool, asked).payload
+    assert list(payload.pop("asked")) == asked.components, "what they were when they were asked about (decisions §13)"
+    assert payload == {
         "components": [
             {
                 "component_id": asked.components[0],

@@ -39,6 +39,7 @@ _INSERTED: Final = (
     "company_id",
     "status",
     "dry_run",
+    "keep_archived",
     "filename",
     "size_bytes",
     "sha256",
@@ -144,6 +145,7 @@ class StoredUpload:
     filename: str
     sha256: str
     source: ImportSource
+    keep_archived: bool
 
 
 class Reason(NamedTuple):
