@@ -85,7 +85,7 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
 
 def _own_words(write: Write) -> Words:
     with write.service.writes.company(write.company_id) as conn:
-        return words.load(conn)
+        return words.for_reading(conn)
 
 
 def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Response, Launch | None]:

@@ -115,7 +115,7 @@ class RowTools:
 
     def _own_words(self, company_id: UUID) -> Words:
         with self._service.writes.company(company_id) as conn:
-            return words.load(conn)
+            return words.for_reading(conn)
 
     def _previewed(
         self, company_id: UUID, read: tuple[Upload, TypedRows], now: datetime, limit: int, offset: int

@@ -18,7 +18,7 @@ from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.misleading import misleading_columns
-from pipelines.reading.named_fields import Words
+from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
@@ -139,13 +139,13 @@ def read_sheet(
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
-    marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
+    columns = with_names(header.columns, mapping.values)
+    marks = decimal_marks(cells, kinds, columns, given=mapped.decimal, delimiter=delimiter)
     skipped = skipped_lines(body.lines, reasons)
-    of_packaging = header.of_packaging or (name is not None and mentions_packaging(name))
     sheet = Sheet(
         name,
         header.line,
-        header.columns,
+        columns,
         header.ignored,
         cells,
         marks,
@@ -154,14 +154,15 @@ def read_sheet(
         skipped,
         header.off,
         mapping,
-        of_packaging,
+        header.of_packaging or (name is not None and mentions_packaging(name)),
         header.possible_materials,
         samples_of(body.cells),
         words,
         replaced,
     )
-    sheet = sheet.without(misleading_columns(header.columns, mapping.constants, cells, table))
-    return _with_constants(sheet, mapping.constants)
+    return _with_constants(
+        sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
+    )
 
 
 def _check_lines(lines: int, table: Table) -> None:
