@@ -19,7 +19,7 @@ from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody
 from api.importing import stored_import
 from api.languages import accepted_language
-from api.parameters import Limit, Offset, RecordId
+from api.parameters import DryRunValues, Limit, Offset, RecordId, agreed, said_in, truth
 from api.service import service_of
 from api.writing import Write
 from pipelines.corrections import Edit, RejectedRow
@@ -96,7 +96,9 @@ async def get_rejected_file(request: Request, key: Reader, import_id: RecordId, 
         preview=True,
     ),
 )
-async def post_corrections(request: Request, key: Writer, import_id: RecordId) -> Response:
+async def post_corrections(
+    request: Request, key: Writer, import_id: RecordId, *, dry_run: DryRunValues = None
+) -> Response:
     """Makes a file of the rejected rows with these cells, and imports it as `POST /imports` does.
 
     It is read with the columns of the first one. Rows that are still wrong are in the report of the new import.
@@ -106,9 +108,11 @@ async def post_corrections(request: Request, key: Writer, import_id: RecordId) -
         sent = ImportCorrections.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(issues_of(error)) from None
+    asked = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
+    dry = sent.dry_run if asked is None else asked
     write = await run_in_threadpool(Write.by_key, request, key)
     edits = [Edit(cell.sheet, cell.line, cell.column, cell.value) for cell in sent.cells]
-    return await submit_corrected(request, write, import_id, edits, dry_run=sent.dry_run, sender_id=key.client_id)
+    return await submit_corrected(request, write, import_id, edits, dry_run=dry, sender_id=key.client_id)
 
 
 def file_answer(data: bytes, filename: str, form: Form) -> Response:

@@ -160,3 +160,25 @@ def test_a_figure_of_before_is_still_explained(caller, browser):
     address = re.search(r'href="(/figures/items\?[^"]+)"', figures)[1]
     page = browser.get(address)
     assert (page.status_code, "FIG-1" in page.text) == (200, True)
+
+
+def test_the_page_says_what_was_placed_before_an_item_is_archived(caller, browser):
+    path = f"/items/{made(caller, sku_code='PLACED', material='glass', weight_grams=250)['id']}"
+    assert "DE 2025" not in unescape(browser.get(path).text)
+    caller.put(f"/skus/{path.rpartition('/')[2]}/volumes", [{"market": "DE", "year": 2025, "units_placed": 10_000}])
+    for lang, tonnes in (("en", "DE 2025: 2.5 t"), ("fr", "DE 2025 : 2,5 t"), ("de", "DE 2025: 2,5 t")):
+        page = unescape(browser.get(f"{path}?lang={lang}").text).partition('id="archive"')[2]
+        assert tonnes in page
+        assert f'href="{path}/edit?lang={lang}#volumes"' in page or f'href="{path}/edit#volumes"' in page
+
+
+def test_an_archived_item_is_marked_beside_the_figures(caller, browser):
+    item = made(caller, sku_code="BARE", material="glass")
+    caller.put(f"/skus/{item['id']}/volumes", [{"market": "DE", "year": 2025, "units_placed": 10}])
+    caller.post(f"/skus/{item['id']}/archive", {})
+    counted(caller)
+    weighed(caller)
+    page = browser.get("/figures").text
+    row = next(line for line in page.splitlines() if "BARE" in line)
+    assert 'href="/items/archived"' in row
+    assert ">archived</span>" in row

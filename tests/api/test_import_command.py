@@ -290,3 +290,15 @@ def test_a_broken_connection_and_a_full_minute_are_repeated_under_one_idempotenc
 def test_a_redirect_does_not_carry_the_key_elsewhere(unsteady):
     with pytest.raises(Refusal):
         Client(unsteady[0], "svc_key").get("/api/v1/imports/1")
+
+
+def test_archived_skus_of_the_file_are_left_archived_where_that_is_asked_for(importer, tmp_path):
+    file = tmp_path / "nightly.csv"
+    file.write_text("sku_code,name\nNIGHT-1,Jar\n", encoding="utf-8")
+    assert importer.counts(file) == _outcomes(created=1)
+    [sku] = importer.place.ask("GET", "/api/v1/skus?sku_code=NIGHT-1").json()["data"]
+    assert importer.place.ask("POST", f"/api/v1/skus/{sku['id']}/archive", json={}).is_success
+    assert importer.counts(file, "--archived", "keep") == _outcomes(rejected=1)
+    assert "The SKU is archived and stays so" in importer.told(file, "--archived", "keep")
+    assert importer.counts(file) == _outcomes(updated=1)
+    assert "is not one of: return, keep" in importer.refused(2, file, "--archived", "never")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
+from tests.api.portfolios import run
 from tests.openapi import document
 from warehouse.access.keys import new_key
 
@@ -78,15 +79,15 @@ def test_every_write_refuses_a_parameter_that_it_does_not_have(caller: Caller, m
 
 
 def test_a_dry_run_said_in_one_place_and_silent_in_the_other_is_a_dry_run(caller: Caller) -> None:
-    made = caller.request("POST", "/imports?filename=a.csv&dry_run=1", content=b"sku_code;name\nA;n\n").json()["id"]
-    for query, body, expected in (
-        ("", {"dry_run": True}, 202),
-        ("?dry_run=1", {}, 202),
-        ("?dry_run=1", {"dry_run": False}, 400),
-    ):
-        answer = caller.request("POST", f"/imports/{made}/repeat{query}", json=body)
-        assert answer.status_code == expected
-        assert answer.json().get("dry_run", True) is True
+    text = b"sku_code;name;weight_grams\nA;n;x\n"
+    made = caller.request("POST", "/imports?filename=a.csv&dry_run=1", content=text).json()["id"]
+    run(caller, made)
+    sent = (("", {"dry_run": True}, 202), ("?dry_run=1", {}, 202), ("?dry_run=1", {"dry_run": False}, 400))
+    for operation, more in (("repeat", {}), ("corrections", {"cells": [{"line": 2, "column": "C", "value": "5"}]})):
+        for query, body, expected in sent:
+            answer = caller.request("POST", f"/imports/{made}/{operation}{query}", json=body | more)
+            assert answer.status_code == expected, (operation, query, answer.text)
+            assert answer.json().get("dry_run", True) is True
 
 
 def test_who_may_not_call_is_told_that_before_any_fault_of_a_parameter(join: Callable[..., Caller]) -> None:

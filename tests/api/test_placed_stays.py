@@ -29,6 +29,7 @@ def archived(caller, code: str, **params):
     return answer.json()
 
 
+@pytest.mark.promise("SKU-63")
 def test_an_archived_sku_counts_in_every_figure_and_declaration_of_its_periods(caller, weighed_anew):
     placed(caller, "JAR", JAR, ("DE", 2025, 0, 1_000_000), ("GB", 2025, 2, 10_001))
     placed(caller, "BOX", BOX, ("DE", 2025, 0, 7), level="transport")
@@ -61,8 +62,8 @@ def test_an_archived_sku_counts_in_every_figure_and_declaration_of_its_periods(c
 
 
 def test_archived_skus_are_in_no_list_gap_or_count(caller, weighed_anew):
-    placed(caller, "GONE", BOX, ("DE", 2025, 0, 7))
-    placed(caller, "KEPT", BOX, ("DE", 2025, 0, 7))
+    placed(caller, "GONE", BOX, ("DE", 2026, 0, 7))
+    placed(caller, "KEPT", BOX, ("DE", 2026, 0, 7))
     archived(caller, "GONE")
     weighed_anew()
     for query in ({}, {"gap": "weight_missing"}, {"market": "DE"}):
@@ -74,6 +75,7 @@ def test_archived_skus_are_in_no_list_gap_or_count(caller, weighed_anew):
     }
 
 
+@pytest.mark.promise("SKU-63")
 def test_units_of_an_archived_sku_are_written_and_cleared_without_bringing_it_back(caller, weighed_anew):
     placed(caller, "REST", JAR, ("DE", 2025, 0, 1_000))
     sku_id = id_of(caller, "REST")
@@ -209,6 +211,8 @@ def test_an_import_that_keeps_archived_skus_rejects_their_rows_alone(caller, way
     other = caller.request("POST", f"/imports/{accepted.json()['id']}/repeat", json={}, params={"archived": "return"})
     run(caller, other.json()["id"])
     assert caller.get(f"/imports/{other.json()['id']}").json()["counts"]["updated"] == 1
+    [warning] = caller.get(f"/imports/{other.json()['id']}").json()["warnings"]
+    assert (warning["code"], warning["line"], warning["column"]) == ("returned_from_archive", 2, "A")
     assert "archived_at" not in caller.get(f"/skus/{gone}").json()["data"]
 
 

@@ -44,7 +44,8 @@ def shown(caller, browser, answer):
 def choices(page):
     """The field that each column's list shows as chosen, by the name of the list."""
     lists = re.findall(r'<select name="([^"]+)"(.*?)</select>', page, re.DOTALL)
-    return {name: (re.findall(r'<option value="([^"]*)" selected', body) or [""])[0] for name, body in lists}
+    of_columns = [(name, body) for name, body in lists if "." in name]
+    return {name: (re.findall(r'<option value="([^"]*)" selected', body) or [""])[0] for name, body in of_columns}
 
 
 def confirm(browser, address, page, step, **changed):
@@ -326,3 +327,19 @@ def test_very_many_columns_that_are_not_read_are_folded_and_can_be_chosen(caller
     few = file.replace(";".join(strange[:15]), ";" * 14).encode()
     _, page = shown(caller, browser, send(browser, few))
     assert "<details>" not in page.partition('<form method="post"')[2].partition("</form>")[0]
+
+
+def test_a_person_chooses_whether_archived_items_of_the_file_come_back(caller, browser):
+    gone = caller.made(sku_code="GONE")["id"]
+    assert caller.post(f"/skus/{gone}/archive", {}).status_code == 200
+    file = b"sku_code,name\nGONE,Jar\nNEW,Lid\n"
+    address, page = shown(caller, browser, send(browser, file, archived="keep"))
+    assert 'name="archived"' in page
+    import_id = address.partition("?")[0].rpartition("/")[2]
+    assert caller.get(f"/imports/{import_id}").json()["counts"]["rejected"] == 1
+    for choice, rejected in (("", 1), ("return", 0)):
+        again, _ = shown(caller, browser, confirm(browser, address, page, "import", archived=choice))
+        report = caller.get(f"/imports/{again.partition('?')[0].rpartition('/')[2]}").json()
+        assert report["counts"]["rejected"] == rejected
+        page = browser.get(address).text
+    assert report["warning_counts"] == {"returned_from_archive": 1}
