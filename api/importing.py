@@ -4,7 +4,7 @@ Callers' requests (`api.imports`) and the pages (`api.pages.upload`) come here, 
 request must look like belongs to them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -43,7 +43,7 @@ class Submission:
 
     With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
     a person can say what they are. `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`).
-    `sender_id` is the client of the key, or the person.
+    `sender_id` is the client of the key, or the person. `taken_codes` are those that no row may have.
     """
 
     data: bytes
@@ -55,6 +55,7 @@ class Submission:
     fingerprint: bytes
     sender_id: UUID
     asks_columns: bool = False
+    taken_codes: Sequence[str] = ()
 
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
@@ -66,6 +67,7 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
         mapping=None if sent.mapping is None else dict(sent.mapping),
         mapping_name=sent.mapping_name,
         words=own_words,
+        taken_codes=sent.taken_codes,
         today=write.now.date(),
     )
     try:
@@ -105,6 +107,7 @@ def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Respons
             origin=write.origin,
             key_id=sent.sender_id,
             now=write.now,
+            taken_codes=sent.taken_codes,
         )
         nonlocal launch
         slug = slugs.own(conn, write.company_id)
@@ -183,6 +186,7 @@ def repeated(
         fingerprint=digest,
         sender_id=sender_id,
         asks_columns=asks_columns,
+        taken_codes=found.taken_codes or (),
     )
 
 

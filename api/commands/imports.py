@@ -145,6 +145,8 @@ def _progress(label: str, length: int) -> Any:  # typer has no public name for i
 def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportRowError], lang: str) -> list[Path]:
     """Write the rejected rows; a CSV has one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
+    if target.suffix.lower() == ".csv":
+        tables = [table for table in tables if table.lines]
     if target.suffix.lower() == ".xlsx":
         files = {target: as_workbook(tables)}
     else:

@@ -43,7 +43,8 @@ class Sheet:
     are no data line, with the reason. `off` are the fields that the mapping, `mapped`, has switched off. `of_packaging`
     is true where a title or the sheet's name names packaging, `possible_materials` are positions of
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
-    `words` are the company's own words that were replaced in the cells.
+    `words` are the company's own words that were replaced in the cells. `taken` are codes that none of its rows may
+    have, because rows of the file that was sent first have them.
     """
 
     name: str | None
@@ -61,6 +62,7 @@ class Sheet:
     possible_materials: tuple[int, ...] = ()
     samples: Samples = field(default_factory=dict)
     words: Words = field(default_factory=dict)
+    taken: tuple[str, ...] = ()
 
     @property
     def lines(self) -> int:
