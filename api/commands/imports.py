@@ -81,7 +81,8 @@ def import_file(
     faults = _load_faults(service, accepted["poll_url"], fault_count)
     written = _write(errors, data, finished["source"], faults, lang) if errors and faults else []
     if as_json:
-        show({name: finished[name] for name in ("id", "status", "counts")}, as_json=True)
+        shown = {name: finished[name] for name in ("id", "status", "counts")}
+        show(shown | {"warning_counts": finished.get("warning_counts", {})}, as_json=True)
         return
     typer.echo(summary(finished, faults, lang))
     if written:

@@ -25,6 +25,7 @@ from compliance.flag_texts import translated_reason
 from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
 from schemas.analytics import Overview
+from schemas.report import has_counts
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
 from warehouse.analytics.found import skus_by_rule
@@ -85,6 +86,7 @@ def _page(request: Request, session: Session) -> Response:
         expiring=expiring,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
+        counted=has_counts,
         asks_columns=asked_for_columns,
         ban=ban,
         tonnes=_tonnes_of_year(overview, stored, request.query_params.get("year"), now.today.year),
