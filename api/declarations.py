@@ -28,7 +28,6 @@ from schemas.json_values import Json, JsonMapping
 from schemas.messages import Message
 from schemas.models import Invalid, validator
 from schemas.normalise import Unfit
-from schemas.refusals import Refused
 from schemas.responses import DeclarationDetailResponse, DeclarationListResponse, DeclarationWriteResult
 from services import declarations
 from services.declarations import Made, Prepared
@@ -137,7 +136,7 @@ def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> R
         "Make a declaration and keep it",
         body=body_of(DeclarationInput),
         answers={200: DeclarationWriteResult, 201: DeclarationWriteResult},
-        errors=WRITE_ERRORS,
+        errors=(*WRITE_ERRORS, "already_declared"),
         preview=True,
     ),
 )
@@ -146,13 +145,14 @@ async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRu
 
     Send the `sha256` of a dry run to keep exactly what it showed; where the file has changed since, nothing is kept.
     Nothing changes or removes a kept declaration: a correction is a new one whose `corrects` is the id of the first.
+    A second first declaration of the same market, period, format and organisation is refused (409), a dry run too.
     """
     write, body = await run_in_threadpool(received.admitted)
     return await declare(request, write, body, dry_run=dry_run)
 
 
 async def declare(request: Request, write: Write, body: Json, *, dry_run: bool) -> Response:
-    """Return the contract's answer to a declaration's body; the pages show it. Raise `InvalidBody`."""
+    """Return the contract's answer to a declaration's body; the pages show it. Raise `InvalidBody` and `Refused`."""
     digest = fingerprint(body)
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
@@ -160,8 +160,6 @@ async def declare(request: Request, write: Write, body: Json, *, dry_run: bool) 
         prepared, made = await _made(request, write, parse_declaration(body))
     except Invalid as invalid:
         raise InvalidBody(invalid.issues) from None
-    except Refused as refused:
-        raise InvalidBody(refused.issues) from None
     return await run_in_threadpool(_settled, write, digest, prepared, made, dry_run=dry_run)
 
 
@@ -183,10 +181,7 @@ def _settled(write: Write, digest: bytes, prepared: Prepared, made: Made, *, dry
     def work(conn: Connection) -> Row:
         if dry_run:
             return declarations.row_of(made, None, write.origin, write.now)
-        try:
-            return declarations.keep(conn, write.company_id, made, origin=write.origin, now=write.now)
-        except Refused as refused:
-            raise InvalidBody(refused.issues) from None
+        return declarations.keep(conn, write.company_id, made, origin=write.origin, now=write.now)
 
     def show(row: Row) -> Response:
         shown: JsonMapping = {

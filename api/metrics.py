@@ -47,6 +47,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "launches": "Runs that were launched and have not ended: waiting for a worker, or taken.",
     "runs": "Runs of Dagster that have not ended, by state.",
     "runs_ended_last_hour": "Runs of Dagster that ended in the last hour, by state.",
+    "checks_failed": "Companies for which the last verdict of a check in Dagster is a failure, by asset and check.",
     "workers": "Workers that wait for runs.",
     "database_connections": "Connections of the application's role by state.",
     "database_connections_limit": "Connections that the server allows.",

@@ -15,7 +15,7 @@ from api import demo
 from api.cli import in_plain_words
 from schemas.json_values import JsonObject
 from services import sandboxes
-from warehouse import logs
+from warehouse import deployment_keys, logs
 from warehouse.catalogue import queries as catalogue
 from warehouse.clock import Clock
 from warehouse.database import Database
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> JsonObject:
-    """Migrate the tables, and add the demo company if wanted; call it inside `running`.
+    """Migrate the tables, make missing keys, and add the demo company if wanted; call it inside `running`.
 
     It also erases what the reset of a sandbox left, where a process was killed before it had.
     `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
@@ -34,6 +34,8 @@ def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> Js
     """
     database = Database.of(settings)
     log.info("database.migrated", revision=migrate(database))
+    with psycopg.connect(database.owner_url) as owner:
+        deployment_keys.prepare(owner, settings)
     greeting = f"The service answers at {settings.base_url}."
     if with_demo:
         first_start = not (settings.data_dir / "demo.json").exists()

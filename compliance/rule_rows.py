@@ -123,6 +123,23 @@ def _meets(tokens: frozenset[str], material: Material, targets: frozenset[str]) 
 
 
 @dataclass(frozen=True, slots=True)
+class WordFact:
+    """The attribute that a word of a material text gives (`alias_words.csv`): *schwarz* gives colour dark.
+
+    `families` are the families of the contract whose parts it is said of, empty for every one: white glass has no
+    colour.
+    """
+
+    field: str
+    value: Value
+    families: frozenset[str]
+
+    def holds_for(self, material: Material) -> bool:
+        """Return whether the word is said of this material."""
+        return not self.families or not self.families.isdisjoint(material.contract_families)
+
+
+@dataclass(frozen=True, slots=True)
 class StreamRow:
     """One row of `streams.csv`: a predominant group in a form goes to a sorting stream, or to none.
 
@@ -227,6 +244,12 @@ def rule(row: dict[str, str]) -> Rule:
     )
 
 
+def word_fact(row: dict[str, str]) -> WordFact:
+    """Parse what a row of `alias_words.csv` gives: `colour=dark`, `metallised=true`."""
+    name, _, value = row["gives"].partition("=")
+    return WordFact(name, True if value == "true" else value, frozenset(words(row["families"])))
+
+
 def stream_row(row: dict[str, str]) -> StreamRow:
     """Parse a row of `streams.csv`."""
     weighed, _, percent = row["when"].partition(">")
@@ -270,8 +293,9 @@ class RuleSet:
     """All tables of one version. Compared by identity, so that it can be a cache key at no cost.
 
     `attachments_speak_for_layers` says whether, by analogy, a row that also names a cap or a seal applies to the wall
-    (grading.md, step 6). `questions` by field and component type, `texts` by rule and language, `en18120` and
-    `guidance` are empty in versions before 2026-11-22.
+    (grading.md, step 6). `word_facts` are what words of a material text give; rule-sets before 2026-11-22 read none,
+    so that what they graded stays computable. `questions` by field and component type, `texts` by rule and language,
+    `en18120` and `guidance` are empty in versions before 2026-11-22.
     """
 
     version: str
@@ -281,6 +305,7 @@ class RuleSet:
     targets: Mapping[str, frozenset[str]]
     aliases: Mapping[str, str]
     dropped_words: Mapping[str, frozenset[str]]
+    word_facts: Mapping[str, WordFact]
     formats: Mapping[str, Format]
     vocabularies: Mapping[str, tuple[Value, ...]]
     makes_provisional: frozenset[str]

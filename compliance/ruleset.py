@@ -96,6 +96,9 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
                 for kind in {row["kind"] for row in words_to_drop}
             }
         ),
+        word_facts=MappingProxyType(
+            {row["word"]: rule_rows.word_fact(row) for row in words_to_drop if row.get("gives")}
+        ),
         formats=MappingProxyType({row["word_norm"]: rule_rows.packaging_format(row) for row in tables["formats.csv"]}),
         vocabularies=MappingProxyType(_vocabularies(attributes)),
         makes_provisional=frozenset(row["field"] for row in attributes if row["open_makes_provisional"] == "Y"),

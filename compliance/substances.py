@@ -28,6 +28,8 @@ _LIMIT_UNITS: Final = {
     "mg/kg": "mg_per_kg",
     "% w/w": "percent_w_w",
 }
+_BASIS: Final = "single"
+"""What a PFAS value without unit and basis is of: one substance, whose limit is the lowest (Article 5(5)(a))."""
 _PROHIBITION: Final = "pfas_single"
 """The row whose date the PFAS prohibition applies from; the three limits of Article 5(5) share it."""
 
@@ -35,16 +37,40 @@ _PROHIBITION: Final = "pfas_single"
 def implied_status(substance: str, value: float, unit: str | None, basis: str | None, rules: RuleSet) -> str | None:
     """Return the status that a measured value implies: `above_limit` (a breach), `below_limit`, or None if undecided.
 
-    It is undecided without a unit, and always for BPA, whose use is forbidden at any concentration. A PFAS value is of
-    one substance in ppb, of all PFAS together in other units, unless `basis` says otherwise (Article 5(5)(a) to (c)).
+    Without a unit it is in the unit of its limit. It is undecided for BPA alone, whose use is forbidden at any
+    concentration. A PFAS value is of one substance in ppb, of all PFAS together in other units, unless `basis` says
+    otherwise (Article 5(5)(a) to (c)).
     """
+    unit = unit or unit_of_limit(substance, basis, rules)
     if unit not in _MG_PER_KG:
         return None
-    pfas_basis = basis or ("single" if unit == "ppb" else "total")
-    code = _LIMIT_OF.get((substance, pfas_basis if substance == "pfas" else ""))
-    if code is None:
+    limit = _limit(substance, basis or (_BASIS if unit == "ppb" else "total"), rules)
+    if limit is None:
         return None
-    return "above_limit" if _breaches(value, unit, rules.limits[code]) else "below_limit"
+    return "above_limit" if _breaches(value, unit, limit) else "below_limit"
+
+
+def unit_of_limit(substance: str, basis: str | None, rules: RuleSet) -> str | None:
+    """Return the unit that a value sent without one is in: that of its limit (decisions §13); None for BPA.
+
+    PFAS ppb, with `basis` total mg_per_kg; heavy metals mg_per_kg; SVHC percent_w_w.
+    """
+    limit = _limit(substance, basis or _BASIS, rules)
+    return None if limit is None else _LIMIT_UNITS[limit.unit]
+
+
+def contradiction(substance: str, entry: SubstanceEntry, rules: RuleSet) -> str | None:
+    """Return the status that the value of an entry implies where the entry says another; None where both agree."""
+    value = entry.get("value")
+    if value is None:
+        return None
+    implied = implied_status(substance, value, entry.get("unit"), entry.get("basis"), rules)
+    return None if implied == entry.get("status") else implied
+
+
+def _limit(substance: str, basis: str, rules: RuleSet) -> Limit | None:
+    code = _LIMIT_OF.get((substance, basis if substance == "pfas" else ""))
+    return None if code is None else rules.limits[code]
 
 
 def _breaches(value: float, unit: str, limit: Limit) -> bool:
@@ -77,7 +103,7 @@ def pfas_food_contact_prohibited(
         return None
     entry = next((entry for entry in above if _measured(entry, rules)), above[0])
     decided = (
-        Message("the measured value of {value} reaches the limit", value=f"{entry['value']:g} {entry['unit']}")
+        Message("the measured value of {value} reaches the limit", value=_amount(entry, rules))
         if _measured(entry, rules)
         else Message("the declaration says that PFAS are above the limit")
     )
@@ -89,6 +115,11 @@ def pfas_food_contact_prohibited(
         since=limit.applies_from.isoformat(),
         decided=decided,
     )
+
+
+def _amount(entry: SubstanceEntry, rules: RuleSet) -> str:
+    """Return a measured PFAS value with its unit, or with that of its limit, as the one without a unit is read."""
+    return f"{entry['value']:g} {entry.get('unit') or unit_of_limit('pfas', entry.get('basis'), rules)}"
 
 
 def _measured(entry: SubstanceEntry, rules: RuleSet) -> bool:

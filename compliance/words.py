@@ -5,13 +5,15 @@ only offered in a warning.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from rapidfuzz import fuzz, process
 
-from compliance.rule_rows import Format, RuleSet
+from compliance.rule_rows import Format, RuleSet, Value
 from schemas.letters import without_accents
 
 _PERCENTAGE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
@@ -32,41 +34,123 @@ def normalise(text: str) -> str:
     return " ".join("".join(c if c.isalnum() or c == "/" else " " for c in plain).split())
 
 
-@lru_cache(maxsize=65_536)
+@dataclass(frozen=True, slots=True)
+class MaterialText:
+    """What a material text means: its canonical code, and the attributes that its words for colour and metal give."""
+
+    code: str | None = None
+    facts: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+
+
+_NOTHING: Final = MaterialText()
+_PAIRS: Final = {
+    frozenset({"transparent", "transparent_coloured"}): "transparent_coloured",
+    frozenset({"dark", "transparent_coloured"}): "dark",
+}
+"""Two colours of one text that are one: *transparent green*, *dark brown*. Other pairs say nothing certain."""
+
+
 def resolve_material(text: str, rules: "RuleSet") -> str | None:
     """Return the canonical code of a material text, or None where no alias fits.
 
     A code whose `specified` is N (plastic, metal, unknown …) is returned like any other; callers that grade treat it as
     no material.
     """
+    return material_of(text, rules).code
+
+
+@lru_cache(maxsize=65_536)
+def material_of(text: str, rules: "RuleSet") -> MaterialText:
+    """Return the code of a material text with what its other words say: *PET schwarz* is PET, and dark.
+
+    A colour that the material's own name implies (*green glass*) is no fact of the text; a text without a code has
+    none.
+    """
     if len(text) > _LONGEST:
-        return None
+        return _NOTHING
     normal = normalise(text)
-    return _alias(normal, rules) or (_laminate(normal, rules) if "/" in normal else None)
+    code, said = _alias(normal, rules)
+    if code is None and "/" in normal:
+        code, said = _laminate(normal, rules)
+    return _NOTHING if code is None else MaterialText(code, _facts(said, code, rules))
 
 
-def _alias(normal: str, rules: "RuleSet") -> str | None:
-    """Return the code of a normalised text unchanged, without its form words, or also without its colours."""
-    return next((rules.aliases[reading] for reading in _readings(normal, rules) if reading in rules.aliases), None)
+def _facts(said: list[str], code: str, rules: "RuleSet") -> Mapping[str, Value]:
+    """Return the attributes that a text's words give a part of this material; two colours that differ give none."""
+    material, found = rules.materials[code], [rules.word_facts[word] for word in said if word in rules.word_facts]
+    given = [fact for fact in found if fact.holds_for(material) and fact.field not in material.implied]
+    facts: dict[str, Value] = {}
+    for name in {fact.field for fact in given}:
+        values = frozenset(fact.value for fact in given if fact.field == name)
+        value = next(iter(values)) if len(values) == 1 else _PAIRS.get(values)
+        if value is not None:
+            facts[name] = value
+    return MappingProxyType(facts)
 
 
-def _readings(normal: str, rules: "RuleSet") -> Iterator[str]:
-    yield normal
-    droppable = rules.dropped_words["form"] | rules.dropped_words["recycled"]
-    yield " ".join(word for word in normal.split() if word not in droppable)
-    droppable = droppable | rules.dropped_words["colour"]
-    yield " ".join(word for word in normal.split() if word not in droppable)
+def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
+    """Return the code of a normalised text as it is, without its form words, or also without its colours.
+
+    With it come the words that may give facts: those that were dropped, and the colours of an alias (*pet clear*).
+    """
+    for kinds in ((), _FORM, _ALL):
+        kept, dropped = _without(normal, kinds, rules)
+        if kept in rules.aliases:
+            colours = [word for word in _without(normal, ("colour",), rules)[1] if word not in dropped]
+            return rules.aliases[kept], [*dropped, *colours]
+    return None, []
 
 
-def _laminate(normal: str, rules: "RuleSet") -> str | None:
-    """Return the code of layers written with `/`: their common group, or the alias of their groups in order."""
-    codes = [_alias(part.strip(), rules) for part in normal.split("/")]
-    if not all(codes):
-        return None
+_FORM: Final = ("form", "recycled")
+_ALL: Final = (*_FORM, "colour", "metallised")
+
+
+def _without(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str, list[str]]:
+    """Return a normalised text without its words of these kinds, and those; of words that overlap the longest goes."""
+    droppable = [words for kind in kinds if (words := rules.dropped_words.get(kind))]
+    if not droppable:
+        return normal, []
+    tokens, kept, dropped, start = normal.split(), [], [], 0
+    while start < len(tokens):
+        ends = range(min(len(tokens), start + _MOST_WORDS), start, -1)
+        runs = ((end, " ".join(tokens[start:end])) for end in ends)
+        end, word = next(((e, run) for e, run in runs if any(run in words for words in droppable)), (start, ""))
+        if word:
+            dropped.append(word)
+        else:
+            kept.append(tokens[start])
+        start = max(end, start + 1)
+    return " ".join(kept), dropped
+
+
+_MOST_WORDS: Final = 3
+"""Words of the longest colour: *noir de carbone*."""
+
+
+def _laminate(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
+    """Return the code of layers written with `/`: their common group, or the alias of their groups in order.
+
+    A side that is only a colour or a form (*PET / black*) is no layer, where the rule-set says what its words give.
+    """
+    sides = [side.strip() for side in normal.split("/")]
+    colours = [side for side in sides if side and rules.word_facts and not _without(side, _ALL, rules)[0]]
+    layers = [_alias(side, rules) for side in sides if side not in colours]
+    codes = [code for code, _ in layers]
+    said = [word for _, words in layers for word in words]
+    said += [word for side in colours for word in _without(side, _ALL, rules)[1]]
+    if not codes or not all(codes):
+        return None, []
+    if len(codes) == 1:
+        return codes[0], said
     groups = [rules.materials[code].group for code in codes if code]
     if len(set(groups)) == 1 and groups[0] in rules.materials:
-        return groups[0]
-    return rules.aliases.get(normalise("/".join(groups)))
+        return groups[0], said
+    return rules.aliases.get(normalise("/".join(groups))), said
+
+
+def plain_material(text: str, rules: "RuleSet") -> str:
+    """Return a material text, normalised, without its words for form, recycling, colour and metallisation."""
+    return _without(normalise(text[:_LONGEST]), _ALL, rules)[0]
 
 
 def nearest_materials(text: str, rules: "RuleSet") -> list[str]:

@@ -1,11 +1,21 @@
-"""Seals questions which an assistant passes to its user and back, with the key of the data directory."""
+"""Seals questions which an assistant passes to its user and back, with the key of the deployment."""
+
+import secrets
 
 from mcp.server.request_state import RequestStateSecurity
 
-from warehouse import data_key
+from schemas.refusals import Refused
+from warehouse import deployment_keys
 from warehouse.settings import Settings
 
 
 def security(settings: Settings) -> RequestStateSecurity:
-    """Return the sealing that all processes of the data directory use, so that any of them accepts the answer."""
-    return RequestStateSecurity(keys=[data_key.of(settings)])
+    """Return the sealing that all processes of the deployment use, so that any of them accepts the answer.
+
+    A process that was not given the key asks and answers by itself: the log and `pcds doctor` name it.
+    """
+    try:
+        key = deployment_keys.read(settings)
+    except Refused:
+        key = secrets.token_bytes(32)
+    return RequestStateSecurity(keys=[key])

@@ -94,11 +94,15 @@ class FlagSkus(TypedDict):
 
 
 class MarketTonnes(TypedDict):
-    """Tonnes of one market in one period, and how many of them its duties reach."""
+    """Tonnes of one market in one period, and how many of them its duties reach.
+
+    `halves` are those that are there, of a half-yearly market's calendar year; else None.
+    """
 
     market: str
     year: int
     half: int
+    halves: list[int] | None
     tonnes: float
     in_scope_tonnes: float
     undecided_tonnes: float

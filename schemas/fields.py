@@ -34,12 +34,22 @@ class Field:
     is_code: bool = False
 
 
+MAX_UNITS: Final = 10**12
+"""Most units placed on a market in one period, by every door (decisions §13)."""
+MAX_WEIGHT_G: Final = 1e9
+"""Most that one packaging, or a part of it, may weigh: a thousand tonnes, by every door (decisions §13)."""
+
+
 def _text(name: str, meaning: str, *, longest: int = 2000, since: str = "1.4.1") -> Field:
     return Field(name, "text", meaning, max_length=longest, since=since)
 
 
 def _code(name: str, meaning: str, vocabulary: str | None = None, *, since: str = "1.4.1") -> Field:
     return Field(name, "code", meaning, vocabulary=vocabulary or name, since=since)
+
+
+def _weight(name: str, meaning: str) -> Field:
+    return Field(name, "number", meaning, unit="g", minimum=0, maximum=MAX_WEIGHT_G)
 
 
 def _percent(name: str, meaning: str) -> Field:
@@ -70,7 +80,7 @@ SKU_FIELDS: Final[tuple[Field, ...]] = (
     _text("description", "What the packaging is, in the caller's words.", longest=32_767),
     _code("material", "Dominant material of the whole packaging."),
     _text("material_subtype", "Material in more detail, such as a polymer or paper grade."),
-    Field("weight_grams", "number", "Total weight of one packaging.", unit="g", minimum=0),
+    _weight("weight_grams", "Total weight of one packaging."),
     _percent("recycled_content_percent", "Declared recycled content."),
     Field("food_contact", "truth", "Whether the packaging touches food."),
     Field("pfas_intentional", "truth", "Send substances.pfas instead. PFAS at or above the limits.", deprecated=True),
@@ -125,7 +135,7 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
     Field("position_in_sku", "integer", "Display and assembly order.", minimum=-2_147_483_648, maximum=2_147_483_647),
     _code("material_family", "Material family; required unless component_id fills it."),
     _text("polymer_or_grade", "Polymer, paper grade, alloy …, as the caller writes it."),
-    Field("weight_g", "number", "Weight in one packaging.", unit="g", minimum=0),
+    _weight("weight_g", "Weight in one packaging."),
     _reference("supplier_id", "Supplier of the component.", "suppliers"),
     _reference(
         "component_id", "Library component; fills what is omitted at the write.", "library_components", since="1.8.0"
@@ -147,8 +157,10 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
 )
 """Fields of SkuComponentInput, in the order in which a component is stored and read back."""
 
-MAX_UNITS: Final = 2**53 - 1
-"""Most units placed on a market: the greatest whole number that every JSON reader reads exactly (RFC 8259 §6)."""
+LINE_ID: Final = Field(
+    "id", "uuid", "Id of one of this SKU's components, which the line updates or moves; omitted, the line is matched."
+)
+"""Names the part that a line of JSON is. It is no column of a file."""
 
 SKU: Final[dict[str, Field]] = {field.name: field for field in SKU_FIELDS}
 COMPONENT: Final[dict[str, Field]] = {field.name: field for field in COMPONENT_FIELDS}

@@ -315,6 +315,7 @@ class Issue:
 
     `field` is the dotted path in the body (`components[0].weight_g`), or None for the whole; `row` the
     zero-based index in a body that is an array, None elsewhere. `count` is of the entry that says how many more.
+    `stored_id` and `stored_at` (an instant) name the record that the request meets, where one does.
     """
 
     code: str
@@ -322,6 +323,8 @@ class Issue:
     field: str | None = None
     row: int | None = None
     count: int | None = None
+    stored_id: str | None = None
+    stored_at: str | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return the published shape.
@@ -331,6 +334,8 @@ class Issue:
         if self.count is not None:
             return {"code": self.code, "count": self.count}
         shape: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}
+        if self.stored_id is not None:
+            shape |= {"id": self.stored_id, "created_at": self.stored_at}
         return shape if self.row is None else {**shape, "row": self.row}
 
 

@@ -6,6 +6,7 @@ from pydantic import AfterValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
+from schemas.fields import MAX_WEIGHT_G
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.models import Strict, one_of, uuid_text, validator
@@ -61,9 +62,9 @@ class LibraryComponentInput(Strict):
     component_type: Annotated[one_of("component_type"), PydanticField(description="Part of the packaging.")]  # type: ignore[valid-type]
     material_family: Annotated[one_of("material_family"), PydanticField(description="Material family.")]  # type: ignore[valid-type]
     polymer_or_grade: Annotated[Name | None, PydanticField(description="Material in more detail.")] = None
-    weight_g: Annotated[Annotated[float, PydanticField(ge=0)] | None, PydanticField(description="Weight. Unit: g.")] = (
-        None
-    )
+    weight_g: Annotated[
+        Annotated[float, PydanticField(ge=0, le=MAX_WEIGHT_G)] | None, PydanticField(description="Weight. Unit: g.")
+    ] = None
     supplier_id: Annotated[Supplier | None, PydanticField(description="Who supplies it.")] = None
     colour: Annotated[_Colour | None, PydanticField(description="Colour class as sorting plants see it.")] = None
     recycled_content_percent: Annotated[

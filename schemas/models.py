@@ -27,7 +27,7 @@ from pydantic_core import PydanticCustomError
 
 from schemas import normalise, words
 from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, TOO_MANY_COMPONENTS, too_large
-from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue, more
 from schemas.messages import Message, message_of
 from schemas.sku import SkuPatch, VolumeRow
@@ -209,7 +209,9 @@ SubstancesInput: type[Strict] = create_model(
     __doc__="Declarations by substance: one omitted is left untouched, null clears it.",
     **cast(Any, dict.fromkeys(SUBSTANCES, (SubstanceEntry | None, None))),
 )
-SkuComponentInput: type[Strict] = model_of("SkuComponentInput", COMPONENT_FIELDS, "One line of a component graph.")
+SkuComponentInput: type[Strict] = model_of(
+    "SkuComponentInput", (LINE_ID, *COMPONENT_FIELDS), "One line of a component graph."
+)
 SkuInput: type[Strict] = model_of(
     "SkuInput", SKU_FIELDS, "A SKU as a caller writes it: an omitted field stays, null clears."
 )

@@ -27,12 +27,29 @@ class IgnoredColumn(TypedDict):
 
 
 class AskedColumn(TypedDict):
-    """A column that was not read because it can mean several things."""
+    """What was not read because it can mean several things: a column, or the text of cells that has `kind` value.
+
+    `answer` is the piece of mapping that settles it by the first of `could_be`.
+    """
 
     column: str
     header: str
     could_be: list[str]
     message: str
+    kind: NotRequired[Literal["value"]]
+    sheet: NotRequired[str | None]
+    text: NotRequired[str]
+    answer: NotRequired[dict[str, object]]
+
+
+class Reading(TypedDict):
+    """What the text of `rows` rows became: `value` is what is stored, with its unit."""
+
+    column: str
+    field: str
+    text: str
+    value: str
+    rows: int
 
 
 class HiddenPlaces(TypedDict):
@@ -114,6 +131,7 @@ class ImportSource(FileFormat, MappedBy):
     asked: NotRequired[list[AskedColumn]]
     samples: NotRequired[dict[str, list[str]]]
     words: NotRequired[dict[str, dict[str, object]]]
+    readings: NotRequired[list[Reading]]
 
 
 class ImportAccepted(TypedDict):

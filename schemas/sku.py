@@ -67,6 +67,16 @@ class Component(LibraryPart, total=False):
     additives: list[str] | None
 
 
+class PartFacts(TypedDict):
+    """The facts by which a part is known (`pipelines.answers.parts`), null where they are not recorded."""
+
+    component_type: str
+    material_family: str | None
+    polymer_or_grade: str | None
+    position_in_sku: int | None
+    weight_g: float | None
+
+
 class SupplierAnswer(Component, total=False):
     """What a supplier says of one component, which `component_id` names by the line's `id`; null is not answered.
 
@@ -169,6 +179,7 @@ class SkuDetail(SkuFields, LegacySubstances):
     use_contexts: list[str]
     substances: Substances
     components: list[Component]
+    weight_source: str | None
     recyclability_grade: str
     recyclability_score: float | None
     doc_status: str

@@ -101,6 +101,7 @@ def prepare(
         message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
         raise Refused([Issue("not_declarable", message)])
     inputs = Inputs(snapshot, loaded_catalogue(conn), rulesets.active(conn))
+    check_first(conn, wanted, _market(inputs, wanted))
     return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
 
 
@@ -119,6 +120,31 @@ def check_correction(conn: Connection, wanted: DeclarationInput) -> None:
         name = Filing(first.market, first.year, first.half).name
         message = Message("A correction is of the same market and period; that one is of {name}.", name=name)
         raise Refused([Issue("not_declarable", message, "corrects")])
+
+
+def check_first(conn: Connection, wanted: DeclarationInput, market: str) -> None:
+    """Raise `Refused` (`already_declared`) where an equal first declaration is kept, whatever its bytes.
+
+    Equal are market, year, half, format, organisation and subsidiary (decisions §13). A correction is no first one.
+    """
+    if wanted.corrects is not None:
+        return
+    producer = _producer(wanted.uk)
+    first = kept.first_like(
+        conn, market=market, year=wanted.year, half=wanted.half, form=wanted.format, producer=producer
+    )
+    if first is None:
+        return
+    shown = first.as_dict()
+    first_id, when = shown["id"], shown["created_at"]
+    message = Message(
+        "This is declared already: the first declaration {first} was kept at {when}. To correct it send its id in "
+        "corrects.",
+        first=first_id,
+        when=when,
+    )
+    issue = Issue("not_declarable", message, "corrects", stored_id=first_id, stored_at=when)
+    raise Refused([issue], code="already_declared")
 
 
 def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
@@ -145,12 +171,14 @@ def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
 
 def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now: datetime) -> Row:
     """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
+    kept.wait_turn(conn, company_id)
     check_correction(conn, made.wanted)
+    check_first(conn, made.wanted, made.market)
     declaration_id = UUID(str(uuid7()))
     row = row_of(made, declaration_id, origin, now)
     kept.add(conn, company_id, row, made.content, _stated(made.wanted.uk))
     shown = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
-    after = {name: str(value) if isinstance(value, Decimal) else value for name, value in shown.items()}
+    after = {name: _as_text(value) for name, value in shown.items()}
     ledger.enter(conn, company_id, "declaration.kept", declaration_id, origin=origin, now=now, before=None, after=after)
     return row
 
@@ -163,6 +191,7 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
         market=made.market,
         year=made.wanted.year,
         half=made.wanted.half,
+        halves=record["halves"],
         format=made.wanted.format,
         filename=made.content.filename,
         media_type=made.content.media_type,
@@ -173,6 +202,10 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
         ruleset_version=source.ruleset_version,
         catalogue_hash=made.inputs.catalogue.source_hash,
         rows=record["rows"],
+        in_scope_tonnes=record.get("in_scope_tonnes"),
+        undecided_tonnes=record.get("undecided_tonnes"),
+        out_of_scope_tonnes=record.get("out_of_scope_tonnes"),
+        question=record.get("question"),
         total_tonnes=record.get("total_tonnes"),
         total_kg=record.get("total_kg"),
         difference_kg=record.get("difference_kg"),
@@ -184,6 +217,13 @@ def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetim
         kept_by={"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
         created_at=now,
     )
+
+
+def _as_text(value: object) -> object:
+    """Return a value for the audit log: decimals as text, with every digit."""
+    if isinstance(value, dict):
+        return {name: _as_text(each) for name, each in value.items()}
+    return format(value, "f") if isinstance(value, Decimal) else value
 
 
 def _market(inputs: Inputs, wanted: DeclarationInput) -> str:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from schemas.addresses import is_loopback
+from warehouse import deployment_keys
 from warehouse.catalogue import queries as catalogue
 from warehouse.embedded import kept
 from warehouse.imports import queue
@@ -76,6 +77,18 @@ def _readable_secrets(folder: Path) -> Iterator[Problem]:
         path = folder / name
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
             yield Problem("secrets", f"Other accounts of this machine may read {path}.", f"Run: chmod 600 {path}")
+
+
+def of_keys(conn: Connection, settings: Settings) -> Iterator[Problem]:
+    """Yield which keys of the deployment this data directory lacks, or has another file of."""
+    for name in deployment_keys.NAMES:
+        match deployment_keys.state(conn, settings, name):
+            case "missing":
+                wrong = f"{settings.data_dir / name} is missing: what it seals or signs cannot be read or made here."
+                yield Problem("keys", wrong, "Copy the file from another program of this deployment, or from a backup.")
+            case "wrong":
+                wrong = f"{settings.data_dir / name} is not this deployment's key."
+                yield Problem("keys", wrong, "Put back the file that the other programs have, or that of a backup.")
 
 
 def of_server(owner: Connection, revision: str | None, *, head: str, knows: Callable[[str], bool]) -> Iterator[Problem]:

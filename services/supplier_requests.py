@@ -15,6 +15,8 @@ from uuid import UUID
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
+from pipelines.answers import memory
+from pipelines.answers.parts import facts_by_id
 from pipelines.writing import components, substances
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -90,7 +92,8 @@ def create(
 
     `component_ids` are the `id`s of lines of the graph; `item` makes it a part of an enquiry. Raises `CannotAsk`.
     """
-    graph_ids = [UUID(line["id"]) for line in load_lines(conn, sku_code)]
+    lines = load_lines(conn, sku_code)
+    graph_ids = [UUID(line["id"]) for line in lines]
     requested_ids = list(dict.fromkeys(component_ids)) or graph_ids
     if unknown_ids := [str(each) for each in requested_ids if each not in graph_ids]:
         raise CannotAsk(
@@ -111,6 +114,7 @@ def create(
         token=token,
         sku_id=sku_id,
         component_ids=requested_ids,
+        asked=facts_by_id(lines, set(map(str, requested_ids))),
         supplier_name=supplier_name,
         at=now,
         enquiry_id=item.enquiry_id if item else None,
@@ -211,7 +215,8 @@ def submit(
         raise AnswerRefused(issues)
     replaced = entries.replace_open(conn, request.id)
     queries.move(conn, request.id, "awaiting_review", at=now)
-    payload = {name: value for name, value in {**response, "components": answers}.items() if value is not None}
+    kept = {**response, "components": answers, "asked": memory.of_request(conn, request)}
+    payload = {name: value for name, value in kept.items() if value is not None}
     entry = review.file(
         conn,
         company_id,

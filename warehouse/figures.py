@@ -22,7 +22,7 @@ from warehouse import published, snapshots
 from warehouse.snapshots import Snapshot
 
 TABLES: Final = ("tonnes", "uncounted", "scope_missing", "obligations")
-FORM: Final = 2
+FORM: Final = 3
 """The version of the files' form. Figures of another form come from another release and are computed anew."""
 FOLDER: Final = "figures"
 """The folder's name in the data directory."""

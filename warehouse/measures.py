@@ -1,6 +1,6 @@
 """Reads from Postgres the numbers that operators watch: imports, writes, snapshots, runs, connections (decision 0057).
 
-Each process of the service sees a part; the tables have all of it, so these are read at the scrape, by four statements.
+Each process of the service sees a part; the tables have all of it, so these are read at the scrape, by five statements.
 No label names a company or a person.
 """
 
@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
+import orjson
 import psycopg
 
 from warehouse.imports.queue import LISTENER, STALLED_AFTER
@@ -32,6 +33,17 @@ FROM runs
 WHERE status NOT IN ('SUCCESS', 'FAILURE', 'CANCELED') OR end_time > extract(epoch FROM clock_timestamp()) - 3600
 GROUP BY end_time IS NULL, status
 """
+_FAILED_CHECKS: Final = """
+SELECT failed.asset_key, failed.check_name, count(DISTINCT coalesce(failed.partition, ''))::float8
+FROM asset_check_executions AS failed
+WHERE failed.execution_status = 'FAILED' AND NOT EXISTS (
+    SELECT FROM asset_check_executions AS newer
+    WHERE newer.asset_key = failed.asset_key AND newer.check_name = failed.check_name AND newer.id > failed.id
+    AND (newer.partition = failed.partition OR failed.partition IS NULL)
+    AND newer.execution_status IN ('SUCCEEDED', 'FAILED'))
+GROUP BY failed.asset_key, failed.check_name
+"""
+"""A verdict without a partition is of an asset of no company, or from before checks were told by company."""
 _CONNECT_SECONDS: Final = 3
 
 
@@ -50,14 +62,21 @@ def of_tables(conn: Connection, now: datetime) -> list[Measure]:
 
 
 def of_runs(dagster_url: str) -> list[Measure]:
-    """Return Dagster's runs by state: those that have not ended, and those that ended in the last hour.
+    """Return Dagster's runs by state (not ended, ended in the last hour), and checks whose last verdict is a failure.
 
     Nothing where Dagster has made no tables yet. `dagster_url` is `Database.dagster_url`.
     """
     url = urlunsplit(urlsplit(dagster_url)._replace(scheme="postgresql"))
     with psycopg.connect(url, connect_timeout=_CONNECT_SECONDS, autocommit=True) as connection:
         try:
-            rows = connection.execute(_RUNS).fetchall()
+            runs = connection.execute(_RUNS).fetchall()
+            checks = connection.execute(_FAILED_CHECKS).fetchall()
         except psycopg.errors.UndefinedTable:
             return []
-    return [Measure(name, {"state": status.lower()}, value) for name, status, value in rows]
+    return [
+        *(Measure(name, {"state": status.lower()}, value) for name, status, value in runs),
+        *(
+            Measure("checks_failed", {"asset": "/".join(orjson.loads(asset)), "check": check}, value)
+            for asset, check, value in checks
+        ),
+    ]

@@ -1,4 +1,4 @@
-"""Seals secrets that the service itself must read again, with keys derived from the data directory's key.
+"""Seals secrets that the service itself must read again, with keys derived from the deployment's key.
 
 A copy of the database alone opens none of them. Each purpose has a key of its own, and each secret is bound to what it
 belongs to, so that none can be put in the place of another.
@@ -12,6 +12,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from warehouse.deployment_keys import probe_of
+
 _NONCE_BYTES: Final = 12
 
 
@@ -19,7 +21,8 @@ class Seal:
     """Seals bytes for one purpose (AES-GCM), each bound to what it is for."""
 
     def __init__(self, key: bytes, purpose: bytes) -> None:
-        """`key` is the data directory's (`warehouse.data_key`)."""
+        """`key` is the deployment's (`warehouse.deployment_keys`)."""
+        self.probe = probe_of(key)
         self._cipher = AESGCM(HKDF(SHA256(), 32, None, purpose).derive(key))
 
     def seal(self, data: bytes, bound_to: bytes) -> bytes:

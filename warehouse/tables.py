@@ -6,7 +6,7 @@ What belongs here: columns, keys, indexes and the list of tables that a company 
 
 from typing import Final
 
-from warehouse.access.tables import bearer_tokens, request_slots, request_windows
+from warehouse.access.tables import bearer_tokens, key_probes, request_slots, request_windows
 from warehouse.accounts.tables import (
     authorization_codes,
     connection_tokens,
@@ -118,6 +118,7 @@ __all__ = [
     "jurisdictions",
     "kept_answers",
     "kept_declarations",
+    "key_probes",
     "launches",
     "library_components",
     "metadata",

@@ -14,11 +14,12 @@ import typer
 
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
-from services import place_checks
-from services.doctor import find_codes
+from schemas.json_values import JsonObject
+from services import place_checks, record_findings
 from services.place_checks import Problem
 from warehouse.companies.queries import every_company
 from warehouse.embedded import ServerError
+from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings, SettingsError
 from warehouse.surroundings import sentence_of
 
@@ -29,16 +30,16 @@ def doctor(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong here, each with what to do, and codes from before texts had one form.
+    """Report what is wrong here, each with what to do, and stored records that are false by today's rules.
 
-    The codes are those that collide now, and those that nobody can send any more; null where no company was looked at,
-    as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was done,
-    and what it found is its result.
+    The records are listed by kind (`services.record_findings`), each with its company; null where no company was looked
+    at, as the database gave no answer or has tables of another release. Exit status 0 either way: the examination was
+    done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
     problems = list(place_checks.of_place(settings))
     number: int | None = None
-    codes: dict[str, object] = {"collisions": None, "unreachable": None}
+    records: dict[str, list[JsonObject] | None] = dict.fromkeys(record_findings.KINDS)
     with ExitStack() as opened:
         try:
             operator = opened.enter_context(as_operator(data_dir))
@@ -48,8 +49,8 @@ def doctor(
         else:
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
-                number, codes = len(companies), dict(_codes(operator, companies, as_json=as_json))
-    show({"companies": number, "problems": [each._asdict() for each in problems], **codes}, as_json=as_json)
+                number, records = len(companies), {**_records(operator, companies, as_json=as_json)}
+    show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
 
 
 def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
@@ -64,16 +65,29 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
     return found
 
 
-def _codes(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[dict[str, object]]]:
-    found: dict[str, list[dict[str, object]]] = {"collisions": [], "unreachable": []}
+def _records(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[JsonObject]]:
+    """Return the findings of all companies by kind; on a terminal texts are written in ASCII, so that none hides."""
+    found: dict[str, list[JsonObject]] = {kind: [] for kind in record_findings.KINDS}
+    rulesets, today = Rulesets(), operator.clock.today()
     for company_id in companies:
         with operator.company(company_id) as connection:
-            for finding in find_codes(connection):
-                record: dict[str, object] = {
-                    "company_id": str(company_id),
-                    "record": finding.record,
-                    "code": finding.form if as_json else ascii(finding.form),
-                    "held": [code if as_json else ascii(code) for code in finding.codes],
-                }
-                found["collisions" if finding.collides else "unreachable"].append(record)
+            listed = record_findings.find(record_findings.Looked(connection, rulesets, today))
+        for kind, rows in listed.items():
+            found[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]
     return found
+
+
+def _in_ascii(row: JsonObject) -> JsonObject:
+    """Return a record for a terminal: its texts so that none hides, and nothing that is said in words beside it."""
+    shown: JsonObject = {}
+    for name, value in row.items():
+        match value:
+            case str():
+                shown[name] = ascii(value)
+            case list():
+                shown[name] = [ascii(each) for each in value]
+            case dict():
+                continue
+            case _:
+                shown[name] = value
+    return shown

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
+import psycopg
 import typer
 
 from api import serve as supervisor
 from api.commands.shared import AsJson, DataDir, show
+from warehouse import deployment_keys
 from warehouse.embedded import running
 from warehouse.settings import Settings
 
@@ -32,8 +34,12 @@ def serve(
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Bring the database to this release's schema."""
+    """Bring the database to this release's schema, and make the deployment's keys where it has none yet."""
     from warehouse.migrate import migrate as migrate_database  # noqa: PLC0415  (the supervisor does without)
 
-    with running(Settings.load(data_dir=data_dir)) as database:
-        show({"revision": migrate_database(database)}, as_json=as_json)
+    settings = Settings.load(data_dir=data_dir)
+    with running(settings) as database:
+        revision = migrate_database(database)
+        with psycopg.connect(database.owner_url) as owner:
+            deployment_keys.prepare(owner, settings)
+        show({"revision": revision}, as_json=as_json)

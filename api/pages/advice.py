@@ -25,6 +25,8 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     "{header} may be the product's or its packaging's, and nothing in the table says which; it is "
     "not read. If it is the packaging's, say so: "
     'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.': "advice.asked_column",
+    "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
+    'read. Say what it is: mapping={{"values": {{"component_type": {{"{word}": "{type}"}}}}}}.': "advice.asked_part",
     "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
     'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.': "advice.material",
     "The columns {where} all fit {name}; rename or remove all but one, "

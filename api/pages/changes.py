@@ -10,10 +10,12 @@ from typing import Final, NamedTuple
 from api.pages.texts import text
 from compliance import grading
 from compliance.ruleset import RuleSet
+from pipelines.answers.parts import FACTS, AskedPart
 from schemas.fields import COMPONENT, SKU, Field
 from schemas.json_values import JsonMapping
 from schemas.labels import LANGUAGES, format_word, header, word
 from schemas.numbers import number
+from schemas.sku import Component, PartFacts
 from schemas.technical_files import CONTENTS
 from services.review.compare import Change, leaves
 
@@ -33,7 +35,7 @@ _OWN_WORDS: Final = {"substance_unit": "unit", "substance_basis": "basis"}
 """Vocabularies whose words are in the page texts, with their keys."""
 _DIGITS: Final = 12
 """Decimals of a compared value: as many as anybody sends."""
-_NO_FIELDS: Final = frozenset({"hazardous_contents", "components"})
+_NO_FIELDS: Final = frozenset({"hazardous_contents", "components", "units of half 1", "units of half 2"})
 """Facts with a text of their own."""
 _UNITS: Final = frozenset({"g", "percent", "g/cm3", "um"})
 
@@ -50,6 +52,47 @@ class ChangeRow(NamedTuple):
 def change_rows(changes: Sequence[Change], parts: Sequence[str], lang: str) -> list[ChangeRow]:
     """Return the changes in words; `parts` are the component types of the graph after the change."""
     return [_change_row(change, parts, lang) for change in changes]
+
+
+class AskedRow(NamedTuple):
+    """A part that was asked about: its facts then and now in words, empty where they are not known or it is gone."""
+
+    asked: list[str]
+    now: list[str]
+    differs: bool
+
+
+def fact_names(lang: str) -> list[str]:
+    """Return the names of the facts by which a part is known."""
+    names = {name: field_in_words("component", name, COMPONENT[name], lang) for name in FACTS}
+    return list((names | {"position_in_sku": text("review.parts.position", lang)}).values())
+
+
+def asked_rows(parts: Sequence[AskedPart], lang: str) -> list[AskedRow]:
+    """Return the parts that were asked about in words."""
+    return [AskedRow(_facts(part.asked, lang), _facts(part.now, lang), bool(part.differs)) for part in parts]
+
+
+def part_in_words(line: Component, lang: str) -> str:
+    """Return a line of a graph in words: type, material, polymer or grade, position and weight."""
+    values: Mapping[str, object] = line
+    words = [code_in_words(name, str(values[name]), lang) if values.get(name) else "–" for name in FACTS[:2]]
+    position, weight = line.get("position_in_sku"), line.get("weight_g")
+    return ", ".join(
+        [
+            *words,
+            *filter(None, [line.get("polymer_or_grade")]),
+            *([f"{text('review.parts.position', lang)} {position}"] if position is not None else []),
+            *([f"{number(weight, lang, digits=_DIGITS)} g"] if weight is not None else []),
+        ]
+    )
+
+
+def _facts(facts: PartFacts | None, lang: str) -> list[str]:
+    if facts is None:
+        return []
+    values: Mapping[str, object] = facts
+    return [value_in_words(values[name], COMPONENT[name].vocabulary, lang) for name in FACTS]
 
 
 def path_in_words(path: str, lang: str, parts: Sequence[str] = ()) -> str:
@@ -159,8 +202,8 @@ def reason_in_words(reason: str, lang: str) -> str:
     return reason
 
 
-_SHOWN_APART: Final = ("draft", "translations", "renews")
-"""Members of a draft declaration that its own pages show."""
+_SHOWN_APART: Final = ("draft", "translations", "renews", "asked")
+"""Members of an entry that its own page shows elsewhere."""
 
 
 def payload_rows(kind: str, payload: JsonMapping, lang: str) -> list[tuple[str, str]]:  # stored JSON

@@ -6,6 +6,7 @@ SHA-256 of what was shown.
 
 import csv
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -17,18 +18,22 @@ from starlette.responses import Response
 
 from api.declarations import declare, file_answer
 from api.errors import InvalidBody
+from api.errors import Refused as Answered
 from api.pages.advice import said
+from api.pages.changes import fact_in_words
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Approver, Session, Viewer
 from api.pages.texts import text
+from api.refusals import answered
 from api.service import service_of
 from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import FORMATS, UK_FORMAT
 from schemas.json_values import JsonObject
 from schemas.labels import word
+from schemas.refusals import Refused
 from services.declaration_calendar import due
 from warehouse import figures
 from warehouse.analytics.figure_rows import periods
@@ -70,6 +75,10 @@ async def post_declaration(request: Request, session: Approver) -> Response:
     except InvalidBody as refused:
         faults = list(_faults(refused, form, language_of(request)))
         return await run_in_threadpool(_list_page, request, session, form=form, faults=faults)
+    except Refused as refused:
+        faults = list(_faults(answered(refused), form, language_of(request)))
+        first = next((issue.stored_id for issue in refused.issues if issue.stored_id), None)
+        return await run_in_threadpool(_list_page, request, session, form=form, faults=faults, first=first)
     made = orjson.loads(answer.body)
     if is_kept:
         return redirect(link(request, f"/declarations/kept/{made['data']['id']}"))
@@ -78,6 +87,7 @@ async def post_declaration(request: Request, session: Approver) -> Response:
         "declaration_check.html",
         session=session,
         made=made,
+        fact=partial(fact_in_words, lang=language_of(request)),
         once=str(uuid4()),
         sent=[(name, form[name]) for name in FIELDS if form.get(name)],
     )
@@ -90,7 +100,8 @@ async def get_kept(request: Request, session: Viewer) -> Response:
     beside = [part for part in PARTS if part == "declaration" or found.format == "csv"]
     if found.format == UK_FORMAT:
         beside = ["declaration", "uncounted"]
-    return page(request, "declaration.html", session=session, found=found, parts=beside)
+    fact = partial(fact_in_words, lang=language_of(request))
+    return page(request, "declaration.html", session=session, found=found, parts=beside, fact=fact)
 
 
 @router.get("/kept/{id}/content")
@@ -120,8 +131,14 @@ def _kept(request: Request, session: Session, declaration_id: UUID) -> Row:
 
 
 def _list_page(
-    request: Request, session: Session, *, form: Form | None = None, faults: Sequence[tuple[str, str]] = ()
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    faults: Sequence[tuple[str, str]] = (),
+    first: str | None = None,
 ) -> Response:
+    """Return the page; `first` is the declaration that is kept already, where the form wants an equal one."""
     service, lang, offset = service_of(request), language_of(request), offset_of(request)
     given = form or _prefilled_form(request, session)
     stored = figures.current(service.settings.data_dir, session.company_id)
@@ -136,6 +153,7 @@ def _list_page(
         session=session,
         status=400 if faults else 200,
         faults=faults,
+        first=first,
         given=given,
         markets=[(code, word("market", code, lang)) for code in markets],
         halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
@@ -197,11 +215,13 @@ def _lines(sent: str, names: Sequence[str]) -> Iterator[JsonObject]:
             yield {name: cell.strip() for name, cell in zip(known, cells, strict=False)}
 
 
-def _faults(refused: InvalidBody, form: Form, lang: str) -> Iterator[tuple[str, str]]:
+def _faults(refused: Answered, form: Form, lang: str) -> Iterator[tuple[str, str]]:
     """Yield each fault at its field of the form."""
     for issue in refused.details or ():
         field = str(issue.get("field") or "").removeprefix("uk.").partition("[")[0]
         sentence = said(issue["message"], lang) if "message" in issue else ""
+        if "id" in issue:
+            field, sentence = "", text("declarations.already", lang)
         if field in ("market", "year") and not form.get(field, "").strip():
             sentence = text(f"declarations.choose.{field}", lang)
         elif field in _UK_FIELDS or field in ("ratings", "drinks"):

@@ -79,7 +79,8 @@ class _Opened:
     def form(self, lang: str) -> Form:
         """Return the form as it was opened."""
         own = () if self.sku_id else _OWN
-        return item_form.form_of(self.base, lang, leaving_out=(*own, *(_LISTED[key] for key in self.too_long)))
+        form = item_form.form_of(self.base, lang, leaving_out=(*own, *(_LISTED[key] for key in self.too_long)))
+        return form if self.sku_id else item_form.without_ids(form)
 
     def within_limits(self) -> Self:
         """Return it without the parts or volumes that a form cannot show."""
@@ -311,6 +312,7 @@ def _conflict_page(
         raise PageRefused(404, "refused.gone")
     with service_of(request).writes.company(session.company_id) as conn:
         now = _opened(conn, opened.sku_id, version)
+        form = item_form.without_ids(form, {line["id"] for line in now.base["components"]} if now.base else set())
         words = changes_since(conn, opened.sku_id, version_of(form.get("seen")) or version, version, lang)
     return _page(request, session, opened, form, seen=now.version, conflict=words, status=409)
 

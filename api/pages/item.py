@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages import item_form, item_questions, item_words
+from api.pages.advice import said
 from api.pages.concurrency import run_limited
 from api.pages.edit import changes_since
 from api.pages.forms import Form
@@ -26,8 +27,10 @@ from api.service import Service, service_of
 from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
 from compliance.standards import unread_parts
+from compliance.weights import weight_mismatch
 from pipelines.writing import present
 from schemas.analytics import IncompleteSku
+from schemas.issues import Issue
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from services.audit import history
@@ -71,6 +74,7 @@ class _ItemData:
     rules: RuleSet
     declared: set[UUID]
     archived_at: str | None
+    weights: Issue | None
 
 
 @router.get("/items/{id}")
@@ -119,6 +123,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         ban=partial(translated_reason, rules=data.rules, lang=lang),
         standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
+        weights=None if data.weights is None else said(data.weights.message, lang),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
         history=None if data.history is None else [item_words.version_words(each, lang) for each in data.history],
@@ -159,6 +164,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         rules,
         declarations.of_sku(conn, sku_id),
         archived and archived.archived_at,
+        weight_mismatch(row["weight_grams"], row["components_weight_g"]),
     )
 
 

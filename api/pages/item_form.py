@@ -6,13 +6,13 @@ inputs `part` and `volume` list the keys in their order, so that a part can be a
 What belongs here: the form, both ways. What does not: writing it and its page (`api.pages.edit`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from api.pages.forms import Form
 from api.pages.inputs import MAY_BE_NONE, SUBSTANCE_PARTS, Input, input_of, substance_inputs, texts_of, value_of
 from api.pages.texts import text
-from schemas.fields import COMPONENT_FIELDS, SKU, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, LINE_ID, SKU, SKU_FIELDS, Field
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.sku import SkuDetail, Substances
 from schemas.vocabularies import SUBSTANCES
@@ -105,7 +105,7 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
     ]
     pairs += _of_substances("", item["substances"], lang)
     for key, line in enumerate(item["components"] if "components" not in leaving_out else ()):
-        pairs.append(("part", str(key)))
+        pairs += [("part", str(key)), (id_name(key), line["id"])]
         fields: JsonMapping = line
         for field in COMPONENT_FIELDS:
             if field.kind != "substances":
@@ -116,6 +116,17 @@ def form_of(item: SkuDetail | None, lang: str, *, leaving_out: Iterable[str] = (
         pairs.append(("volume", str(key)))
         pairs += [(f"volumes.{key}.{name}", str(value)) for name, value in row.items() if value is not None]
     return Form(pairs)
+
+
+def id_name(key: object) -> str:
+    """Return the hidden input that names a stored part, so that a changed or moved part stays the same one."""
+    return f"parts.{key}.{LINE_ID.name}"
+
+
+def without_ids(form: Form, known: Collection[str] = ()) -> Form:
+    """Return the form with its parts as new ones, except those of these ids."""
+    names = {id_name(key) for key in form.getlist("part")}
+    return Form([(name, value) for name, value in form.multi_items() if name not in names or value in known])
 
 
 def _texts(field: Field, value: object, lang: str) -> list[str]:
@@ -160,7 +171,7 @@ def _line(form: Form, prefix: str) -> Body:
     """Return one line of the graph. What is left empty is left out, so that a library component may fill it."""
     line = {
         field.name: value
-        for field in COMPONENT_FIELDS
+        for field in (LINE_ID, *COMPONENT_FIELDS)
         if field.kind != "substances"
         and (value := value_of(_one_line(form, prefix + field.name), field.kind)) is not None
     }

@@ -59,6 +59,7 @@ class Decision:
     reason: str | None
     note: str | None
     seen_version: int | None
+    parts_compared: bool
 
 
 @router.get("")
@@ -142,6 +143,7 @@ def _decide(request: Request, session: Session, form: Form) -> Response:
             rulesets=service.rulesets,
             reason=decision.reason,
             seen_version=decision.seen_version,
+            parts_compared=decision.parts_compared,
             issued_with={**form, "languages": " ".join(form.getlist("languages"))},
         )
 
@@ -162,7 +164,13 @@ def _parse_decision(form: Form) -> Decision:
     if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
         raise PageRefused(400, "refused.unreadable")
     reason, note = (texts.shown(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
-    return Decision(form["decision"] == "accept", reason, note, int(version[:9]) if version else None)
+    return Decision(
+        accepts=form["decision"] == "accept",
+        reason=reason,
+        note=note,
+        seen_version=int(version[:9]) if version else None,
+        parts_compared=form.get("parts_compared") == "yes",
+    )
 
 
 def _entry_page(
@@ -198,6 +206,8 @@ def _entry_page(
         types=CONTENTS[lang],
         comparison=comparison if is_compared else None,
         refused=refused,
+        asked=changes.asked_rows(comparison.asked, lang) if comparison else [],
+        facts=changes.fact_names(lang),
         rows=changes.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
         payload=[] if is_compared else changes.payload_rows(entry.kind, entry.payload, lang),
         given=form or Form(),

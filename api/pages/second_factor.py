@@ -24,7 +24,7 @@ from services import people as managing
 from services import second_factor as codes
 from services.people import Act
 from services.second_factor import Ticket, seal_of
-from warehouse import data_key
+from warehouse import deployment_keys
 from warehouse.accounts import second_factor, users
 from warehouse.accounts.users import Attempt
 from warehouse.audit import ledger
@@ -116,7 +116,7 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
 
 
 def _seal(request: Request) -> Seal:
-    return seal_of(data_key.of(service_of(request).settings))
+    return seal_of(deployment_keys.read(service_of(request).settings))
 
 
 def _switch(request: Request, session: Session, form: Form) -> Response:

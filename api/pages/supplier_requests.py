@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.advice import said
+from api.pages.changes import part_in_words
 from api.pages.forms import Form, read_form
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
@@ -18,7 +19,6 @@ from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from schemas import texts
-from schemas.labels import word
 from schemas.sku import Component
 from services import supplier_requests
 from warehouse.review import supplier_requests as queries
@@ -99,15 +99,8 @@ def _page(
         session=session,
         status=400 if faults else 200,
         requests=requests,
-        components=[(line["id"], _component(line, lang)) for line in lines],
+        components=[(line["id"], part_in_words(line, lang)) for line in lines],
         given=form or Form([("sku", sku_code), *(("component", line["id"]) for line in lines)]),
         faults=faults,
         new_link=new_link,
     )
-
-
-def _component(line: Component, lang: str) -> str:
-    """Return a line of a graph in words: its type, family and material."""
-    codes = (("component_type", line["component_type"]), ("material_family", line["material_family"]))
-    words = [word(vocabulary, code, lang) if code else "–" for vocabulary, code in codes]
-    return ", ".join([*words, *filter(None, [line["polymer_or_grade"]])])

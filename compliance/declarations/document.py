@@ -7,13 +7,15 @@ The document follows decisions, section 10, field by field; numbers are exact de
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, TypedDict, cast
+from typing import Final, NotRequired, TypedDict, cast
 
 import polars as pl
 
 from compliance.obligations.verdicts import Obligation, obligations, quantities
 from compliance.rollup.exact import difference, rounded, written_tonnes
+from compliance.rollup.periods import halves_of
 from compliance.rollup.tonnes import Figures
+from compliance.scopes import asked_fields
 
 TONNES_COLUMNS: Final = (
     "category_code",
@@ -30,6 +32,8 @@ TONNES_COLUMNS: Final = (
 )
 UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
 MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
+ARCHIVED: Final = "archived"
+"""The mark of an archived SKU, true: only a row of one has it, so that other declarations stay as they were."""
 
 
 class ScopedTonnes(TypedDict):
@@ -60,6 +64,7 @@ class UncountedRow(TypedDict):
     units: int
     reason: str
     fields: list[str]
+    archived: NotRequired[bool]
 
 
 class ScopeMissingRow(TypedDict):
@@ -69,20 +74,49 @@ class ScopeMissingRow(TypedDict):
     units: int
     category_codes: list[str]
     fields: list[str]
+    archived: NotRequired[bool]
 
 
-class Declaration(TypedDict):
-    """The document of a declaration."""
+class Totals(TypedDict):
+    """The tonnes of a whole declaration: in scope (what is filed), undecided and out of it, and all of them together.
+
+    Each is rounded from the exact sum, not summed from rounded rows.
+    """
+
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
+    total_tonnes: Decimal
+
+
+class Question(TypedDict):
+    """The missing fact that decides most of the undecided tonnes, the tonnes that wait for it, and how many SKUs.
+
+    Tonnes that lack several facts wait for each of them.
+    """
+
+    field: str
+    tonnes: Decimal
+    skus: int
+
+
+class Declaration(Totals):
+    """The document of a declaration.
+
+    `halves` are those that are there, of a half-yearly market's calendar year; `question` is None where nothing is
+    undecided.
+    """
 
     company_id: str
     market: str
     year: int
     half: int
+    halves: list[int] | None
     as_of: str
     ruleset_version: str
     snapshot: str
     tonnes: list[TonnesRow]
-    total_tonnes: Decimal
+    question: Question | None
     uncounted: list[UncountedRow]
     scope_missing: list[ScopeMissingRow]
     obligations: list[dict[str, object]]
@@ -114,11 +148,13 @@ def document(figures: Figures, market: str, year: int, half: int, source: Source
         "market": market,
         "year": year,
         "half": half,
+        "halves": halves_there(figures, market, year, half),
         "as_of": source.as_of,
         "ruleset_version": source.ruleset_version,
         "snapshot": source.snapshot,
         "tonnes": list(tonnes_rows(figures, market, year, half)),
-        "total_tonnes": total_tonnes(figures, market, year, half),
+        **totals(figures, market, year, half),
+        "question": question(figures, market, year, half),
         "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
         "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
         "obligations": [obligation(each) for each in obligations(market, quantities(figures, market, year))],
@@ -143,21 +179,58 @@ def scoped_tonnes(row: Mapping[str, Decimal]) -> ScopedTonnes:
     }
 
 
-def total_tonnes(figures: Figures, market: str, year: int, half: int) -> Decimal:
-    """Return the total, rounded from the exact sum and not summed from rounded rows."""
-    return written_tonnes(sum(figures.tonnes.filter(_asked(market, year, half))["grams"], Decimal(0)))
+def halves_there(figures: Figures, market: str, year: int, half: int) -> list[int] | None:
+    """Return the halves of a calendar year that are there, empty where it is recorded whole.
+
+    None for one half, and for a market that is declared by the year.
+    """
+    halves = halves_of(figures.halves, market, year) if half == 0 else None
+    return list(halves.there) if halves else None
+
+
+def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
+    """Return the tonnes of a whole declaration, by what its categories are about."""
+    rows = figures.tonnes.filter(_asked(market, year, half))
+    found = scoped_tonnes(
+        {name: sum(rows[name], Decimal(0)) for name in ("grams", "in_scope_grams", "undecided_grams")}
+    )
+    return {
+        "in_scope_tonnes": found["in_scope_tonnes"],
+        "undecided_tonnes": found["undecided_tonnes"],
+        "out_of_scope_tonnes": found["out_of_scope_tonnes"],
+        "total_tonnes": found["tonnes"],
+    }
+
+
+def question(figures: Figures, market: str, year: int, half: int) -> Question | None:
+    """Return the missing fact for which most tonnes wait, the first of equals in the order of the facts."""
+    lacking = figures.questions.filter(_asked(market, year, half))
+    waiting = {
+        field: sum(lacking.filter(pl.col("fields").list.contains(field))["grams"], Decimal(0))
+        for field in asked_fields()
+    }
+    field = max(waiting, key=lambda name: waiting[name])
+    if not waiting[field]:
+        return None
+    asked = figures.scope_missing.filter(_asked(market, year, half) & pl.col("fields").list.contains(field))
+    return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": asked["sku_code"].n_unique()}
 
 
 def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:
     """Yield one row for each SKU and reason, by SKU code."""
-    rows = uncounted.sort("sku_code", "reason").select(UNCOUNTED_COLUMNS).iter_rows(named=True)
-    return (cast(UncountedRow, row) for row in rows)
+    rows = uncounted.sort("sku_code", "reason").select(*UNCOUNTED_COLUMNS, ARCHIVED).iter_rows(named=True)
+    return (cast(UncountedRow, _marked(row)) for row in rows)
 
 
 def missing_rows(scope_missing: pl.DataFrame) -> Iterator[ScopeMissingRow]:
     """Yield one row for each SKU and set of fields that would decide whether its categories cover it, by SKU code."""
-    rows = scope_missing.sort("sku_code", "fields").select(MISSING_COLUMNS).iter_rows(named=True)
-    return (cast(ScopeMissingRow, row) for row in rows)
+    rows = scope_missing.sort("sku_code", "fields").select(*MISSING_COLUMNS, ARCHIVED).iter_rows(named=True)
+    return (cast(ScopeMissingRow, _marked(row)) for row in rows)
+
+
+def _marked(row: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a row with its mark only where its SKU is archived."""
+    return row if row[ARCHIVED] else {name: value for name, value in row.items() if name != ARCHIVED}
 
 
 def obligation(each: Obligation) -> dict[str, object]:

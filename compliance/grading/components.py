@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from compliance.rule_rows import Material, Value
 from compliance.ruleset import RuleSet
-from compliance.words import resolve_material
+from compliance.words import material_of, resolve_material
 from schemas.sku import Component, Sku
 
 CONSUMABLE_FIELD: Final = {
@@ -191,7 +191,10 @@ def lines(record: Sku) -> Sequence[Component]:
 
 
 def part_of(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
-    """Return the part that a line of a graph describes; the SKU's SVHC status counts where the line has none."""
+    """Return the part that a line of a graph describes; the SKU's SVHC status counts where the line has none.
+
+    A colour or a metallisation that only the material's text names is given by it (decisions §13).
+    """
     component_type, family = line["component_type"], line.get("material_family")
     given: dict[str, Value] = {field: v for field in _ATTRIBUTES if (v := line.get(field)) is not None}
     for field in _NUMBERS:
@@ -205,6 +208,8 @@ def part_of(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
         given["svhc"] = declared
     text = line.get("polymer_or_grade")
     code = _text_code(text, rules) if text else None
+    for field, said in material_of(text, rules).facts.items() if text else ():
+        given.setdefault(field, said)
     material_code = code or code_without_text(rules, component_type, family, given)
     return make_part(
         rules,

@@ -14,6 +14,7 @@ import polars as pl
 
 from compliance.obligations.thresholds import Threshold, thresholds
 from compliance.rollup.exact import tonnes
+from compliance.rollup.periods import halves_of
 from compliance.rollup.tonnes import Figures
 from compliance.scopes import IN, OUT, Judgement, Standing, asked_fields, judge_scope
 
@@ -42,11 +43,13 @@ class Quantity(NamedTuple):
 class Quantities(NamedTuple):
     """Exact tonnes of a market and calendar year by category code and standing (`compliance.scopes`).
 
-    `is_lower_bound` says that SKUs of the year are uncounted.
+    `is_lower_bound` says that SKUs of the year are uncounted, `missing_half` that a half of it is not there, so that
+    the tonnes are less than the year's.
     """
 
     by_standing: Mapping[tuple[str, Standing], Decimal]
     is_lower_bound: bool
+    missing_half: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +82,11 @@ def quantities(figures: Figures, market: str, year: int) -> Quantities:
     """Return the quantities of a market's calendar year, from the figures of a whole portfolio."""
     of_year = (pl.col("market") == market) & (pl.col("year") == year)
     found = figures.standings.filter(of_year).select("category_code", "standing", "grams")
+    halves = halves_of(figures.halves, market, year)
     return Quantities(
         by_standing={(code, Standing.of(standing)): tonnes(grams) for code, standing, grams in found.iter_rows()},
         is_lower_bound=not figures.uncounted.filter(of_year & (pl.col("half") == 0)).is_empty(),
+        missing_half=halves.missing if halves else None,
     )
 
 
@@ -116,6 +121,8 @@ def _judged(threshold: Threshold, quantities: Quantities) -> _Judged:
     conditions = {_holds(each, threshold.operator, threshold.threshold_tonnes) for each in quantity}
     if len(conditions) > 1:
         return _Judged(quantity, "undecidable", "scope_fact_missing", _fields(threshold, quantities))
+    if quantities.missing_half and conditions != {_is_kept_by_more(threshold.operator)}:
+        return _Judged(quantity, "undecidable", "record_lacks_fact", (f"units of half {quantities.missing_half}",))
     if threshold.needs_turnover and conditions == {threshold.needs_turnover == "and"}:
         return _Judged(quantity, "undecidable", "turnover_needed")
     verdict = _verdict(quantity.upper, threshold.operator, threshold.threshold_tonnes)
@@ -162,6 +169,11 @@ def _holds(quantity: Decimal, operator: str, limit: Decimal) -> bool:
         case "lt":
             return quantity < limit
     return quantity <= limit
+
+
+def _is_kept_by_more(operator: str) -> bool:
+    """Return the outcome of a condition that no further tonnes can undo (rollup.md, step 7, 4a)."""
+    return operator in ("gt", "ge")
 
 
 def _verdict(quantity: Decimal, operator: str, limit: Decimal) -> str:

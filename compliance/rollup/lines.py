@@ -36,6 +36,7 @@ UNCOUNTED_SCHEMA: Final = pl.Schema(
         "units": pl.Int64(),
         "reason": pl.String(),
         "fields": pl.List(pl.String()),
+        "archived": pl.Boolean(),
     }
 )
 _CATEGORY_SCHEMA: Final = pl.Schema(
@@ -87,7 +88,8 @@ def prepare_lines(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], r
     Raise `ValueError` for a market without a row in the catalogue.
     """
     by_code = {entry.code: entry for entry in jurisdictions}
-    skus = portfolio.skus.sort("sku_code").with_row_index("sku")
+    archived = pl.col("archived").fill_null(value=False)
+    skus = portfolio.skus.sort("sku_code").with_row_index("sku").with_columns(archived)
     numbered = portfolio.volumes.join(skus.select("sku_code", "sku"), on="sku_code", how="inner")
     volumes = volume_rows(numbered, by_code)
     parts = parts_of(portfolio, skus, rules)
@@ -110,7 +112,7 @@ def lines_of(market: str, ready: Prepared) -> MarketLines:
     counted = with_riders(lines.filter(has_category), riders)
     beyond = beyond_reach(counted, counting)
     listed = pl.concat([_listed(pl.concat([gaps, unspecified]), periods), _impossible(beyond)])
-    named = listed.with_columns(ready.skus["sku_code"].gather(listed["sku"]))
+    named = listed.with_columns(ready.skus[name].gather(listed["sku"]) for name in ("sku_code", "archived"))
     return MarketLines(
         lines=counted,
         counting=counting if beyond.is_empty() else counting.join(beyond, on=["sku", "year", "half"], how="anti"),

@@ -1,11 +1,11 @@
 """Computes units of a period from volume rows (rollup.md, step 1): a half from its row, a year from its row or halves.
 
-A year comes from both halves where it has no row of its own; a year is never added to its halves. The weight of a unit
-is not here.
+A year comes from its halves where it has no row of its own, from one of them while the other is missing; a year is
+never added to its halves. The weight of a unit is not here.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -13,6 +13,17 @@ from compliance.catalogue import Jurisdiction
 
 HALF_YEARLY: Final = frozenset({"GB"})
 """The markets whose volumes may be of a half (interface v1, volumes)."""
+HALVES_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "first": pl.Boolean(),
+        "second": pl.Boolean(),
+        "is_needed": pl.Boolean(),
+    }
+)
+"""Which halves of a half-yearly market's year any SKU has a row of; `is_needed` where the year of a SKU comes from one
+half alone, so that the year is not recorded whole."""
 _NO_REASON: Final = (pl.lit(None, pl.String).alias("reason"), pl.lit(None, pl.List(pl.String)).alias("fields"))
 
 
@@ -51,8 +62,8 @@ def units_placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
     """Return a row per SKU, year and period of one market: `sku`, `year`, `half`, `units`, `reason`, `fields`.
 
     `half` is 0 for the calendar year. `units` are more than 0 where the SKU counts, null where they are unknown, and 0
-    only beside a conflict; `reason` is null, `half_missing` (nothing counts) or `half_year_conflict` (the year's row
-    counts). A SKU without units in the market has no row.
+    only beside a conflict; `reason` is null, `half_missing` (of a year the half that is there counts, of a half
+    nothing) or `half_year_conflict` (the year's row counts). A SKU without units in the market has no row.
     """
     if market not in HALF_YEARLY:
         years = rows.filter((pl.col("half") == 0) & (pl.col("units") > 0))
@@ -63,6 +74,46 @@ def units_placed(rows: pl.DataFrame, market: str) -> pl.DataFrame:
     return pl.concat([_year(each), *(_asked_half(each, half) for half in (1, 2))]).filter(
         (pl.col("units") > 0) | pl.col("reason").is_not_null()
     )
+
+
+class Halves(NamedTuple):
+    """The halves of a year that any SKU of the company has a row of, and the one that is missing (step 7, 4a)."""
+
+    there: tuple[int, ...]
+    missing: int | None
+
+
+def recorded_halves(rows: pl.DataFrame, market: str) -> pl.DataFrame:
+    """Return which halves of each year the `volume_rows` of a half-yearly market have (`HALVES_SCHEMA`)."""
+    if market not in HALF_YEARLY:
+        return pl.DataFrame(schema=HALVES_SCHEMA)
+    has_year, first, second = ((pl.col("half") == half).any() for half in (0, 1, 2))
+    return combine_halves(
+        rows.group_by("sku", "year")
+        .agg(first.alias("first"), second.alias("second"), (~has_year & (first ^ second)).alias("is_needed"))
+        .select(pl.lit(market).alias("market"), *list(HALVES_SCHEMA)[1:])
+    )
+
+
+def combine_halves(recorded: pl.DataFrame) -> pl.DataFrame:
+    """Return the halves of several portfolios' SKUs as those of one company, by market and year."""
+    any_sku = recorded.group_by("market", "year").agg(pl.col("first", "second", "is_needed").any())
+    return any_sku.select(pl.col(name).cast(dtype) for name, dtype in HALVES_SCHEMA.items()).sort("market", "year")
+
+
+def halves_of(recorded: pl.DataFrame, market: str, year: int) -> Halves | None:
+    """Return the halves of a market's year from `recorded_halves` of a whole company; None for other markets.
+
+    A half is there once any SKU has a row of it, and missing where the other alone is there. A year that is recorded
+    whole misses none.
+    """
+    if market not in HALF_YEARLY:
+        return None
+    rows = recorded.filter((pl.col("market") == market) & (pl.col("year") == year)).rows(named=True)
+    first, second, is_needed = (any(row[name] for row in rows) for name in ("first", "second", "is_needed"))
+    there = tuple(half for half, is_there in ((1, first), (2, second)) if is_there)
+    missing = 3 - there[0] if is_needed and len(there) == 1 else None
+    return Halves(there, missing)
 
 
 def _year(each: pl.DataFrame) -> pl.DataFrame:
@@ -76,7 +127,7 @@ def _year(each: pl.DataFrame) -> pl.DataFrame:
         "sku",
         "year",
         _half(0),
-        pl.coalesce(year, both).alias("units"),
+        pl.coalesce(year, halves).alias("units"),
         pl.when(conflict).then(pl.lit("half_year_conflict")).when(missing).then(pl.lit("half_missing")).alias("reason"),
         pl.when(conflict)
         .then(pl.concat_list(pl.format("year: {}", year), pl.format("halves: {}", halves)))

@@ -18,8 +18,10 @@ SKU_COLUMNS: Final = pl.Schema(
         "packaging_level": pl.String(),
         "reuse_deposit_system": pl.Boolean(),
         "use_contexts": pl.List(pl.String()),
+        "archived": pl.Boolean(),
     }
 )
+"""`archived` marks a SKU that has left the lists: what was placed on a market of it stays placed (decisions §13)."""
 COMPONENT_COLUMNS: Final = pl.Schema(
     {
         "sku_code": pl.String(),

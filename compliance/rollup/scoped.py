@@ -22,12 +22,23 @@ MISSING_SCHEMA: Final = pl.Schema(
         "units": pl.Int64(),
         "category_codes": pl.List(pl.String()),
         "fields": pl.List(pl.String()),
+        "archived": pl.Boolean(),
     }
 )
 STANDING_SCHEMA: Final = pl.Schema(
     {"market": pl.String(), "year": pl.Int32(), "category_code": pl.String(), "standing": pl.String(), "grams": GRAMS}
 )
 """Grams of a calendar year by category and `Standing.code`."""
+QUESTION_SCHEMA: Final = pl.Schema(
+    {
+        "market": pl.String(),
+        "year": pl.Int32(),
+        "half": pl.Int8(),
+        "fields": pl.List(pl.String()),
+        "grams": GRAMS,
+    }
+)
+"""Undecided grams of a period by the facts that would decide whether their categories are about them."""
 _YEAR: Final = 0
 
 
@@ -63,6 +74,14 @@ def standing_grams(market: str, grams: pl.DataFrame, known: Sequence[Standing]) 
     )
 
 
+def question_grams(market: str, grams: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Return the undecided grams of each period by the facts that they lack, in rows that are still to be summed."""
+    asked = judged.filter(pl.col("verdict") == ASK).select("standing", "scope_key", "fields")
+    return grams.join(asked, on=["standing", "scope_key"], how="inner").select(
+        pl.lit(market).alias("market"), *list(QUESTION_SCHEMA)[1:]
+    )
+
+
 def missing_facts(
     market: str, placed: pl.DataFrame, judged: pl.DataFrame, by_code: pl.DataFrame, skus: pl.DataFrame
 ) -> pl.DataFrame:
@@ -86,7 +105,7 @@ def missing_facts(
     )
     return (
         undecided.join(_codes(undecided["undecided"].unique(), by_code), on="undecided", how="inner")
-        .join(skus.select("sku", "sku_code"), on="sku", how="inner")
+        .join(skus.select("sku", "sku_code", "archived"), on="sku", how="inner")
         .select(pl.lit(market).alias("market"), *list(MISSING_SCHEMA)[1:])
     )
 

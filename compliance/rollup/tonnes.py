@@ -22,12 +22,15 @@ from compliance.rollup.lines import (
     lines_of,
     prepare_lines,
 )
+from compliance.rollup.periods import HALVES_SCHEMA, combine_halves, recorded_halves
 from compliance.rollup.portfolio import Portfolio
 from compliance.rollup.scoped import (
     MISSING_SCHEMA,
+    QUESTION_SCHEMA,
     STANDING_SCHEMA,
     category_grams,
     missing_facts,
+    question_grams,
     standing_grams,
 )
 from compliance.rollup.standings import judgements
@@ -63,13 +66,16 @@ class Figures(NamedTuple):
     category, the least sure basis, the grams in the category's scope, and those that the recorded facts do not decide.
     `uncounted` has `UNCOUNTED_SCHEMA`: one row per SKU and reason; units are null where they are unknown; `fields` are
     the facts to give, in the order of the parts. `scope_missing` has `MISSING_SCHEMA`: the facts that would decide.
-    `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties.
+    `standings` has `STANDING_SCHEMA`: the calendar years' grams once more, for the scopes of duties. `questions` has
+    `QUESTION_SCHEMA`: the undecided grams by the facts that they lack. `halves` has `HALVES_SCHEMA`.
     """
 
     tonnes: pl.DataFrame
     uncounted: pl.DataFrame
     scope_missing: pl.DataFrame
     standings: pl.DataFrame
+    questions: pl.DataFrame
+    halves: pl.DataFrame
 
 
 def rollup(portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet) -> Figures:
@@ -93,6 +99,7 @@ def combine_blocks(blocks: Iterable[Figures]) -> Figures:
     uncounted = pl.concat([pl.DataFrame(schema=UNCOUNTED_SCHEMA), *(each.uncounted for each in every)])
     scope_missing = pl.concat([pl.DataFrame(schema=MISSING_SCHEMA), *(each.scope_missing for each in every)])
     standings = pl.concat([pl.DataFrame(schema=STANDING_SCHEMA), *(each.standings for each in every)])
+    questions = pl.concat([pl.DataFrame(schema=QUESTION_SCHEMA), *(each.questions for each in every)])
     return Figures(
         tonnes=tonnes.group_by(key)
         .agg(pl.col("basis").max(), pl.col(_SUMMED).sum())
@@ -104,6 +111,11 @@ def combine_blocks(blocks: Iterable[Figures]) -> Figures:
         .agg(pl.col("grams").sum())
         .select(pl.col(name).cast(dtype) for name, dtype in STANDING_SCHEMA.items())
         .sort("market", "year", "category_code", "standing"),
+        questions=questions.group_by("market", "year", "half", "fields")
+        .agg(pl.col("grams").sum())
+        .select(pl.col(name).cast(dtype) for name, dtype in QUESTION_SCHEMA.items())
+        .sort("market", "year", "half", pl.col("fields").list.join(" ")),
+        halves=combine_halves(pl.concat([pl.DataFrame(schema=HALVES_SCHEMA), *(each.halves for each in every)])),
     )
 
 
@@ -127,6 +139,8 @@ def _figures(market: str, ready: Prepared) -> Figures:
         uncounted,
         missing_facts(market, placed, judged, by_code, ready.skus),
         standing_grams(market, grams, ready.standings.known),
+        question_grams(market, grams, judged),
+        recorded_halves(ready.volumes.filter(pl.col("market") == market), market),
     )
 
 

@@ -10,7 +10,6 @@ from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.fields import Field as FieldRow
 from schemas.json_values import JsonObject
 from schemas.models import Strict, model_of
-from schemas.sku import Component
 
 SkuChanges: type[Strict] = model_of(
     "SkuChanges",
@@ -66,11 +65,3 @@ def check_together(changes: JsonObject, lines: list[JsonObject]) -> None:
         raise refusal(
             "invalid_body", "changes.components replaces the whole graph; send it or component_changes, not both."
         )
-
-
-def described(line: Component) -> str:
-    """Return a line in words, for a person who is asked about it."""
-    material = line.get("polymer_or_grade") or line.get("material_family")
-    weight = f"{line['weight_g']:g} g" if line.get("weight_g") is not None else None
-    about = ", ".join(part for part in (material, weight) if part)
-    return f"{line['component_type']} ({about})" if about else line["component_type"]

@@ -29,6 +29,9 @@ Year = Annotated[int | None, Field(description="Calendar year; the latest with f
 Half = Annotated[Literal[0, 1, 2], Field(description="0 the whole year, 1 or 2 a half of it.")]
 _SOURCE: Final = "The company's figures, computed from a snapshot of its records and volumes"
 _FILED: Final = "The company's declarations as filed, kept in this service"
+_QUOTE: Final = (
+    "Quote in_scope_tonnes as what is filed (total_kg in the UK file); total_tonnes are all that was placed."
+)
 _LISTED: Final = 10
 """The most items that are not counted of one declaration."""
 
@@ -83,6 +86,7 @@ class FigureTools:
             "market": code,
             "year": placed.year,
             "half": held,
+            "halves": placed.halves,
             "half_note": _half_note(code, placed.year) if half and not held else None,
             "unit": "tonnes",
             "total_tonnes": round(sum(row["tonnes"] for row in shown), 6),
@@ -116,8 +120,8 @@ class FigureTools:
     ) -> Found:
         """What did we declare (report, file) to a scheme or register for one market and period, as it was filed.
 
-        Each with its total, who kept it when, its corrections, and which items could not be counted and why. For tonnes
-        that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
+        Each with its tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted.
+        For tonnes that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
         given = {"market": None if market is None else _market(market), "year": year, "half": half}
@@ -133,7 +137,7 @@ class FigureTools:
         ]
         end, total = offset + len(declarations), found["pagination"]["total"]
         nothing = "Nothing is filed for this; call get_market_figures for the tonnes that would be declared."
-        more = f"Call again with offset {end} for more of {total}." if end < total else "Quote totals with their unit."
+        more = f"Call again with offset {end} for more of {total}." if end < total else _QUOTE
         return Found(
             as_of=instant(self._service.clock.now()),
             sources=[_FILED],
@@ -177,11 +181,16 @@ def _filed(each: JsonMapping) -> JsonObject:
         "market",
         "year",
         "half",
+        "halves",
         "format",
         "filename",
         "as_of",
         "ruleset_version",
         "rows",
+        "in_scope_tonnes",
+        "undecided_tonnes",
+        "out_of_scope_tonnes",
+        "question",
         "total_tonnes",
         "total_kg",
         "difference_kg",

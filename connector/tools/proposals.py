@@ -10,7 +10,8 @@ from connector.service import Service
 from connector.tools.answer import refusal
 from connector.tools.arguments import item_id
 from connector.tools.asking import Filing
-from connector.tools.changes import check_together, described, given, given_lines
+from connector.tools.changes import check_together, given, given_lines
+from pipelines.answers.parts import described, facts_of
 from schemas.models import Strict
 from services import documents, review, what_if
 from services.review import Comparison, Entry
@@ -86,7 +87,7 @@ def effect(compared: Comparison) -> dict[str, object]:
     before, after = compared.before, compared.after
     return {
         "changes": [change._asdict() for change in compared.changes],
-        "components_removed": [described(line) for line in compared.removed],
+        "components_removed": [described(facts_of(line)) for line in compared.removed],
         "grade_before": before and {"grade": before.grade, "score": before.score, "reason": before.reason},
         "grade_after": after and {"grade": after.grade, "score": after.score, "reason": after.reason},
         "flags_after": after.flags if after else [],
@@ -95,14 +96,16 @@ def effect(compared: Comparison) -> dict[str, object]:
 
 
 def _asking(code: str, compared: Comparison) -> str:
-    """Return the question: it names every component that would go, and the first of the other changes."""
+    """Return the question: it names every component that would go or is addressed, and the first of the changes."""
     named = [f"{change.field}: {change.now} → {change.then}" for change in compared.changes[:_MOST_NAMED]]
     more = len(compared.changes) - len(named)
-    gone = ", ".join(described(line) for line in compared.removed)
+    gone = ", ".join(described(facts_of(line)) for line in compared.removed)
+    about = ", ".join(described(part.now) for part in compared.asked if part.now)
     grades = f"{compared.before and compared.before.grade} → {compared.after and compared.after.grade}"
     return (
         f"File this proposal for the packaging item “{code}” in your review queue? "
         f"{f'It REMOVES {len(compared.removed)} of its components: {gone}. ' if gone else ''}"
+        f"{f'It is about {about}. ' if about else ''}"
         f"{'; '.join(named)}{f'; and {more} more fields' if more else ''}. Grade (indicative): {grades}. "
         "The record stays as it is until a person accepts."
     )

@@ -56,7 +56,12 @@ def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
     found = declare.figures(inputs, request.market, request.year)
     content = document.document(found, request.market, request.year, request.half, inputs.source)
     sums = {
+        "halves": content["halves"],
         "rows": len(content["tonnes"]),
+        "in_scope_tonnes": content["in_scope_tonnes"],
+        "undecided_tonnes": content["undecided_tonnes"],
+        "out_of_scope_tonnes": content["out_of_scope_tonnes"],
+        "question": content["question"],
         "total_tonnes": content["total_tonnes"],
         "uncounted": len(content["uncounted"]),
         "scope_missing": len(content["scope_missing"]),
@@ -79,6 +84,7 @@ def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements)
     uncounted = list(document.uncounted_rows(file.uncounted))
     weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
     sums = {
+        "halves": declare.halves(inputs, request.market, request.year, request.half),
         "rows": len(file.rows),
         "total_kg": weight,
         "difference_kg": file.difference_kg,

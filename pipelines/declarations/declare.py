@@ -16,7 +16,7 @@ from compliance.declarations.uk.lines import UK_SKU_COLUMNS, Lines, Statements, 
 from compliance.declarations.uk.producer import submission
 from compliance.declarations.uk.rows import PackagingFile, packaging_file, sum_blocks
 from compliance.declarations.uk.tables import MARKET
-from compliance.rollup.periods import HALF_YEARLY, market_of
+from compliance.rollup.periods import HALF_YEARLY, halves_of, market_of, recorded_halves, volume_rows
 from compliance.rollup.portfolio import SKU_COLUMNS, Portfolio
 from compliance.rollup.tonnes import Figures, combine_blocks, rollup
 from compliance.ruleset import RuleSet
@@ -71,6 +71,16 @@ def figures(inputs: Inputs, market: str, year: int) -> Figures:
         rollup(portfolio, inputs.catalogue.entries, inputs.rules)
         for portfolio in portfolios(inputs, market, year, SKU_COLUMNS)
     )
+
+
+def halves(inputs: Inputs, market: str, year: int, half: int) -> list[int] | None:
+    """Return the halves that are there, of a calendar year of a half-yearly market; else None."""
+    if half != YEAR or market not in HALF_YEARLY:
+        return None
+    volumes = pl.scan_parquet(inputs.snapshot.volumes).filter(pl.col("year") == year).collect()
+    rows = volume_rows(volumes.rename({"sku_code": "sku"}), inputs.jurisdictions).filter(pl.col("market") == market)
+    found = halves_of(recorded_halves(rows, market), market, year)
+    return list(found.there) if found else None
 
 
 def uk_file(inputs: Inputs, statements: Statements) -> PackagingFile:

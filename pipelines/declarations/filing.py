@@ -6,14 +6,13 @@ the United Kingdom's file needs from the producer besides, is not here.
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final, NamedTuple, Self
 
 import polars as pl
 
 from compliance.declarations import document
-from compliance.rollup.periods import HALF_YEARLY
-from compliance.rollup.scoped import STANDING_SCHEMA
+from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA
+from compliance.rollup.scoped import QUESTION_SCHEMA, STANDING_SCHEMA
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations.declare import YEAR, NotDeclarable
 from pipelines.figures.compute import TONNES
@@ -60,7 +59,8 @@ class ComputedFiling:
     filing: Filing
     origin: Basis
     tonnes: list[document.TonnesRow]
-    total_tonnes: Decimal
+    totals: document.Totals
+    halves: list[int] | None
     uncounted: list[document.UncountedRow]
     scope_missing: list[document.ScopeMissingRow]
     obligations: pl.DataFrame
@@ -81,13 +81,15 @@ def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
     )
     if tonnes.is_empty() and uncounted.is_empty():
         raise NotDeclarable(f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
-    found = Figures(tonnes, uncounted, missing, pl.DataFrame(schema=STANDING_SCHEMA))
+    not_stored = (pl.DataFrame(schema=schema) for schema in (STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA))
+    found = Figures(tonnes, uncounted, missing, *not_stored)
     verdicts = pl.read_parquet(figures.obligations)
     return ComputedFiling(
         filing,
         figures.origin,
         list(document.tonnes_rows(found, market, year, half)),
-        document.total_tonnes(found, market, year, half),
+        document.totals(found, market, year, half),
+        next(iter(pl.concat([tonnes.select("halves"), uncounted.select("halves")])["halves"].to_list()), None),
         list(document.uncounted_rows(uncounted)),
         list(document.missing_rows(missing)),
         verdicts.filter((pl.col("market") == market) & (pl.col("year") == year)),

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import orjson
 
-from compliance.declarations.document import MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.declarations.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from compliance.declarations.uk.tables import columns
 from schemas.formulas import harmless
 
@@ -38,12 +38,19 @@ def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
 
 def uncounted_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write the uncounted SKUs, `fields` joined by `; ` (decisions §11)."""
-    return _csv(UNCOUNTED_COLUMNS, ([_cell(row[name]) for name in UNCOUNTED_COLUMNS] for row in rows))
+    return _listed(UNCOUNTED_COLUMNS, rows)
 
 
 def missing_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Write the missing facts that decide whether a category covers a SKU; codes and fields are joined by `; `."""
-    return _csv(MISSING_COLUMNS, ([_cell(row[name]) for name in MISSING_COLUMNS] for row in rows))
+    return _listed(MISSING_COLUMNS, rows)
+
+
+def _listed(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write SKUs under these columns; the column `archived` stands behind them where one of the SKUs is archived."""
+    every = list(rows)
+    names = (*columns, ARCHIVED) if any(ARCHIVED in row for row in every) else columns
+    return _csv(names, ([_cell(row.get(name)) for name in names] for row in every))
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
@@ -75,6 +82,8 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, Decimal):
         return format(value, "f")
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, int | float):
         return str(value)
     return harmless("; ".join(value) if isinstance(value, list) else str(value))

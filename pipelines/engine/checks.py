@@ -12,6 +12,7 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from compliance.catalogue import COMPOSITE_RULES, EU_MEMBER_STATES, MONEY, REGIONS, SYSTEMS, is_iso_3166
+from pipelines.engine.partitions import company_partitions
 from pipelines.shown import preview
 from schemas import contracts
 from warehouse.snapshots import Snapshot
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     CheckedResult: TypeAlias = dg.MaterializeResult[Any]
 else:  # the result type of an asset with checks: Dagster takes no other annotation, not even the class with its type
     CheckedResult = dg.MaterializeResult
+
 
 CONTRACT: Final = "contract"
 COUNTS: Final = "counts_add_up"
@@ -32,6 +34,7 @@ def contract_spec(asset: str) -> dg.AssetCheckSpec:
         CONTRACT,
         asset=asset,
         blocking=True,
+        partitions_def=company_partitions,
         description="The frame has the columns, types, bounds and vocabularies of the field table.",
     )
 
@@ -73,11 +76,13 @@ SNAPSHOT_SPECS: Final = [
         "holds_every_sku",
         asset="portfolio_snapshot",
         blocking=True,
+        partitions_def=company_partitions,
         description="As many SKUs as the company's counter, which each write keeps.",
     ),
     dg.AssetCheckSpec(
         "holds_every_write",
         asset="portfolio_snapshot",
+        partitions_def=company_partitions,
         description="The last link of the audit chain; a write that came meanwhile is published within a minute.",
     ),
 ]

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Final
+from typing import Final, get_args
 from uuid import UUID
 
 import dagster as dg
@@ -51,14 +51,18 @@ class Outputs(dg.IOManager):
             self._executor.submit(_store_or_log, self._objects, company_id, context.asset_key, str(context.run_id), obj)
 
     def load_input(self, context: dg.InputContext) -> object:
-        """Return the output of this run, of the run that it repeats, or the newest. Raises `dagster.Failure` else."""
+        """Return the output of this run, of the run that it repeats, or the newest; None where there is none yet.
+
+        Raises `dagster.Failure` for what is handed on in memory alone.
+        """
         upstream = context.upstream_output
         assert upstream is not None, "whatever is loaded here was put out by an asset"
         in_memory_key = (upstream.step_key, upstream.name, upstream.mapping_key)
         if in_memory_key in self._in_memory:
             return self._in_memory[in_memory_key]
-        kind = context.dagster_type.typing_type
-        if not (context.has_asset_key and context.has_asset_partitions and hasattr(kind, "unpacked")):
+        wanted = context.dagster_type.typing_type
+        kind = next((kind for kind in get_args(wanted) or (wanted,) if hasattr(kind, "unpacked")), None)
+        if kind is None or not (context.has_asset_key and context.has_asset_partitions):
             sentence = f"{_name(context.asset_key)} hands on in memory: run what it is made from together with it."
             raise dg.Failure(sentence, allow_retries=False)
         company_id = self._company(context.asset_partition_key)
@@ -95,7 +99,7 @@ def _load(
     asset: dg.AssetKey,
     run_id: str | None,
     unpacked: Callable[[JsonObject, dict[str, pl.DataFrame]], object],
-) -> object:
+) -> object | None:
     name = _name(asset)
     output = None if run_id is None else _read_about(objects, company_id, name, run_id)
     if output is None:
@@ -103,7 +107,7 @@ def _load(
             run_id = objects.get(newest_key(company_id, name)).decode()
             output = _read_about(objects, company_id, name, run_id)
     if output is None:
-        raise dg.Failure(f"There is no {name} of this company yet: materialise it first.", allow_retries=False)
+        return None
     tables = {
         table: pl.read_parquet(io.BytesIO(objects.get(key(company_id, str(run_id), name, f"{table}.parquet"))))
         for table in output["tables"]

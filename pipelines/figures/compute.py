@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import Jurisdiction
-from compliance.declarations.document import obligation
+from compliance.declarations.document import halves_there, obligation
 from compliance.obligations.verdicts import obligations, quantities
 from compliance.rollup.portfolio import Portfolio
 from compliance.rollup.tonnes import Figures, combine_blocks, rollup
@@ -20,6 +20,7 @@ OBLIGATION_SCHEMA: Final = pl.Schema(
     {
         "market": pl.String(),
         "year": pl.Int32(),
+        "halves": pl.List(pl.Int8()),
         "obligation": pl.String(),
         "material": pl.String(),
         "operator": pl.String(),
@@ -72,7 +73,7 @@ def compute_obligations(figures: Figures) -> pl.DataFrame:
     counted_or_listed = (figures.tonnes, figures.uncounted)
     of_year = pl.concat([frame.filter(pl.col("half") == 0).select("market", "year") for frame in counted_or_listed])
     rows = [
-        {"market": market, "year": year, **obligation(answer)}
+        {"market": market, "year": year, "halves": halves_there(figures, market, year, 0), **obligation(answer)}
         for market, year in of_year.unique().sort("market", "year").iter_rows()
         for answer in obligations(market, quantities(figures, market, year))
     ]

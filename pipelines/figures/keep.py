@@ -7,14 +7,15 @@ from uuid import UUID
 
 import polars as pl
 
-from compliance.declarations.document import scoped_tonnes
+from compliance.declarations.document import halves_there, scoped_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.figures.compute import TONNES
 from warehouse import figures as stored
 from warehouse import snapshots
 from warehouse.figures import Basis, StoredFigures
 
-FIGURE: Final = ("market", "year", "half", "category_code")
+_PERIOD: Final = ("market", "year", "half")
+FIGURE: Final = (*_PERIOD, "category_code")
 """The key of a figure."""
 SCOPED: Final = ("tonnes", "in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes")
 """Tonnes of a figure in all, in scope, undecided, and out of scope."""
@@ -28,9 +29,14 @@ def publish_figures(
     tonnes = with_tonnes(found.tonnes)
     changed = count_changed_rows(current_tonnes(data_dir, company_id), tonnes)
     frames = {
-        "tonnes": tonnes,
-        "uncounted": found.uncounted,
-        "scope_missing": found.scope_missing,
+        **{
+            name: with_halves(rows, found)
+            for name, rows in (
+                ("tonnes", tonnes),
+                ("uncounted", found.uncounted),
+                ("scope_missing", found.scope_missing),
+            )
+        },
         "obligations": verdicts,
     }
     return stored.publish(data_dir, company_id, origin, frames, changed)
@@ -43,13 +49,23 @@ def with_tonnes(tonnes: pl.DataFrame) -> pl.DataFrame:
     return tonnes.with_columns(pl.col("basis").cast(pl.String), *rounded)
 
 
+def with_halves(rows: pl.DataFrame, found: Figures) -> pl.DataFrame:
+    """Return rows of figures with `halves` behind `half`, as a declaration of the market and period names them."""
+    periods = rows.select(_PERIOD).unique()
+    halves = [halves_there(found, *period) for period in periods.iter_rows()]
+    named = periods.with_columns(pl.Series("halves", halves, dtype=pl.List(pl.Int8)))
+    columns = list(rows.columns)
+    columns.insert(columns.index("half") + 1, "halves")
+    return rows.join(named, on=_PERIOD, how="left", maintain_order="left").select(columns)
+
+
 def current_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
     """Return the current figures; none where none were computed."""
     stored_figures = stored.current(data_dir, company_id)
     return (
         with_tonnes(pl.DataFrame(schema=TONNES_SCHEMA))
         if stored_figures is None
-        else pl.read_parquet(stored_figures.tonnes)
+        else pl.read_parquet(stored_figures.tonnes).drop("halves")
     )
 
 
@@ -88,7 +104,7 @@ def as_dict(stored_figures: StoredFigures) -> CompanyFigures:
 
 def _figure(row: Mapping[str, Any]) -> dict[str, object]:  # a row of a Parquet file, untyped as polars yields it
     return {
-        **{name: row[name] for name in FIGURE},
+        **{name: row[name] for name in (*_PERIOD, "halves", "category_code")},
         "tonnes": float(row["tonnes"]),
         "units": int(row["units"]),
         **{name: float(row[name]) for name in SCOPED[1:]},

@@ -14,6 +14,7 @@ import structlog
 from pipelines.housekeeping import Proceed
 from pipelines.mail import texts
 from pipelines.mail.server import MailServer, NotSent, message
+from warehouse import deployment_keys
 from warehouse.accounts import users
 from warehouse.clock import Clock
 from warehouse.review import enquiries, mails
@@ -42,7 +43,12 @@ class Post(NamedTuple):
 
 
 def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Proceed) -> Counter[str]:
-    """Send a company's due mails; return how many had which outcome: sent, not_needed, tried or failed."""
+    """Send a company's due mails; return how many had which outcome: sent, not_needed, tried or failed.
+
+    Raise `Refused` where this process has another key than the deployment: its links would open nothing.
+    """
+    with pool.company(company_id) as conn:
+        deployment_keys.check(conn, post.links.probe)
     outcomes: Counter[str] = Counter()
     while True:
         proceed()

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Final, Literal
 
-from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, SKU_CODE, SKU_FIELDS, Field
+from schemas.fields import COMPONENT_FIELDS, MAX_UNITS, MAX_WEIGHT_G, SKU_CODE, SKU_FIELDS, Field
 from schemas.vocabularies import SUBSTANCES
 
 Table = Literal["sku", "component"]
@@ -65,7 +65,14 @@ WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")
 SKU_HELPERS: Final = (VOLUME_YEAR, *WEIGHT_HELPERS)
 PART_HELPERS: Final = (
     *WEIGHT_HELPERS,
-    Field("measured_weight_g", "number", "A measured weight: stands above the specified one.", unit="g", minimum=0),
+    Field(
+        "measured_weight_g",
+        "number",
+        "A measured weight: stands above the specified one.",
+        unit="g",
+        minimum=0,
+        maximum=MAX_WEIGHT_G,
+    ),
     Field("shape", "text", "What the part is, in the caller's words; known words give its type."),
 )
 """Columns that only qualify another column. They are read and published, and never stored."""

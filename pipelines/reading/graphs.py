@@ -16,7 +16,7 @@ from pipelines.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column
 from pipelines.reading.json_text import join_json, json_members
 from pipelines.reading.part_types import part_types
 from pipelines.reading.typed import faults_where
-from pipelines.writing.substances import COLUMN_UNITS, COLUMNS, PARTS
+from pipelines.writing.substances import COLUMNS, PARTS
 from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
 
@@ -123,7 +123,7 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
             parts.append(_array_members(name, values[name]))
         else:
             parts.append(_member(name, values[name]))
-    if (substances := _substance_members(values, {c.field.name: typed.given[c.name] for c in columns})) is not None:
+    if (substances := _substance_members(values)) is not None:
         parts.append(substances)
     if group is None:
         if "component_type" not in values:  # the mapping switches it off: a part without a word for it is a body
@@ -168,17 +168,11 @@ def _array_members(name: str, literals: pl.Series) -> pl.Series:
     return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
 
 
-def _substance_members(values: dict[str, pl.Series], given: dict[str, pl.Series]) -> pl.Series | None:
+def _substance_members(values: dict[str, pl.Series]) -> pl.Series | None:
     """Return the substance columns of each line as one member, null where none is given."""
     entries = []
     for name in SUBSTANCES:
         keys = {part: values[f"{name}_{part}"] for part in PARTS if f"{name}_{part}" in values}
-        if "value" in keys and name in COLUMN_UNITS:
-            # The unit of the limit, unless the line names another or, by `null`, none.
-            has_unit = given.get(f"{name}_unit", pl.repeat(value=False, n=len(keys["value"]), eager=True))
-            unsaid = keys["value"].is_not_null() & ~has_unit
-            own = keys.get("unit", pl.repeat(None, len(unsaid), dtype=pl.String, eager=True))
-            keys["unit"] = own.set(unsaid, COLUMN_UNITS[name])
         found = [_member(part, keys[part]) for part in PARTS if part in keys]
         if found:
             entry = join_json(found, "{", "}")

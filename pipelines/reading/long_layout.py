@@ -11,7 +11,7 @@ import polars as pl
 
 from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.reading.grid import TEXT, LineFault
-from pipelines.reading.part_types import part_types
+from pipelines.reading.part_types import part_types, typed_or_open
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unit_columns import is_shared, weights_of_shared_unit
 from pipelines.reading.values import as_codes
@@ -62,8 +62,9 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
     given = table.filter(repeated).with_columns(
         pl.col(old).alias(new) for old, new in _COMPONENT_FIELDS.items() if old in table
     )
-    kinds = part_types(given["packaging_format"] if "packaging_format" in given.columns else given["material"])
-    given = given.with_columns(kinds.alias(_TYPE))
+    named = "packaging_format" in given.columns
+    types = typed_or_open(given["packaging_format"], sheet.part_words()) if named else part_types(given["material"])
+    given = given.with_columns(types.alias(_TYPE))
     moved = (*_COMPONENT_FIELDS, *(column.name for column in helpers), *_formats_of_components(table, repeated))
     cleared = [pl.when(~repeated).then(pl.col(name)) for name in dict.fromkeys(moved) if name in table]
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)

@@ -7,7 +7,7 @@ Fields and their values are checked here (`named_fields.py`); `mapped_columns.py
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import polars as pl
 
@@ -26,6 +26,8 @@ from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.normalise import shown
 
+Replaced: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
+"""By column, the texts that were replaced: the cell that is read instead, and the number of rows."""
 LAYOUTS: Final = ("rows", "long", "wide", "materials")
 _OF_SHEET: Final = ("columns", "constants", "values", "sheet", "header_row")
 _KEYS: Final = (*_OF_SHEET, "decimal", "layout", "components")
@@ -173,12 +175,13 @@ def _invalid_mapping(what: Message) -> ReadingRefused:
 
 def apply_rewritings(
     cells: pl.DataFrame, kinds: pl.DataFrame | None, columns: Iterable[Column], mapped: SheetMapping
-) -> tuple[pl.DataFrame, pl.DataFrame | None, Words]:
+) -> tuple[pl.DataFrame, pl.DataFrame | None, Words, Replaced]:
     """Return the cells with the values that the mapping gives for their texts; a replaced cell is a text.
 
-    The third member are the company's own words that were replaced, by field.
+    The third member are the company's own words that were replaced, by field; the fourth is every replaced text.
     """
     used: dict[str, dict[str, object]] = {}
+    replaced: dict[str, dict[str, tuple[str, int]]] = {}
     for column in columns:
         for rewriting in mapped.values:
             if rewriting.applies_to(column):
@@ -187,7 +190,10 @@ def apply_rewritings(
                 if words := rewriting.own_words_in(before):
                     used.setdefault(rewriting.column.name, {}).update(words)
                 changed = before.ne_missing(after)
+                pairs = pl.DataFrame({"text": before, "cell": after}).filter(changed & after.is_not_null())
+                counted = pairs.group_by("text", "cell", maintain_order=True).len().iter_rows()
+                replaced.setdefault(column.name, {}).update({text: (cell, rows) for text, cell, rows in counted})
                 cells = cells.with_columns(after.alias(column.name))
                 if kinds is not None:
                     kinds = kinds.with_columns(kinds[column.name].set(changed, TEXT).alias(column.name))
-    return cells, kinds, used
+    return cells, kinds, used, replaced

@@ -1,36 +1,34 @@
-"""Splits material cells that say more than a family: `Plastiques / PEBD - Polyethylène`, `PET recyclé`.
+"""Splits material cells that say more than a family: `Plastiques / PEBD - Polyethylène`, `PET recyclé`, `Weißblech`.
 
-The family stays in its column, the rest becomes the material's detail where the table gives none. The rule-set's words
-give the family of a text that names none (`compliance.words`); a text that neither knows stays a fault of its cell.
+The family stays in its column, the rest becomes the material's detail where the table gives none, and a colour or a
+metallisation that the text names fills the part's own field where the table gives none (decisions §13). A text that
+`material_texts.py` does not know stays a fault of its cell.
 """
 
-import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
-from compliance import ruleset
-from compliance.words import resolve_material
-from pipelines.reading.fields import LONGEST_VALUE, Column, fields_of
+from pipelines.reading.fields import Column, fields_of
 from pipelines.reading.grid import TEXT
+from pipelines.reading.material_texts import facts_of_text, family_and_detail, family_of_detail
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.values import without_language
-from schemas.vocabularies import VOCABULARIES
-from schemas.words import code_of, fold, words
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
-_SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
-_SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)")
-"""Separators of materials that each have a share: `carton 80 % / PE 20 %`."""
-_SEPARATOR: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
+_FACTS: Final = ("colour", "metallised")
+"""Fields of a part that the text of its material can fill."""
 
 
 def with_details(sheet: Sheet) -> Sheet:
-    """Put each family and each detail in a column of its own; a detail that a line gives itself is kept."""
+    """Put each family, each detail and what it says of its part in columns; what a line gives itself is kept."""
     for column in sheet.columns:
         if column.field.name in _DETAIL:
             sheet = _split_column(sheet, column)
+    for column in sheet.columns:
+        if column.table == "component" and column.field.name == "polymer_or_grade":
+            sheet = _with_facts(sheet, column, sheet.table[column.name])
     return sheet
 
 
@@ -44,73 +42,13 @@ def with_families(sheet: Sheet) -> Sheet:
         return sheet
     cells = sheet.table[own.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
-    families = [_family_of_detail(text) for text in distinct]
+    families = [family_of_detail(text) for text in distinct]
     if not any(families):
         return sheet
     family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String).alias("material")
     column = replace(own, name="material", field=fields_of("sku")["material"], exact=False)
     kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias("material"))
     return replace(sheet, columns=(*sheet.columns, column), table=sheet.table.with_columns(family), kinds=kinds)
-
-
-def _family_of_detail(text: str) -> str | None:
-    """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
-    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
-
-
-def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
-    """Return the family and the detail of a material text; None where it is a family's word, or means none or two.
-
-    `vocabulary` is `material` or `material_family`.
-    """
-    text = without_language(text).strip()
-    if len(text) > LONGEST_VALUE:
-        return None
-    if code_of(text, vocabulary) is not None:
-        return None
-    if len(_SHARE.findall(text)) > 1:
-        family = _only_family(
-            [
-                _family_by_ruleset(part) or code_of(_SHARE.sub("", part), vocabulary)
-                for part in _SHARE_SEPARATOR.split(text)
-            ]
-        )
-        return None if family is None else (family, text)
-    if " " in (grade := words("material_column").get(fold(text), "")):
-        named, detail = grade.split(" ", 1)
-        return (named, detail) if named in VOCABULARIES[vocabulary] else None
-    first, *rest = map(str.strip, _SEPARATOR.split(text))
-    families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
-    if len(set(families)) > 1:
-        return None
-    if rest and families and code_of(first, vocabulary) is not None:
-        whole = text[len(first) :].lstrip(" /-–—")
-        return families[0], next((named for named in (whole, *rest) if _family_by_ruleset(named) is not None), whole)
-    if families:
-        return None
-    virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
-    for detail in (text, virgin):
-        if (family := _family_by_ruleset(detail)) in VOCABULARIES[vocabulary]:
-            return str(family), detail
-    family = _only_family([_family_by_ruleset(part) for part in (first, *rest)])
-    return (family, text) if family in VOCABULARIES[vocabulary] else None
-
-
-def _only_family(families: list[str | None]) -> str | None:
-    """Return the family that all parts of a text mean: `PS - Polystyrène` names one material twice."""
-    return families[0] if len(set(families)) == 1 else None
-
-
-def _family_by_ruleset(text: str) -> str | None:
-    """Return the family of the material that a text means by the rule-set's words; None where that is not a single one.
-
-    A bare number means none: `1` may be the resin code of PET, and as well a number of the sender's own list.
-    """
-    if not any(map(str.isalpha, text)):
-        return None
-    rules = ruleset.load()
-    code = resolve_material(text, rules)
-    return rules.materials[code].family if code is not None and rules.materials[code].specified else None
 
 
 def _split_column(sheet: Sheet, column: Column) -> Sheet:
@@ -125,6 +63,8 @@ def _split_column(sheet: Sheet, column: Column) -> Sheet:
     detail = cells.replace_strict(distinct, details, default=None, return_dtype=pl.String)
     own = next((c for c in sheet.columns if _is_detail_of(c, column)), None)
     if own is not None:
+        if own.table == "component":
+            sheet = _with_facts(sheet, own, detail)
         return replace(sheet, table=sheet.table.with_columns(family, sheet.table[own.name].fill_null(detail)))
     name = column.name.removesuffix(column.field.name) + _DETAIL[column.field.name]
     field = fields_of(column.table)[_DETAIL[column.field.name]]
@@ -135,3 +75,27 @@ def _split_column(sheet: Sheet, column: Column) -> Sheet:
 
 def _is_detail_of(column: Column, material: Column) -> bool:
     return column.group == material.group and column.field.name == _DETAIL[material.field.name]
+
+
+def _with_facts(sheet: Sheet, detail: Column, texts: pl.Series) -> Sheet:
+    """Fill the attributes of a part that the texts of its material name, where its line gives none."""
+    facts = {text: facts_of_text(text) for text in texts.drop_nulls().unique(maintain_order=True)}
+    for name in _FACTS:
+        cells: Mapping[str, str | None] = {text: of_text.get(name) for text, of_text in facts.items()}
+        if not any(cells.values()):
+            continue
+        found = texts.replace_strict(cells, default=None, return_dtype=pl.String)
+        own = next((c for c in sheet.columns if c.group == detail.group and _is_part_field(c, name)), None)
+        if own is not None:
+            sheet = replace(sheet, table=sheet.table.with_columns(sheet.table[own.name].fill_null(found)))
+            continue
+        added = detail.name.removesuffix(detail.field.name) + name
+        kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(added))
+        column = replace(detail, name=added, field=fields_of("component")[name], exact=False)
+        table = sheet.table.with_columns(found.alias(added))
+        sheet = replace(sheet, columns=(*sheet.columns, column), table=table, kinds=kinds)
+    return sheet
+
+
+def _is_part_field(column: Column, name: str) -> bool:
+    return column.table == "component" and column.field.name == name

@@ -10,7 +10,7 @@ import polars as pl
 
 from pipelines.reading.fields import WEIGHTS, Column, Table
 from pipelines.reading.groups import is_bare_material
-from pipelines.reading.part_types import part_type_or_body
+from pipelines.reading.part_types import names_part
 from pipelines.reading.weights import contains_mass_units
 
 
@@ -47,7 +47,7 @@ def misleading_columns(
 def _name_parts(cells: pl.Series) -> bool:
     """Return whether most of the texts given name a part or a packaging."""
     distinct = cells.drop_nulls().unique()
-    return 2 * sum(part_type_or_body(cell) is not None for cell in distinct) > len(distinct)
+    return 2 * sum(names_part(cell) for cell in distinct) > len(distinct)
 
 
 def _contain_numbers(cells: pl.Series) -> bool:

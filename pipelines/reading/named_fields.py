@@ -16,13 +16,14 @@ import polars as pl
 from pipelines.reading.columns import field_column, recognise
 from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grid import MOST_COLUMNS
+from pipelines.reading.material_texts import family_and_detail
 from pipelines.reading.refusal import refuse
 from pipelines.reading.units import unit_of
-from pipelines.reading.values import LIST_SEPARATOR, read_values
+from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
 from schemas.fields import SKU_CODE
 from schemas.messages import Message, from_json
 from schemas.normalise import shown
-from schemas.words import fold
+from schemas.words import code_of, fold
 
 Words: TypeAlias = Mapping[str, Mapping[str, object]]
 """A company's own words: by field, the value that a text in its files means; null for an empty cell."""
@@ -48,15 +49,25 @@ class Rewriting:
         """Return whether the column contains the field, in any of the groups of components side by side."""
         if column.table != self.column.table or column.constant is not None:
             return False
+        if self.column.field.name == "component_type" and column.field.name == "shape":
+            return True  # a shape gives the type of its part
         one = (self.column.name, f"component_{self.column.name}")
         in_group = column.group is not None and self.column.group is None
         return column.name in one or (in_group and column.field == self.column.field)
 
     def apply(self, cells: pl.Series) -> pl.Series:
-        """Return the cells with their texts replaced."""
+        """Return the cells with their texts replaced; a text that names more than its replacement stays."""
         distinct = cells.drop_nulls().unique(maintain_order=True)
-        read = [self._cell(cell) for cell in distinct]
+        read = [cell if self._says_more(cell) else self._cell(cell) for cell in distinct]
         return cells.replace_strict(distinct, read, default=None, return_dtype=pl.String)
+
+    def _says_more(self, cell: str) -> bool:
+        """Return whether a material's text names the family that replaces it, and its kind: `Weißblech` for metal."""
+        if self.column.field.name not in MATERIALS or (to := self.cells.get(fold(cell))) is None:
+            return False
+        vocabulary = str(self.column.field.vocabulary)
+        named = family_and_detail(cell, vocabulary)
+        return named is not None and named[0] == code_of(to, vocabulary) and family_and_detail(to, vocabulary) is None
 
     def own_words_in(self, cells: pl.Series) -> dict[str, object]:
         """Return the company's own words that occur in the cells, with their values."""
@@ -155,6 +166,8 @@ def _check_value(column: Column, text: str, place: str) -> None:
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
         message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=shown(text))
         raise refuse("invalid_mapping", message, place)
+    if column.field.name in MATERIALS and family_and_detail(text, str(column.field.vocabulary)) is not None:
+        return
     faults = read_values(pl.Series([text]), column, ".", None).faults
     if faults.height:
         raise refuse("invalid_mapping", from_json(faults["message"][0]), place)

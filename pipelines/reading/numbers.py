@@ -185,6 +185,18 @@ def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typ
         bad.append(
             (broken, "invalid_type", Message("{name} is a whole number; write it without decimals.", name=field.name))
         )
+    bad.append(outside_limits(values, field))
+    for where, code, message in bad:
+        if where.any():
+            faults = faults.vstack(faults_where(where, code, message))
+            values = values.set(where, None)
+    if field.kind == "integer":
+        values = values.cast(pl.Int64)
+    return TypedColumn(values, faults)
+
+
+def outside_limits(values: pl.Series, field: Field) -> tuple[pl.Series, str, Message]:
+    """Return which numbers are outside the field's limits, with the code and the sentence of their faults."""
     low, high = field.minimum, field.maximum
     if field.kind == "integer":
         high = _LARGEST_INTEGER if high is None else high
@@ -198,16 +210,9 @@ def _within_limits(values: pl.Series, faults: pl.DataFrame, field: Field) -> Typ
             "{name} is between {low} and {high}.",
             name=field.name,
             low=f"{low:g}",
-            high=f"{high:g}{_unit_suffix(field)}",
+            high=f"{high:.15g}{_unit_suffix(field)}",
         )
-    bad.append((outside, "out_of_range", allowed))
-    for where, code, message in bad:
-        if where.any():
-            faults = faults.vstack(faults_where(where, code, message))
-            values = values.set(where, None)
-    if field.kind == "integer":
-        values = values.cast(pl.Int64)
-    return TypedColumn(values, faults)
+    return outside, "out_of_range", allowed
 
 
 def _unit_suffix(field: Field) -> str:

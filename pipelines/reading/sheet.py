@@ -16,7 +16,7 @@ from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grid import TEXT, Grid, LineFault
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
-from pipelines.reading.mapping import CheckedMapping, SheetMapping, apply_rewritings, same_field
+from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words
@@ -45,8 +45,9 @@ class Sheet:
     are no data line, with the reason. `off` are the fields that the mapping, `mapped`, has switched off. `of_packaging`
     is true where a title or the sheet's name names packaging, `possible_materials` are positions of
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
-    `words` are the company's own words that were replaced in the cells. `taken` are codes that none of its rows may
-    have, because rows of the file that was sent first have them.
+    `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
+    the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
+    rows of the file that was sent first have them.
     """
 
     name: str | None
@@ -64,6 +65,7 @@ class Sheet:
     possible_materials: tuple[int, ...] = ()
     samples: Samples = field(default_factory=dict)
     words: Words = field(default_factory=dict)
+    replaced: Replaced = field(default_factory=dict)
     taken: tuple[str, ...] = ()
 
     @property
@@ -90,6 +92,16 @@ class Sheet:
             "words": {name: dict(values) for name, values in self.words.items()},
             **published_mapping(self.columns, self.off, self.mapped),
         }
+
+    def rows_at(self, places: list[int]) -> "Sheet":
+        """Return the table with the lines at these places only."""
+        kinds = None if self.kinds is None else self.kinds[places]
+        return replace(self, table=self.table[places], kinds=kinds)
+
+    def part_words(self) -> dict[str, str | None]:
+        """Return the types of parts that the mapping, or the company's own words, give by folded text."""
+        of_type = (rewriting for rewriting in self.mapped.values if rewriting.column.field.name == "component_type")
+        return {text: code for rewriting in of_type for text, code in rewriting.cells.items()}
 
     def kept(self) -> "Sheet":
         """Drop columns that were derived from others for a field that the mapping switches off."""
@@ -136,7 +148,7 @@ def read_sheet(
         )
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
-    cells, kinds, words = apply_rewritings(cells, kinds, header.columns, mapping)
+    cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
     cells = without_null_words(cells, header.columns)
     marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
     skipped = skipped_lines(body.lines, reasons, one.headers)
@@ -157,6 +169,7 @@ def read_sheet(
         header.possible_materials,
         samples_of(body.cells),
         words,
+        replaced,
     )
     sheet = sheet.without(misleading_columns(header.columns, mapping.constants, cells, table))
     return _with_constants(sheet, mapping.constants)

@@ -9,7 +9,7 @@ from datetime import date
 
 import polars as pl
 
-from pipelines.reading import asked, outline, stored, unknown_materials
+from pipelines.reading import asked, open_parts, outline, stored, unknown_materials
 from pipelines.reading.container import detect_format
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
@@ -21,13 +21,14 @@ from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
+from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
 from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
-from schemas.report import AskedColumn, FileFormat, ImportSource
+from schemas.report import AskedColumn, FileFormat, ImportSource, Reading
 from schemas.words import fold
 
 
@@ -135,8 +136,14 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
     main, questions = _without_doubtful(with_levels(main), parts, mapped)
+    before, before_parts = main, parts
     main, parts, layout = _split_layout(with_families(main), parts, mapped.layout)
+    separate = parts is not None and layout == "rows"
+    if parts is not None:
+        parts, open_words = open_parts.without_open(parts, main, separate=separate)
+        questions = [*questions, *open_words]
     main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
+    readings = _readings(before, before_parts if separate else None, main, parts)
     dated = any(column.market and column.year is None for column in main.columns)
     source: ImportSource = {
         **about,
@@ -156,8 +163,16 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "asked": questions,
         "samples": published_samples(main.samples),
         "words": {name: dict(values) for name, values in main.words.items()},
+        "readings": readings,
     }
     return Upload(source, main, parts, lines)
+
+
+def _readings(before: Sheet, before_parts: Sheet | None, main: Sheet, parts: Sheet | None) -> list[Reading]:
+    """Return what the texts of the file became; `before_parts` is a components sheet of its own."""
+    if before_parts is None or parts is None:
+        return readings_of(before, *(sheet for sheet in (main, parts) if sheet is not None))
+    return [*readings_of(before, main), *readings_of(before_parts, parts)][:MOST]
 
 
 def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: CheckedMapping) -> tuple[Sheet, list[AskedColumn]]:

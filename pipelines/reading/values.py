@@ -17,7 +17,7 @@ from stdnum import ean
 
 from pipelines.reading.fields import Column
 from pipelines.reading.numbers import read_number, read_numbers
-from pipelines.reading.part_types import part_type_or_body
+from pipelines.reading.part_types import part_type
 from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from schemas import normalise
 from schemas.fields import Field
@@ -28,7 +28,8 @@ from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
 from schemas.words import code_of
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
-_MATERIALS = ("material", "material_family")
+MATERIALS: Final = ("material", "material_family")
+"""Fields that contain the family of a material."""
 _SEVERAL = re.compile(r"[/+&]|%.*%")
 _EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
@@ -172,8 +173,8 @@ def _code(cell: str, field: Field) -> str:
     vocabulary = field.vocabulary or field.name
     code = _code_of_words(without_language(cell), vocabulary)
     if code is None and vocabulary == "component_type":
-        code = part_type_or_body(cell)
-    if code is None and vocabulary in _MATERIALS and _SEVERAL.search(cell):
+        code = part_type(cell)
+    if code is None and vocabulary in MATERIALS and _SEVERAL.search(cell):
         several = Message(
             "{value} names several materials; write the one that weighs most, or composite where they cannot be "
             "taken apart, or give each a component.",

@@ -10,6 +10,7 @@ from decimal import Decimal
 import polars as pl
 
 from pipelines.reading.fields import Column
+from pipelines.reading.numbers import outside_limits
 from pipelines.reading.typed import faults_where
 from pipelines.reading.unit_columns import unit_of_header
 from pipelines.reading.units import unit_of
@@ -44,6 +45,8 @@ def complete_weights(
         if share := beside.get("weight_share_percent"):
             grams = grams * values[share.name].fill_null(100) / 100
         whole[weight.name] = grams.round(9)
+        if grams is not values[weight.name]:  # what stands beside it may have made it more than a weight can be
+            faults.append((weight.name, faults_where(*outside_limits(grams, weight.field))))
     return whole, faults
 
 

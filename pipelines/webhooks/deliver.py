@@ -19,6 +19,7 @@ from pipelines.housekeeping import Proceed
 from pipelines.webhooks import secrets
 from pipelines.webhooks.sender import GONE, Notice, Outcome, Sender
 from schemas.json_values import JsonObject
+from warehouse import deployment_keys
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.changes import cursors, feed
@@ -59,12 +60,16 @@ class Attempt(NamedTuple):
 
 
 def deliver_due(pool: Pool, company_id: UUID, sender: Sender, clock: Clock, proceed: Proceed) -> Counter[str]:
-    """Send what is due; return how many attempts had which outcome: delivered, tried, failed. Raise `TurnTaken`."""
+    """Send what is due; return how many attempts had which outcome: delivered, tried, failed. Raise `TurnTaken`.
+
+    Raise `Refused` where this process has another key than the deployment: what is due waits for a process that has it.
+    """
     outcomes: Counter[str] = Counter()
     until = time.monotonic() + RUN_SECONDS
     with pool.company(company_id) as turn:
         if not deliveries.take_turn(turn, company_id):
             raise TurnTaken
+        deployment_keys.check(turn, sender.seal.probe)
         while time.monotonic() < until:
             proceed()
             with pool.company(company_id) as conn:
@@ -86,7 +91,7 @@ def _take(conn: Connection, company_id: UUID, sender: Sender, now: datetime) -> 
     for hook in hooks.due(conn, now):
         _enqueue(conn, company_id, hook, now)
         opened = secrets.of(sender.seal, hook, now)
-        if not opened:  # the data directory's key is another one: nothing can be signed
+        if not opened:  # sealed with a key that the deployment has no more: nothing can be signed
             unsigned.append(hook)
             continue
         first = deliveries.first(conn, hook.id, now, limit=1 if hook.failures else AT_ONCE)

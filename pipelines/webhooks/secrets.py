@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from warehouse import data_key
+from warehouse import deployment_keys
 from warehouse.sealing import Seal
 from warehouse.settings import Settings
 from warehouse.webhooks.hooks import Hook
@@ -16,8 +16,8 @@ _PREFIX: Final = "whsec_"
 
 
 def seal_of(settings: Settings) -> Seal:
-    """Return the seal of this data directory's webhooks."""
-    return Seal(data_key.of(settings), b"pcds webhooks")
+    """Return the seal of the deployment's webhooks. Raise `Refused` where this program was not given the key."""
+    return Seal(deployment_keys.read(settings), b"pcds webhooks")
 
 
 def new() -> bytes:

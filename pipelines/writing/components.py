@@ -1,10 +1,9 @@
 """Completes component graphs: fills lines from the library, checks them, gives them ids, and writes one canonical text.
 
-A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line takes the id of the
-stored line that it replaces (decisions §3), so that an unchanged graph has an unchanged text.
+A graph is replaced whole and compared as text: two graphs are equal when their texts are. A line has the id of the
+stored line that is the same part (`pipelines.writing.matching`), so that an unchanged graph has an unchanged text.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, cast
@@ -14,6 +13,7 @@ from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
 from pipelines.writing import substances
+from pipelines.writing.matching import matched_ids
 from schemas.fields import COMPONENT_FIELDS
 from schemas.issues import Issue
 from schemas.messages import Message
@@ -21,7 +21,7 @@ from schemas.sku import Component, LibraryPart, Substances
 from schemas.vocabularies import SUBSTANCES
 
 _ORDER: Final = tuple(field.name for field in COMPONENT_FIELDS)
-_PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
+_PLACE: Final = {name: place for place, name in enumerate(("id", *_ORDER))}
 _BLANK: Final[Mapping[str, None]] = dict.fromkeys(("id", *_ORDER))
 _NUMBERS: Final = frozenset(field.name for field in COMPONENT_FIELDS if field.kind == "number")
 _REFERENCES: Final = {field.name: field.references for field in COMPONENT_FIELDS if field.references}
@@ -37,9 +37,10 @@ def draft_text(lines: Sequence[Component] | None) -> str:
 def complete_lines(
     draft: str, library: Mapping[str, LibraryPart], rules: RuleSet
 ) -> tuple[list[Component], list[Issue]]:
-    """Return the lines of a draft with library values filled in, in canonical key order, without nulls or ids.
+    """Return the lines of a draft with library values filled in, in canonical key order and without nulls.
 
-    `library` has the company's own components by id; ids that are not in it were rejected before.
+    A line has the id that it names, if any. `library` has the company's own components by id; ids that are not in it
+    were rejected before.
     """
     lines: list[Component] = []
     issues: list[Issue] = []
@@ -99,41 +100,38 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def graph_text(lines: Sequence[Component], stored: str | None) -> str | None:
-    """Return the canonical text of a graph, with the ids of matching stored lines; None for an empty graph."""
-    if not lines:
-        return None
-    ids = _matching_ids(lines, orjson.loads(stored)) if stored else [str(uuid7()) for _ in lines]
+def id_faults(lines: Sequence[Component], stored: Sequence[Component]) -> list[Issue]:
+    """Return what is wrong with the ids that lines name: each is of a stored line of this SKU, and named once."""
+    if not any("id" in line for line in lines):
+        return []
+    known, seen, issues = {line["id"] for line in stored}, set[str](), list[Issue]()
+    for number, line in enumerate(lines):
+        if (named := line.get("id")) is None:
+            continue
+        field = f"components[{number}].id"
+        if named not in known:
+            sentence = Message("{id} is no component of this SKU; leave the id out for a new one.", id=named)
+            issues.append(Issue("unknown_reference", sentence, field))
+        elif named in seen:
+            sentence = Message("{id} is named by two components; name it once.", id=named)
+            issues.append(Issue("duplicate_row", sentence, field))
+        seen.add(named)
+    return issues
+
+
+def graph_text(lines: Sequence[Component], stored: str | None) -> tuple[str | None, list[Issue]]:
+    """Return the canonical text of a graph with the ids of its parts, None for an empty one; and faults of ids."""
+    old: list[Component] = orjson.loads(stored) if stored else []
+    if len(lines) == len(old) and stored == (same := _text([line["id"] for line in old], lines)):
+        return same, []  # as with most lines of a file that is sent again
+    if issues := id_faults(lines, old):
+        return None, issues
+    ids = matched_ids(lines, old) if old else [None] * len(lines)
+    return (_text([identity or str(uuid7()) for identity in ids], lines) if lines else None), []
+
+
+def _text(ids: Sequence[str], lines: Sequence[Component]) -> str:
     return orjson.dumps([{"id": identity, **line} for identity, line in zip(ids, lines, strict=True)]).decode()
-
-
-def _matching_ids(lines: Sequence[Component], old: Sequence[Component]) -> list[str]:
-    """Return an id for each line: of the same library component, else at the same place of its type, else a new one."""
-    by_library: dict[str, list[str]] = defaultdict(list)
-    by_place: dict[tuple[str, int], str] = {}
-    places: dict[str, int] = defaultdict(int)
-    for line in old:
-        if (component_id := line.get("component_id")) is not None:
-            by_library[component_id].append(line["id"])
-        kind = line["component_type"]
-        by_place[kind, places[kind]] = line["id"]
-        places[kind] += 1
-    ids: list[str | None] = [None] * len(lines)
-    used: set[str] = set()
-    for index, line in enumerate(lines):
-        unused = [i for i in by_library.get(line.get("component_id") or "", ()) if i not in used]
-        if unused:
-            ids[index] = unused[0]
-            used.add(unused[0])
-    places.clear()
-    for index, line in enumerate(lines):
-        kind = line["component_type"]
-        place = by_place.get((kind, places[kind]))
-        places[kind] += 1
-        if ids[index] is None and place is not None and place not in used:
-            ids[index] = place
-            used.add(place)
-    return [identity or str(uuid7()) for identity in ids]
 
 
 def total_weight_g(graph: str | None) -> float | None:

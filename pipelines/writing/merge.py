@@ -10,6 +10,7 @@ import orjson
 
 from compliance.grading import GRADED_INPUTS
 from compliance.ruleset import RuleSet
+from compliance.weights import repeats_sum
 from pipelines.writing import components, volumes
 from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.resolve import Library
@@ -38,6 +39,8 @@ def merge(patch: Patch, stored: Table, library: Library, rules: RuleSet) -> tupl
     }
     patch, issues = _composed(patch, before, library, rules)
     merged = {name: _merged(patch, name, before[name]) for name in VALUE_COLUMNS if name in before}
+    if "weight_grams" in patch.given:
+        merged["weight_grams"] = _stated_weights(merged, before)
     changed = _changed(merged, before) if places else set()
     outcomes = [
         "created" if place is None else "updated" if at in changed else "unchanged"
@@ -62,6 +65,24 @@ def _merged(patch: Patch, name: str, before: Column) -> Column:
     if all(given):
         return values
     return [value if is_given else old for value, is_given, old in zip(values, given, before, strict=True)]
+
+
+def _stated_weights(merged: Mapping[str, Column], before: Mapping[str, Column]) -> Column:
+    """Return the weights without those that only repeat the sum of the stored or the sent parts (decisions §13).
+
+    A weight that was stated stays stated: a SKU without one answers the sum of its parts, and written back it would
+    stand still when the parts change.
+    """
+    weights = zip(merged["weight_grams"], before["weight_grams"], strict=True)
+    graphs = zip(merged["components"], before["components"], before["components_weight_g"], strict=True)
+    return [
+        None if weight is not None and stated is None and _repeats(weight, *graph) else weight
+        for (weight, stated), graph in zip(weights, graphs, strict=True)
+    ]
+
+
+def _repeats(weight_g: float, graph: str | None, stored: str | None, stored_sum_g: float | None) -> bool:
+    return repeats_sum(weight_g, stored_sum_g, None if graph == stored else components.total_weight_g(graph))
 
 
 def _changed(merged: dict[str, Column], before: dict[str, Column]) -> set[int]:
@@ -95,8 +116,9 @@ def _graphs(
     texts: list[str | None] = []
     for row, draft, stored in zip(patch.values["row"], patch.values["components"], before, strict=True):
         lines, faults = components.complete_lines(draft, library, rules) if draft is not None else ([], [])
-        issues += [RowIssue(row, fault) for fault in faults]
-        texts.append(None if faults else components.graph_text(lines, stored))
+        text, id_faults = (None, []) if faults else components.graph_text(lines, stored)
+        issues += [RowIssue(row, fault) for fault in (*faults, *id_faults)]
+        texts.append(text)
     return texts, issues
 
 

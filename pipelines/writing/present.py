@@ -14,6 +14,7 @@ import orjson
 from compliance import annex_v, grading, schemes
 from compliance.flag_texts import translated_reason
 from compliance.ruleset import RuleSet
+from compliance.weights import weight_source
 from compliance.words import resolve_format
 from pipelines.writing import components, substances, volumes
 from pipelines.writing.patch import array_values
@@ -64,6 +65,7 @@ def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
     return {
         **_plain(row),
         "weight_grams": row["components_weight_g"] if weight is None else weight,
+        "weight_source": weight_source(weight, row["components_weight_g"]),
         "recyclability_grade": row["recyclability_grade"],
         "recyclability_score": row["recyclability_score"],
         "markets": sku["markets"],

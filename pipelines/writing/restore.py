@@ -11,6 +11,7 @@ from uuid import UUID
 from compliance.ruleset import RuleSet
 from pipelines.writing.grade import grade
 from pipelines.writing.refuse import refuse
+from pipelines.writing.unitless import judge
 from schemas.issues import Issue
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
@@ -40,7 +41,7 @@ def restore(
     added: dict[str, Column] = {name: [None] * len(rows) for name in DERIVED_COLUMNS}
     added |= {"row": list(range(len(rows))), "version": versions, "outcome": ["updated"] * len(rows)}
     merged = rows.with_columns(added)
-    faults = {fault.row: fault.issue for fault in refuse(merged, rules, now.date())}
+    faults = {fault.row: fault.issue for fault in [*refuse(merged, rules, now.date()), *judge(merged, rules)]}
     refused = [(merged["sku_code"][row], issue) for row, issue in faults.items()]
     if dry_run:
         return refused

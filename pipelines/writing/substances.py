@@ -10,7 +10,7 @@ from typing import Final, Literal, cast, get_args
 import orjson
 
 from compliance.ruleset import RuleSet
-from compliance.substances import implied_status
+from compliance.substances import contradiction, implied_status, unit_of_limit
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.sku import SkuPatch, SubstanceEntry, Substances
@@ -31,9 +31,6 @@ COLUMNS: Final = frozenset(
     {*LEGACY.values(), "substances_source"} | {f"{substance}_{part}" for substance in SUBSTANCES for part in PARTS}
 )
 """Import columns that this module turns into entries."""
-
-COLUMN_UNITS: Final[dict[Substance, str]] = {"pfas": "ppb", "svhc": "percent_w_w", "heavy_metals": "mg_per_kg"}
-"""The unit of a `…_value` column: the one in which the limit of the substance is written."""
 
 _PPM: Final = {"mg_per_kg": 1, "percent_w_w": 10_000, "ppb": 0.001}
 """Each unit in mg/kg, the unit of `heavy_metals_sum_ppm`."""
@@ -83,8 +80,7 @@ def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Subs
         entry = cast(SubstanceEntry, {"source": record.get("substances_source"), **given})
         status, value = given.get("status"), entry.get("value")
         if value is not None:
-            entry.setdefault("unit", COLUMN_UNITS.get(substance))
-            status = status or implied_status(substance, value, entry["unit"], entry.get("basis"), rules)
+            status = status or implied_status(substance, value, entry.get("unit"), entry.get("basis"), rules)
         if status is None:
             field = f"{substance}_status"
             needed = Message(
@@ -101,15 +97,14 @@ def declared_in_columns(row: Mapping[str, object], rules: RuleSet) -> tuple[Subs
 def _complete(
     substance: Substance, entry: SubstanceEntry | None, rules: RuleSet
 ) -> tuple[SubstanceEntry | None, Issue | None]:
-    """Return the entry without nulls, and the fault where its value and its status disagree."""
+    """Return the entry with its unit, without nulls, and the fault where its value and its status disagree."""
     if entry is None:
         return None, None
-    kept = without_nulls(entry)
-    value = kept.get("value")
-    if value is None:
-        return kept, None
-    implied = implied_status(substance, value, kept.get("unit"), kept.get("basis"), rules)
-    if implied is None or kept.get("status") == implied:
+    kept = entry = without_nulls(entry)
+    if "value" in entry and (unit := unit_of_limit(substance, entry.get("basis"), rules)) is not None:
+        kept = without_nulls({"unit": unit, **entry})
+    implied = contradiction(substance, kept, rules)
+    if implied is None:
         return kept, None
     sentence = Message(
         "The measured value {value} means {implied}, but the status says {status}; "

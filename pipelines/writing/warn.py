@@ -11,14 +11,13 @@ import polars as pl
 
 from compliance import grading
 from compliance.ruleset import RuleSet
+from compliance.weights import weight_mismatch
 from pipelines.writing.patch import RowIssue, array_values
 from pipelines.writing.prepared import Prepared
 from schemas.issues import Issue
-from schemas.messages import Figure, Message
+from schemas.messages import Message
 from schemas.sku import Sku
 
-_WEIGHT_TOLERANCE: Final = 0.05
-"""Share by which the total weight and the sum of the components may differ without a warning (decisions §3)."""
 _READ: Final = ("row", "components_weight_g", "weight_grams", "material", "material_subtype", "markets", "components")
 
 
@@ -45,8 +44,9 @@ def sent_volumes(written: Prepared) -> dict[int, str]:
 
 def warnings_of_record(sku: Sku, parts_weight_g: float | None, sent: str | None, rules: RuleSet) -> list[Issue]:
     """Return the warnings of one record as it would be stored; `sent` are the volumes that the write gives it."""
+    weights = weight_mismatch(sku["weight_grams"], parts_weight_g)
     return [
-        *weight_warnings(sku["weight_grams"], parts_weight_g),
+        *([weights] if weights else []),
         *grading.warnings(sku, rules),
         *market_warnings(sku["markets"], sent),
     ]
@@ -68,18 +68,6 @@ def warns_of_material(values: pl.DataFrame, rules: RuleSet) -> pl.Series:
         maintain_order="left",
     )
     return found["warned"]
-
-
-def weight_warnings(stated_g: float | None, parts_g: float | None) -> list[Issue]:
-    """Return a warning where the stated weight and the sum of the parts, in g, differ by more than 5 %."""
-    if stated_g is None or parts_g is None or abs(stated_g - parts_g) <= _WEIGHT_TOLERANCE * stated_g:
-        return []
-    sentence = Message(
-        "weight_grams is {total} g and the components weigh {parts} g together; they differ by more than 5 %.",
-        total=Figure(f"{stated_g:g}"),
-        parts=Figure(f"{parts_g:g}"),
-    )
-    return [Issue("weight_mismatch", sentence, "weight_grams")]
 
 
 def market_warnings(markets: Sequence[str] | None, volume_patch: str | None) -> list[Issue]:

@@ -26,6 +26,7 @@ from pipelines.writing.patch import Patch
 from pipelines.writing.prepared import Prepared
 from pipelines.writing.refuse import refuse
 from pipelines.writing.resolve import resolve
+from pipelines.writing.unitless import judge
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
 from warehouse.skus import by_code
@@ -45,10 +46,13 @@ _ALWAYS_READ: Final = (
     "components",
     "food_contact",
     "pfas",
+    "heavy_metals",
     "markets",
     "volumes",
 )
 """The columns that grading, refusing and merging read besides those that a patch gives."""
+_UNITS: Final = {"sku_code", "volumes"}
+"""The columns of a write of units alone, which no value of a substance holds up."""
 
 
 class _Stopwatch:
@@ -84,6 +88,7 @@ def prepare(
     with watch.step("refuse"):
         faults += admit(patch, merged)
         faults += refuse(merged, rules, now.date())
+        faults += judge(merged, rules) if set(patch.given.names) - _UNITS else []
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
         merged = grade(merged, rules)

@@ -38,6 +38,12 @@ class Issue(Answer):
     row: Annotated[int | SkipJsonSchema[None], PydanticField(description="Zero-based index in an array body.")] = None
     code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
     message: str
+    id: Annotated[
+        Identifier | SkipJsonSchema[None], PydanticField(description="The stored record that the request meets.")
+    ] = None
+    created_at: Annotated[Instant | SkipJsonSchema[None], PydanticField(description="When that record was stored.")] = (
+        None
+    )
 
 
 class MoreIssues(Answer):

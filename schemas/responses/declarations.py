@@ -6,7 +6,7 @@ from pydantic import Field as PydanticField
 
 from schemas.declarations import FORMATS, RATINGS
 from schemas.responses.base import Answer, Identifier, Instant, Number, Pagination, code
-from schemas.responses.figures import Half
+from schemas.responses.figures import Half, Halves
 
 ComponentType: Any = code("component_type")
 
@@ -29,13 +29,25 @@ class DeclarationProducer(Answer):
     subsidiary_id: str
 
 
+class DeclarationQuestion(Answer):
+    """The missing fact that decides most of the undecided tonnes."""
+
+    field: str
+    tonnes: Number
+    skus: int
+
+
 class Declaration(Answer):
-    """A declaration of one market and period: what it was made from, its size and hash. It never changes."""
+    """A declaration of one market and period: what it was made from, its size and hash. It never changes.
+
+    What is filed are `in_scope_tonnes`; with what is undecided and out of scope they are `total_tonnes`.
+    """
 
     id: Annotated[Identifier | None, PydanticField(description="Null in the answer to a dry run.")]
     market: str
     year: int
     half: Half
+    halves: Halves
     format: Literal[FORMATS]  # type: ignore[valid-type]
     filename: str
     media_type: str
@@ -46,6 +58,10 @@ class Declaration(Answer):
     ruleset_version: str
     catalogue_hash: str
     rows: int
+    in_scope_tonnes: Number | None
+    undecided_tonnes: Number | None
+    out_of_scope_tonnes: Number | None
+    question: DeclarationQuestion | None
     total_tonnes: Number | None
     total_kg: int | None
     difference_kg: Number | None

@@ -8,6 +8,14 @@ from schemas.responses.base import Answer, Instant, Number, Pagination
 
 _HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
 Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
+Archived = Annotated[
+    bool, PydanticField(description="Whether the SKU is archived: what was placed on a market stays placed.")
+]
+_HALVES = (
+    "Of a calendar year of GB, the halves that are there; empty where the year is recorded whole. Null for one half, "
+    "and for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
+)
+Halves = Annotated[list[Literal[1, 2]] | None, PydanticField(description=_HALVES)]
 Basis = Literal["own", "parent", "eu_default", "fallback"]
 Verdict = Literal["above", "near", "below", "undecidable"]
 
@@ -21,6 +29,7 @@ class TonnesFigure(Answer):
     market: str
     year: int
     half: Half
+    halves: Halves
     category_code: str
     category_name: str
     basis: Basis
@@ -40,10 +49,12 @@ class UncountedSku(Answer):
     market: str
     year: int
     half: Half
+    halves: Halves
     sku_code: str
     units: int | None
     reason: str
     fields: list[str]
+    archived: Archived
 
 
 class UndecidedSku(Answer):
@@ -52,10 +63,12 @@ class UndecidedSku(Answer):
     market: str
     year: int
     half: Half
+    halves: Halves
     sku_code: str
     units: int
     category_codes: list[str]
     fields: list[str]
+    archived: Archived
 
 
 class MarketObligation(Answer):
@@ -63,6 +76,7 @@ class MarketObligation(Answer):
 
     market: str
     year: int
+    halves: Halves
     obligation: str
     material: str
     operator: str | None

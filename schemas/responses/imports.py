@@ -25,12 +25,33 @@ class IgnoredColumn(Answer):
 
 
 class AskedColumn(Answer):
-    """A column that was not read because it can mean several things; `could_be` are fields for a mapping to name."""
+    """What was not read because it can mean several things; `could_be` are fields for a mapping to name.
+
+    With `kind` value it is a text of cells (`text`) that can have several values, `could_be`. `answer` is the piece of
+    mapping that settles it by the first of them.
+    """
 
     column: str
     header: str
     could_be: list[str]
     message: str
+    kind: Literal["value"] | SkipJsonSchema[None] = None
+    sheet: str | SkipJsonSchema[None] = None
+    text: str | SkipJsonSchema[None] = None
+    answer: dict[str, Any] | SkipJsonSchema[None] = None
+
+
+class Reading(Answer):
+    """What a text of the file became: `value` is what is stored, with its unit; `rows` counts the rows that have it.
+
+    Of each column of numbers there is one sample.
+    """
+
+    column: str
+    field: str
+    text: str
+    value: str
+    rows: int
 
 
 class HiddenPlaces(Answer):
@@ -111,6 +132,7 @@ class ImportSource(MappingEffect):
     asked: list[AskedColumn] | SkipJsonSchema[None] = None
     samples: dict[str, list[str]] | SkipJsonSchema[None] = None
     words: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
+    readings: list[Reading] | SkipJsonSchema[None] = None
 
 
 class ImportAccepted(Answer):

@@ -106,6 +106,17 @@ _LISTED: Final = (
 )
 _BY_NAME: Final = {field.name: field for field in SKU_FIELDS}
 _COMMON: Final[dict[str, Any]] = {
+    "weight_source": (
+        Annotated[
+            Literal["declared", "components"] | None,
+            PydanticField(
+                description="Which weight weight_grams is: the one that was stated for the SKU, or the sum of its "
+                "components, which follows them; null where there is none.",
+                json_schema_extra={"x-stability": "preview"},
+            ),
+        ],
+        ...,
+    ),
     "recyclability_grade": (Grade | None, ...),
     "recyclability_score": (Number | None, ...),
     "doc_status": (DocStatus | None, ...),

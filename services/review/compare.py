@@ -10,6 +10,8 @@ from datetime import date, datetime
 from typing import Final, NamedTuple, Self
 from uuid import UUID
 
+from pipelines.answers import memory
+from pipelines.answers.parts import AskedPart
 from pipelines.writing import plans, present
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas.grading import AnnexVFlag
@@ -35,6 +37,7 @@ _NOT_COMPARED: Final = frozenset(
         "recyclability_grade",
         "recyclability_score",
         "packaging_format_key",
+        "weight_source",
     }
 )
 """Derived, or shown by themselves."""
@@ -82,9 +85,10 @@ class CurrentSku(NamedTuple):
 class Comparison:
     """What accepting an entry would change.
 
-    `version` is that of the compared SKU, None for a new one; `parts` are the component types of the graph after the
-    change, `removed` the lines that it takes away; `refused` is why the entry cannot be accepted, with the `issues`
-    that the write path found.
+    `version` is that of the compared SKU, None for a new one. `parts` are the component types of the graph after the
+    change and then of the lines that it takes away (`removed`), in the order of the paths. `asked` are the parts that
+    the entry is about, as they were asked about and as they are before the change. `refused` is why the entry cannot be
+    accepted, with the `issues` that the write path found.
     """
 
     version: int | None
@@ -96,12 +100,14 @@ class Comparison:
     refused: str | None = None
     issues: tuple[Issue, ...] = ()
     removed: tuple[Component, ...] = ()
+    asked: tuple[AskedPart, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Return what is stored with a decided entry; `of` reads it back."""
         return {
             "changes": [change._asdict() for change in self.changes],
             "parts": self.parts,
+            "asked": [part._asdict() for part in self.asked],
             **{name: graded and graded.as_dict() for name, graded in (("before", self.before), ("after", self.after))},
         }
 
@@ -109,13 +115,16 @@ class Comparison:
     def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
         """Return the comparison that `as_dict` gave, without version and warnings."""
         before, after = (stored[name] and Graded.of(stored[name]) for name in ("before", "after"))
-        return cls(None, [Change(**change) for change in stored["changes"]], stored["parts"], before, after, [])
+        changes = [Change(**change) for change in stored["changes"]]
+        asked = tuple(AskedPart(**part) for part in stored.get("asked") or ())
+        return cls(None, changes, stored["parts"], before, after, [], asked=asked)
 
 
 def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, rulesets: Rulesets) -> Comparison:
     """Compare an open entry that writes a SKU, in the caller's transaction; nothing is written."""
     current = load_current(conn, entry.sku_id, rulesets, now.date())
     version, before = current or (None, None)
+    asked = memory.asked_parts(conn, entry, before["components"] if before else ())
     try:
         record = proposed.build_record(conn, entry)
         result = write_records(
@@ -125,21 +134,23 @@ def compare(conn: Connection, company_id: UUID, entry: Entry, *, now: datetime, 
             raise conflict_of(result.errors)
     except (Conflict, plans.PlanLimitReached) as conflict:
         issues = getattr(conflict, "issues", ())
-        return Comparison(version, [], [], _grade_of(before), None, [], str(conflict), issues)
-    return comparison_of(current, result, entry)
+        return Comparison(version, [], [], _grade_of(before), None, [], str(conflict), issues, asked=asked)
+    return comparison_of(current, result, entry, asked)
 
 
-def comparison_of(current: CurrentSku | None, result: WriteOutcome, entry: Entry) -> Comparison:
-    """Compare the SKU before a write with the result of the write path."""
+def comparison_of(
+    current: CurrentSku | None, result: WriteOutcome, entry: Entry, asked: tuple[AskedPart, ...]
+) -> Comparison:
+    """Compare the SKU before a write with the result of the write path; `asked` are the parts that were asked about."""
     assert result.detail is not None, "an accepted row can be shown"
     version, before = current or (None, None)
     after = result.detail()
-    parts = [line["component_type"] for line in after["components"]]
-    changes = _changes(before or {}, after, _proposed_paths(entry, after))
     kept = {line["id"] for line in after["components"]}
     removed = tuple(line for line in (before["components"] if before else ()) if line["id"] not in kept)
+    parts = [line["component_type"] for line in (*after["components"], *removed)]
+    changes = _changes(_placed_as(before, after, removed), after, _proposed_paths(entry, after))
     graded = (_grade_of(before), _grade_of(after))
-    return Comparison(version, changes, parts, *graded, result.warnings, removed=removed)
+    return Comparison(version, changes, parts, *graded, result.warnings, removed=removed, asked=asked)
 
 
 def conflict_of(issues: Sequence[Issue]) -> Conflict:
@@ -173,6 +184,17 @@ def _grade_of(shown: SkuDetail | None) -> Graded | None:
     )
 
 
+def _placed_as(before: SkuDetail | None, after: SkuDetail, removed: Sequence[Component]) -> Mapping[str, object]:
+    """Return the record before a change with each part at its place after it, and the removed ones behind them.
+
+    A part is compared with itself, by its id, wherever it stands in the list.
+    """
+    if before is None:
+        return {}
+    by_id = {line["id"]: line for line in before["components"]}
+    return {**before, "components": [*(by_id.get(line["id"], {}) for line in after["components"]), *removed]}
+
+
 def _changes(before: Mapping[str, object], after: Mapping[str, object], proposed_paths: set[str]) -> list[Change]:
     """Return every field that differs, and every proposed one, also where its value stays the same."""
     old, new = dict(leaves(before)), dict(leaves(after))
@@ -180,7 +202,8 @@ def _changes(before: Mapping[str, object], after: Mapping[str, object], proposed
     return [
         Change(field, old.get(field), new.get(field))
         for field in fields
-        if old.get(field) != new.get(field) or (field in proposed_paths and new.get(field) is not None)
+        if not field.endswith("].id")  # which part it is, and no fact of it
+        and (old.get(field) != new.get(field) or (field in proposed_paths and new.get(field) is not None))
     ]
 
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from pipelines.answers import memory
 from pipelines.writing import plans
 from pipelines.writing.records import write_records
 from schemas.messages import Message
@@ -31,6 +32,9 @@ _ALREADY_DECIDED: Final = {
     "accepted": Message("This entry was accepted already."),
     "rejected": Message("This entry was rejected already."),
 }
+_OTHER_PARTS: Final = Message(
+    "A part is not what it was when it was asked about. Compare the two, and say that you have before you accept."
+)
 
 
 def accept(
@@ -43,13 +47,15 @@ def accept(
     rulesets: Rulesets,
     reason: str | None = None,
     seen_version: int | None = None,
+    parts_compared: bool = False,
     issued_with: Mapping[str, str] | None = None,
 ) -> Entry:
     """Accept an open entry, do what it says, and return the entry after the decision.
 
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
     conformity with the fields of the issuing form (`issued_with`), files become technical files. `origin` is the
-    person; `seen_version` the version of the SKU that the person was shown. Raises `EntryUnknown`, `Conflict` and
+    person; `seen_version` the version of the SKU that the person was shown; `parts_compared` says that the person
+    has compared the parts that were asked about and are others now. Raises `EntryUnknown`, `Conflict` and
     `issuing.Incomplete`.
     """
     entry = _lock_open(conn, entry_id)
@@ -59,7 +65,14 @@ def accept(
         proposed.lock_present(conn, entry.sku_id)
     if proposed.writes_sku(entry):
         comparison = _write_sku(
-            conn, company_id, entry, origin=writer, now=now, rulesets=rulesets, seen_version=seen_version
+            conn,
+            company_id,
+            entry,
+            origin=writer,
+            now=now,
+            rulesets=rulesets,
+            seen_version=seen_version,
+            parts_compared=parts_compared,
         )
     elif entry.kind == "doc_draft":
         issuing.issue(conn, company_id, entry, issued_with or {}, origin=writer, now=now, rulesets=rulesets)
@@ -130,10 +143,14 @@ def _write_sku(
     now: datetime,
     rulesets: Rulesets,
     seen_version: int | None,
+    parts_compared: bool,
 ) -> Comparison:
     """Write what the entry says, and return what that changed."""
     record = proposed.build_record(conn, entry, seen_version=seen_version)
     before = load_current(conn, entry.sku_id, rulesets, now.date())
+    asked = memory.asked_parts(conn, entry, before.detail["components"] if before else ())
+    if any(part.differs for part in asked) and not parts_compared:
+        raise Conflict(_OTHER_PARTS)
     try:
         [result] = write_records(
             conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False
@@ -142,7 +159,7 @@ def _write_sku(
         raise Conflict(str(reached)) from None
     if result.outcome == "rejected":
         raise conflict_of(result.errors)
-    return comparison_of(before, result, entry)
+    return comparison_of(before, result, entry, asked)
 
 
 def _record_decision(

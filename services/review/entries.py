@@ -3,11 +3,13 @@
 A payload is JSON, and by kind it is:
 
     supplier_answer      {"components", "contact", "comment"}: `schemas.supplier`, with `request_id` beside it
-    sku_update           {"changes"}: the fields of `schemas.models.SkuInput` that are to change
+    sku_update           {"changes", "component_changes"}: the fields of `schemas.models.SkuInput` that are to change,
+                         and fields of single components by their `id`
     doc_draft            {"reference", …}: the name of the declaration of conformity, and its prepared content
     supplier_document    {"type", "filename", "sha256", …}: the document's metadata (`schemas.technical_file_form`)
 
-The rows and the pages of the queue are `warehouse.review.entries`.
+The first two keep in `asked` what the parts that they name were (`pipelines.answers`). The rows and the pages of the
+queue are `warehouse.review.entries`.
 """
 
 from collections.abc import Mapping
@@ -16,11 +18,13 @@ from uuid import UUID
 
 from uuid_utils import uuid7
 
+from pipelines.answers.parts import facts_by_id, named_ids
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.review import entries
 from warehouse.review.entries import Entry, Filing
 from warehouse.sessions import Connection
+from warehouse.skus import graphs
 
 
 class EntryUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
@@ -50,6 +54,8 @@ def file(
         entries.lock_filing(conn, company_id, filing_key)
         if already_filed := entries.filed_as(conn, filing_key):
             return already_filed
+    if kind == "sku_update" and sku_id is not None and (ids := named_ids(kind, payload)):
+        payload = {**payload, "asked": facts_by_id(graphs.of_id(conn, sku_id) or (), ids)}
     filing = Filing(
         id=UUID(str(uuid7())),
         kind=kind,

@@ -1,7 +1,7 @@
 """Builds the record that a review entry would write: the stored record with the changes of the entry.
 
 A supplier answers for single lines of a graph, and the write path takes graphs whole: the other lines are sent as they
-are stored. A field that the supplier left out or sent as null is not answered and stays.
+are stored, all with their ids. A field that the supplier left out or sent as null is not answered and stays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ def _changed_line(line: Component, change: Mapping[str, object]) -> Component:
     changed: dict[str, object] = {**line, **change}
     if isinstance(declared := change.get("substances"), Mapping):
         changed["substances"] = {**line.get("substances", {}), **declared}
-    return cast(Component, {name: value for name, value in changed.items() if name != "id"})
+    return cast(Component, changed)
 
 
 def merge_answers(lines: Sequence[Component], answers: Sequence[SupplierAnswer]) -> list[Component]:
@@ -125,7 +125,7 @@ def _merge_line(line: Component, answer: SupplierAnswer) -> Component:
     }
     if (declared := answer.get("substances")) is not None:
         answered["substances"] = {**line.get("substances", {}), **_with_source(declared)}
-    return cast(Component, {name: value for name, value in {**line, **answered}.items() if name != "id"})
+    return cast(Component, {**line, **answered})
 
 
 def _with_source(substances: Substances) -> Substances:

@@ -15,6 +15,7 @@ from compliance.catalogue import Jurisdiction, served
 from pipelines.catalogue import load, read
 from tests.api.published import Published
 from tests.commands import Pcds
+from tests.keys import with_keys
 from tools.ports import free_port
 from warehouse.access import keys
 from warehouse.audit.origin import Origin
@@ -75,7 +76,7 @@ class Caller:
 @pytest.fixture(scope="session")
 def http(database: Database, catalogue: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("data")
-    settings = Settings.load(data_dir=folder, trusted_proxies=PROXY, dagster_port=free_port())
+    settings = with_keys(Settings.load(data_dir=folder, trusted_proxies=PROXY, dagster_port=free_port()))
     with Checked(create(settings, database), client=(PROXY, 50_000)) as client:
         yield client
 
@@ -122,7 +123,7 @@ def stopped_app(
 ) -> Iterator[tuple[TestClient, CurrentClock]]:
     """An app of this worker, since starting one costs as much as twenty requests."""
     folder, clock = tmp_path_factory.mktemp("stopped"), CurrentClock()
-    settings = Settings.load(data_dir=folder, trusted_proxies=PROXY, dagster_port=free_port())
+    settings = with_keys(Settings.load(data_dir=folder, trusted_proxies=PROXY, dagster_port=free_port()))
     with TestClient(create(settings, database, clock), client=(PROXY, 50_000)) as http:
         yield http, clock
 

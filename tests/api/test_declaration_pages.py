@@ -205,3 +205,32 @@ def test_nothing_of_it_is_another_companys(declared, join, pool, browser):
     page = stranger.get("/declarations").text
     assert "DE-2025" not in page
     assert "/declarations/kept/" not in page
+
+
+def test_what_is_filed_is_shown_before_it_is_kept_and_wherever_it_is(declared, browser):
+    """decisions §13: declaration for Germany, *Total 852.98 t*, of which 584.72 t are in scope."""
+    made = declared.made(sku_code="POT", packaging_level="sales", components=[JAR])
+    rows = [{"market": "DE", "year": 2025, "units_placed": 500_000}]
+    assert declared.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
+    counted(declared)
+    form, page = checked(browser)
+    address = browser.post("/declarations", form).headers["location"]
+    for shown in (page, browser.get(address).text):
+        first, second = shown.index("To be filed (in scope)"), shown.index("Placed on the market in all")
+        assert first < second
+        assert "<strong>0 t" in shown
+        assert "Decides most: " in shown
+        assert "100 t, 1 items" in shown
+        assert "300 t" in shown[second:]
+    assert "100 t" in browser.get("/declarations").text
+
+
+def test_an_equal_first_declaration_leads_to_the_first_and_its_correction(declared, browser):
+    form, _ = checked(browser)
+    assert browser.post("/declarations", form).status_code == 303
+    [first] = declared.get("/declarations").json()["data"]
+    again = browser.post("/declarations", hidden(browser.get("/declarations").text) | GERMANY)
+    assert again.status_code == 400
+    assert "is kept already" in again.text
+    assert f"/declarations/kept/{first['id']}" in again.text
+    assert f"corrects={first['id']}" in again.text

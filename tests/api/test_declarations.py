@@ -5,6 +5,7 @@ import csv
 import hashlib
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import psycopg
@@ -212,3 +213,117 @@ def test_keeping_is_in_the_audit_log(declared):
     assert (entry["resource_type"], entry["resource_id"]) == ("declaration", made["id"])
     assert entry["before"] is None
     assert {name: entry["after"][name] for name in ("market", "sha256")} == {"market": "DE", "sha256": made["sha256"]}
+
+
+def scoped(caller):
+    """Germany: jars of food in scope, jars without a use undecided, transport packaging out of scope."""
+    for code, level, more in (
+        ("FOOD", "sales", {"use_contexts": ["food"]}),
+        ("MUTE", "sales", {}),
+        ("PALE", None, {"use_contexts": ["food"]}),
+        ("CASE", "transport", {}),
+    ):
+        made = caller.made(sku_code=code, packaging_level=level, components=JAR[:1], **more)
+        units = {"FOOD": 1_000_000, "MUTE": 300_000, "PALE": 100_000, "CASE": 500_000}[code]
+        rows = [{"market": "DE", "year": 2024, "units_placed": units}]
+        assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
+    counted(caller)
+
+
+SCOPED = {
+    "in_scope_tonnes": 200,
+    "undecided_tonnes": 80,
+    "out_of_scope_tonnes": 100,
+    "question": {"field": "use_contexts", "tonnes": 60, "skus": 1},
+    "total_tonnes": 380,
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_what_is_filed_is_told_from_what_is_undecided_and_out_of_scope(caller, form):
+    """decisions §13: the total that is shown first is what is filed, before keeping and wherever it is kept."""
+    scoped(caller)
+    body = {"market": "DE", "year": 2024, "format": form}
+    shown = caller.post("/declarations?dry_run=1", body).json()["data"]
+    assert {name: shown[name] for name in SCOPED} == SCOPED
+    assert list(shown).index("in_scope_tonnes") < list(shown).index("total_tonnes")
+    made = kept(caller, **body)
+    for found in (
+        made,
+        caller.get(f"/declarations/{made['id']}").json()["data"],
+        caller.get("/declarations").json()["data"][0],
+    ):
+        assert {name: found[name] for name in SCOPED} == SCOPED
+    [entry] = caller.get("/audit-log", params={"action": "declaration.kept"}).json()["data"]
+    assert entry["after"]["in_scope_tonnes"] == "200.000000"
+    if form == "json":
+        inside = caller.get(f"/declarations/{made['id']}/content").json()
+        assert {name: inside[name] for name in SCOPED} == SCOPED
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_declaration_from_before_has_its_tonnes_by_scope_from_its_own_bytes(caller, database, form):
+    scoped(caller)
+    made = kept(caller, market="DE", year=2024, format=form)
+    with psycopg.connect(database.owner_url, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE kept_declarations SET in_scope_tonnes = NULL, undecided_tonnes = NULL, out_of_scope_tonnes = NULL,"
+            " question = NULL, halves = NULL WHERE id = %s",
+            [made["id"]],
+        )
+    expected = SCOPED | {"question": None}
+    for found in (
+        caller.get(f"/declarations/{made['id']}").json()["data"],
+        caller.get("/declarations").json()["data"][0],
+    ):
+        assert {name: found[name] for name in SCOPED} == expected
+
+
+def test_a_year_of_one_half_is_kept_with_the_half_that_is_there(declared):
+    by_year = kept(declared, market="GB", format="json")
+    assert by_year["halves"] == [1]
+    inside = declared.get(f"/declarations/{by_year['id']}/content").json()
+    assert (inside["halves"], inside["total_tonnes"]) == ([1], 2.082708)
+    small = UK | {"half": 0, "uk": {"organisation_id": "123456", "organisation_size": "S"}}
+    assert kept(declared, **small)["halves"] == [1]
+    assert kept(declared, market="GB", half=1)["halves"] is None
+    assert kept(declared)["halves"] is None
+
+
+def declared_before(caller, first, **body):
+    answer = caller.post("/declarations", GERMANY | body)
+    assert (answer.status_code, answer.json()["error"]) == (409, "already_declared"), answer.text
+    [named] = answer.json()["details"]
+    assert {name: named[name] for name in ("id", "created_at")} == {name: first[name] for name in ("id", "created_at")}
+    assert first["id"] in answer.json()["message"]
+
+
+def test_an_equal_first_declaration_is_refused_and_the_first_named(declared):
+    """decisions §13: whatever the bytes, dry runs too, unless `corrects` names it."""
+    first = kept(declared)
+    declared_before(declared, first)
+    answer = declared.post("/declarations?dry_run=1", GERMANY)
+    assert (answer.status_code, answer.json()["error"]) == (409, "already_declared")
+    placed(declared, "CUP", JAR, ("DE", 2025, 0, 3))
+    counted(declared)
+    declared_before(declared, first, market="de")
+    kept(declared, corrects=first["id"])
+    declared_before(declared, first)
+    kept(declared, format="json")
+    kept(declared, market="GB", half=1)
+    assert total(declared) == 4
+
+
+def test_the_uk_file_of_another_organisation_is_no_equal_one(declared):
+    rated = [{"sku_code": "JAR", "component_type": kind, "rating": "G"} for kind in ("body", "closure")]
+    first = kept(declared, **UK | {"uk": {"organisation_id": "123456", "ratings": rated}})
+    declared_before(declared, first, **UK | {"uk": {"organisation_id": "123456"}})
+    kept(declared, **UK | {"uk": {"organisation_id": "654321", "ratings": rated}})
+    kept(declared, **UK | {"uk": {"organisation_id": "123456", "subsidiary_id": "A1", "ratings": rated}})
+
+
+def test_of_two_equal_ones_at_once_one_is_kept(declared):
+    with ThreadPoolExecutor(4) as senders:
+        answers = list(senders.map(lambda _: declared.post("/declarations", GERMANY), range(4)))
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+    assert total(declared) == 1

@@ -1,6 +1,7 @@
 """`pcds doctor`: codes from before texts had one form are reported, and nothing is merged."""
 
 from contextlib import nullcontext
+from datetime import UTC, datetime
 
 import orjson
 import psycopg
@@ -8,8 +9,12 @@ import typer
 from typer.testing import CliRunner
 
 from api.commands import doctor as command
+from services import review
 from services.doctor import Finding, find_codes
 from services.place_checks import Problem
+from tests.api.asking import BODY, OPERATOR, ask
+from warehouse.clock import Clock
+from warehouse.rulesets.registry import Rulesets
 
 
 def held_from_before(caller, database, code, stored):
@@ -19,6 +24,40 @@ def held_from_before(caller, database, code, stored):
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
         owner.execute("UPDATE skus SET sku_code = %s WHERE id = %s", [stored, sku["id"]])
     return sku
+
+
+def examined(pool, monkeypatch):
+    """The command over the test database."""
+
+    class Here:
+        def __enter__(self):
+            self.pool = pool
+            self.company = pool.company
+            self.clock = Clock()
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(command, "as_operator", lambda _: Here())
+    monkeypatch.setattr(command, "database_problems", lambda *_: [])
+    app = typer.Typer()
+    app.command()(command.doctor)
+    return app
+
+
+def test_values_without_a_unit_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
+    sku = caller.made(sku_code="A")
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        stored = '{"status":"below_limit","value":150}'
+        owner.execute("UPDATE skus SET heavy_metals = %s WHERE id = %s", [stored, sku["id"]])
+    printed = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    [found] = orjson.loads(printed.stdout)["values_without_unit"]
+    assert (found["sku_code"], found["sku_id"], found["unit"]) == ("A", sku["id"], "mg_per_kg")
+    assert (found["status"], found["implied"]) == ("below_limit", "above_limit")
+    entry = caller.get(f"/skus/{sku['id']}").json()["data"]["substances"]["heavy_metals"]
+    assert (entry["value"], entry["unit"], entry["status"]) == (150, None, "below_limit")
 
 
 def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
@@ -34,19 +73,7 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     ]
     assert [finding.collides for finding in found] == [True, False]
 
-    class Here:
-        def __enter__(self):
-            self.pool = pool
-            self.company = pool.company
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(command, "as_operator", lambda _: Here())
-    monkeypatch.setattr(command, "database_problems", lambda *_: [])
-    app = typer.Typer()
-    app.command()(command.doctor)
+    app = examined(pool, monkeypatch)
     printed = CliRunner().invoke(app, ["--company", str(caller.company), "--json"])
     report = orjson.loads(printed.stdout)
     assert [each["held"] for each in report["collisions"]] == [["CODE-1", "CODE\u200b-1"]]
@@ -56,6 +83,30 @@ def test_codes_that_are_one_now_are_reported_and_stay_as_they_are(caller, databa
     assert caller.get(f"/skus/{lonely['id']}").json()["data"]["sku_code"] == "Cafe\u0301 \x1b"
 
 
+def test_answers_for_another_part_are_reported_and_stay_as_they_are(caller, database, pool, monkeypatch):
+    """As an older release applied one: it kept nothing of the PET label that the supplier was asked about."""
+    asked = ask(caller, pool, components=[{**BODY, "component_type": "label"}])
+    assert asked.answer({"weight_g": 1.5}).status_code == 202
+    other = {"id": asked.components[0], "component_type": "cap", "material_family": "metal", "weight_g": 2}
+    caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BOTTLE-1", "name": "Bottle", "components": [other]})
+    with pool.company(caller.company) as conn:
+        [[entry]] = conn.execute("SELECT id FROM review_entries").fetchall()
+        now = datetime.now(UTC)
+        review.accept(conn, caller.company, entry, origin=OPERATOR, now=now, rulesets=Rulesets(), parts_compared=True)
+    app = examined(pool, monkeypatch)
+    arguments = ["--company", str(caller.company)]
+    assert orjson.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["misapplied_answers"] == []
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        owner.execute("UPDATE review_entries SET decided = NULL WHERE company_id = %s", [caller.company])
+    [found] = orjson.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["misapplied_answers"]
+    assert (found["entry_id"], found["sku_code"]) == (str(entry), "BOTTLE-1")
+    assert (found["asked"]["polymer_or_grade"], found["written_to"]["material_family"]) == ("PET", "metal")
+    told = CliRunner().invoke(app, arguments).stdout
+    assert "label (PET, 20 g)" in told
+    assert "cap (metal, 2 g)" in told
+
+
 def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     monkeypatch.setattr(command, "as_operator", lambda _: nullcontext())
     monkeypatch.setattr(command, "database_problems", lambda *_: [Problem("migration", "It is behind.", "Migrate.")])
@@ -63,7 +114,8 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    assert [report[name] for name in ("companies", "collisions", "unreachable")] == [None] * 3
+    kinds = ("companies", "collisions", "unreachable", "values_without_unit", "misapplied_answers")
+    assert [report[name] for name in kinds] == [None] * 5
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):

@@ -280,3 +280,42 @@ def test_an_untouched_form_changes_nothing(lang, seed):
 def test_every_field_of_the_contract_is_asked_once():
     asked = [name for names in item_form.SECTIONS.values() for name in names]
     assert sorted(asked) == sorted(item_form.ASKED)
+
+
+def test_a_part_is_edited_by_its_id(caller, browser):
+    """Each input names its part: an equal one that is filled in before it takes no id from it."""
+    item = made(caller, sku_code="E-ID", components=[BODY, LABEL])
+    body, label = (line["id"] for line in item["components"])
+    path = f"/items/{item['id']}/edit"
+    pairs = replaced(
+        form(browser, path), parts__0__material_family="glass", parts__0__component_type="cap", parts__0__weight_g="3"
+    )
+    assert ("parts.0.id", body) in pairs
+    assert send(browser, path, pairs, "save").status_code == 303
+    after = stored(caller, item["id"])["components"]
+    assert [(line["id"], line["component_type"]) for line in after] == [(body, "cap"), (label, "label")]
+
+
+def test_a_copy_has_parts_of_its_own(caller, browser):
+    item = made(caller, sku_code="E-1", components=[BODY, LABEL])
+    pairs = replaced(form(browser, f"/items/{item['id']}/copy"), sku_code="E-2", name="Copy")
+    assert not any(name.endswith(".id") for name, _ in pairs)
+    answer = send(browser, "/items/new", pairs, "save")
+    assert answer.status_code == 303, answer.text
+    copied = caller.get("/skus?sku_code=E-2").json()["data"][0]["id"]
+    ids = {line["id"] for line in stored(caller, copied)["components"]}
+    assert len(ids) == 2
+    assert ids.isdisjoint(line["id"] for line in item["components"])
+
+
+def test_a_part_that_somebody_else_took_away_is_saved_as_a_new_one(caller, browser):
+    item = made(caller, sku_code="E-1", components=[BODY, LABEL])
+    path = f"/items/{item['id']}/edit"
+    pairs = replaced(form(browser, path), parts__1__weight_g="0.75")
+    caller.post("/skus", {"sku_code": "E-1", "name": "Jar", "components": [BODY]})
+    refused = send(browser, path, pairs, "save")
+    assert refused.status_code == 409
+    assert send(browser, path, filled(refused.text, "item"), "save").status_code == 303
+    body, label = stored(caller, item["id"])["components"]
+    assert body["id"] == item["components"][0]["id"]
+    assert (label["weight_g"], label["id"] == item["components"][1]["id"]) == (0.75, False)

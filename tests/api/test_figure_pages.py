@@ -13,9 +13,9 @@ JAR = {"component_type": "body", "material_family": "glass", "polymer_or_grade":
 GLUE = {"component_type": "adhesive", "material_family": "other", "adhesive_type": "washable"}
 
 
-def placed(caller, code, component, units, *others):
+def placed(caller, code, component, units, *others, market="DE", half=0):
     made = caller.made(sku_code=code, packaging_level="sales", components=[component, *others])
-    rows = [{"market": "DE", "year": 2025, "units_placed": units}]
+    rows = [{"market": market, "year": 2025, "half": half, "units_placed": units}]
     assert caller.put(f"/skus/{made['id']}/volumes", rows).status_code == 200
 
 
@@ -44,6 +44,19 @@ def test_tonnes_and_what_is_not_counted_stand_on_one_page(declared, browser, lan
     assert "components[0].weight_g" not in page
     assert re.search(r"1\. \w+: \w+", page)
     assert "/figures/items?" in page
+
+
+def test_a_year_of_one_half_says_so_on_every_page_of_figures(caller, browser):
+    placed(caller, "POT", JAR, 100_000, market="GB", half=1)
+    counted(caller)
+    weighed(caller)
+    for path in ("/figures?market=GB", "/obligations?market=GB", "/markets/GB", "/portfolio"):
+        page = browser.get(path).text
+        assert "of its halves only the first is recorded" in page, path
+        assert re.search(r">20</|>20$|>20 ?<", page), path
+    assert "units of the second half" in browser.get("/obligations?market=GB").text
+    [link] = re.findall(r'href="(/figures/items[^"]*half=0[^"]*)"', browser.get("/figures?market=GB").text)
+    assert "only the first" in browser.get(unescape(link)).text
 
 
 def test_a_figure_opens_to_its_items_and_their_lines(caller, browser):

@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from tests.api.portfolios import counted, weighed
+from tests.api.portfolios import counted, service_behind, weighed
+from warehouse import figures
+from warehouse.analytics.market import figures_in, placed_in
 
 JAR = [
     {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200},
@@ -71,10 +73,12 @@ def test_what_is_not_counted_and_what_is_undecided_names_the_fields(declared):
             "market": "DE",
             "year": 2025,
             "half": 0,
+            "halves": None,
             "sku_code": "BOX",
             "units": 7,
             "reason": "weight_missing",
             "fields": ["components[1].weight_g"],
+            "archived": False,
         }
     ]
     assert {row["reason"] for row in rows(declared, "uncounted", sku_code="JAR")} == {"half_missing"}
@@ -84,6 +88,38 @@ def test_what_is_not_counted_and_what_is_undecided_names_the_fields(declared):
         ["ferrous_metals", "glass"],
         ["use_contexts"],
     )
+
+
+def test_a_year_of_one_half_is_a_lower_bound_and_says_which_half_is_there(declared):
+    """decisions §13, half-yearly markets: what is there counts in every answer of the year, never 0 t and *below*."""
+    of_year = rows(declared, "tonnes", market="GB", year=2025, half=0)
+    assert [(row["category_code"], row["tonnes"], row["halves"]) for row in of_year] == [
+        ("GL", 2.0002, [2]),
+        ("ST", 0.082508, [2]),
+    ]
+    assert {row["tonnes"] for row in rows(declared, "tonnes", market="GB", year=2025, half=2)} == {2.0002, 0.082508}
+    assert [row["halves"] for row in rows(declared, "tonnes", market="GB", year=2025, half=2)] == [None, None]
+    [listed] = rows(declared, "uncounted", market="GB")
+    assert (listed["units"], listed["reason"], listed["halves"]) == (10_001, "half_missing", [2])
+    duties = rows(declared, "obligations", market="GB", year=2025)
+    assert {(row["verdict"], row["reason"], *row["fields"]) for row in duties} == {
+        ("undecidable", "record_lacks_fact", "units of half 1")
+    }
+    assert {tuple(row["halves"]) for row in duties} == {(2,)}
+    assert {row["tonnes_upper"] for row in duties} == {2.082708}
+
+
+def test_readiness_has_the_figures_of_which_the_obligations_speak(declared):
+    """decisions §13: 1 463 t of a first half, and readiness said `figures: null`."""
+    service = service_behind(declared)
+    stored = figures.current(service.settings.data_dir, declared.company)
+    found = figures_in(stored, "GB", 2026)
+    assert (found["year"], found["halves"], found["uncounted"]) == (2025, [2], 1)
+    assert {row["category_code"]: row["tonnes"] for row in found["tonnes"]} == {"GL": 2.0002, "ST": 0.082508}
+    placed = placed_in(stored, "GB", None, 0, 2026)
+    assert (placed.year, placed.halves, placed.obligations) == (2025, [2], found["obligations"])
+    rest = rows(declared, "obligations", market="GB", year=2025)
+    assert [each["verdict"] for each in found["obligations"]] == [each["verdict"] for each in rest]
 
 
 def test_duties_have_verdict_source_and_what_is_missing(declared):

@@ -397,3 +397,16 @@ def test_an_import_says_which_columns_it_asks_about(caller, browser):
     told = words(browser.get(f"/imports/{import_id}"))
     assert "because they can mean two things: 1 D: “weight_kg” may be the product’s or its packaging’s" in told
     assert "Columns not read: 1 C: length_cm" in told
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "differ by more than 5 %"), ("de", "5 %"), ("fr", "5 %")])
+def test_an_item_says_that_its_weight_is_not_that_of_its_parts(caller, browser, lang, said):
+    made = caller.made(weight_grams=32.1, components=[{**BODY, "weight_g": 27.1}])
+    listed = caller.get("/skus").json()["data"][0]
+    assert (made["weight_source"], listed["weight_source"], listed["weight_grams"]) == ("declared", "declared", 32.1)
+    note = browser.get(f"/items/{made['id']}?lang={lang}").text
+    assert said in note
+    assert "32.1" in note or "32,1" in note
+    same = caller.made(sku_code="same", components=[{**BODY, "weight_g": 27.1}])
+    assert caller.get("/skus").json()["data"][0]["weight_source"] == same["weight_source"] == "components"
+    assert "5 %" not in browser.get(f"/items/{same['id']}?lang={lang}").text

@@ -43,8 +43,8 @@ def decide(browser, path, decision, **fields):
 
 
 def cells(page):
-    """The rows of the comparison, tags taken out."""
-    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", page, re.DOTALL)
+    """The rows of the comparison, tags taken out; those of the parts that were asked about stand before it."""
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", page.rpartition("<h2>Changes</h2>")[2], re.DOTALL)
     return [[unescape(re.sub("<[^>]+>", "", cell)).strip() for cell in re.split("</t[hd]>", row)[:3]] for row in rows]
 
 
@@ -274,3 +274,46 @@ def test_of_an_item_that_is_not_assessed_no_part_is_said_to_have_no_effect(calle
     [row] = re.findall(r'<tr><th scope="row">1\. .*?</tr>', page)
     assert ("Not assessed" in row, "None" in row) == (True, False)
     assert "1.5 kg" in in_words("produce_below_1_5_kg")
+
+
+@pytest.mark.parametrize(
+    ("lang", "heading"),
+    [("en", "What was asked about"), ("fr", "Ce qui a été demandé"), ("de", "Wonach gefragt wurde")],
+)
+def test_a_part_that_is_another_one_now_is_accepted_only_when_compared(caller, browser, pool, lang, heading):
+    pe = {"component_type": "label", "material_family": "plastic", "polymer_or_grade": "PE", "weight_g": 1.2}
+    asked = ask(caller, pool, components=[{**pe, "position_in_sku": 2}])
+    assert asked.answer({"weight_g": 1.23}).status_code == 202
+    pet = {**pe, "id": asked.components[0], "polymer_or_grade": "PET", "position_in_sku": 3}
+    caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BOTTLE-1", "name": "Bottle", "components": [pet]})
+    [path] = re.findall(r'href="(/review/[0-9a-f-]{36})', browser.get("/review").text)
+    shown = browser.get(f"{path}?lang={lang}").text
+    table = shown.partition(f"<h2>{heading}</h2>")[2].partition("</table>")[0]
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    weight = "1.2" if lang == "en" else "1,2"
+    assert rows[0][2:] == ["PE", "2", weight]
+    assert rows[1][2:] == ["<strong>PET</strong>", "<strong>3</strong>", weight]
+    assert '<th scope="col">Position</th>' in table
+    form = hidden(shown) | {"decision": "accept"}
+    refused = browser.post(f"{path}?lang={lang}", form)
+    assert refused.status_code == 409
+    assert 'name="parts_compared"' in refused.text
+    assert caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"][0]["weight_g"] == 1.2
+    assert browser.post(path, form | {"parts_compared": "yes"}).status_code == 303
+    assert caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"][0]["weight_g"] == 1.23
+    assert heading in browser.get(f"{path}?lang={lang}").text, "the decision keeps what it was made on"
+
+
+def test_parts_to_ask_about_are_told_apart(caller, browser):
+    line = {"component_type": "label", "material_family": "paper"}
+    caller.post(
+        "/skus",
+        {
+            "sku_code": "TWO",
+            "name": "Jar",
+            "components": [{**line, "weight_g": 1.5, "position_in_sku": 7}, {**line, "weight_g": 0.9}],
+        },
+    )
+    page = browser.get("/supplier-requests?sku=TWO").text
+    assert "label, paper, Position 7, 1.5 g" in page
+    assert "label, paper, 0.9 g" in page

@@ -24,6 +24,7 @@ from tests.browser.visitor import Desk, LetIn, Shop, Visitor
 from tests.browser.windows import Opens
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
+from tests.keys import with_keys
 from tests.mailbox import Mailbox
 from tests.waiting import PATIENCE_SECONDS
 from tools.browser import chromium
@@ -73,7 +74,7 @@ def post() -> Iterator[Mailbox]:
 @pytest.fixture(scope="package")
 def service(browser: Browser, database: Database, pool: Pool, post: Mailbox) -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="browser-"))
-    settings = Settings.load(data_dir=folder / "data", database_url=database.owner_url, smtp_url=post.url)
+    settings = with_keys(Settings.load(data_dir=folder / "data", database_url=database.owner_url, smtp_url=post.url))
     with pool.system() as connection:
         load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))
     variables = settings.environment() | dagster_environment(settings, database)

@@ -7,7 +7,7 @@ import operator
 from fractions import Fraction
 
 from compliance.tables import RULES, rows
-from tests.compliance.rollup_oracle import cells, figures, of_sku, scope, units
+from tests.compliance.rollup_oracle import cells, figures, halves_held, of_sku, scope, units
 
 THRESHOLDS = rows(RULES / "catalogue" / "thresholds.csv")
 HOLDS = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
@@ -53,6 +53,9 @@ def verdict_of(row, skus, market, year, is_lower_bound):
     limit, holds = Fraction(row["tonnes"]), HOLDS[row["tonnes_operator"]]
     if holds(sure, limit) != holds(upper, limit):
         return sure, upper, "undecidable", "scope_fact_missing", lacking(row, skus, market, year)
+    missing = halves_held(skus, market, year)[1]
+    if missing and holds(sure, limit) != (row["tonnes_operator"] in ("gt", "ge")):
+        return sure, upper, "undecidable", "record_lacks_fact", {f"units of half {missing}"}
     if (row["combine"], holds(sure, limit)) in (("and", True), ("or", False)):
         return sure, upper, "undecidable", "turnover_needed", set()
     reached = upper >= limit if row["tonnes_operator"] in ("ge", "lt") else upper > limit

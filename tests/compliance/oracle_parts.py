@@ -7,7 +7,7 @@ from functools import cache
 
 from compliance.ruleset import load, versions
 from compliance.tables import RULES, rows
-from compliance.words import resolve_material
+from compliance.words import normalise, resolve_material
 
 OWN = {"ink": "ink_type", "adhesive": "adhesive_type", "coating": "coating_type", "varnish": "coating_type"}
 GENERIC = {"glass": "GLASS", "paper": "PAPER", "wood": "WOOD", "textile": "TEXTILE_OTHER"}
@@ -112,6 +112,35 @@ def code_of_attributes(component_type, family, attributes):
     return GENERIC.get(family)
 
 
+def facts_of(text):
+    """The colour and the metallisation that a material text names beside its material (decisions §13)."""
+    code = resolve_material(text, known())
+    if code is None:
+        return {}
+    left, found = f" {normalise(text)} ".replace("/", " "), {"colour": set(), "metallised": set()}
+    words = [row for row in table("alias_words") if row.get("gives")]
+    alias = {row["alias_norm"] for row in table("polymer_aliases")}
+    for row in sorted(words, key=lambda row: -len(row["word"].split())):
+        if f" {row['word']} " not in left:
+            continue
+        left = left.replace(f" {row['word']} ", "  ")
+        field, value = row["gives"].split("=")
+        families = split(row["families"])
+        if families and not set(families) & set(split(materials()[code]["contract_families"])):
+            continue
+        if field == "metallised" and normalise(text) in alias:
+            continue
+        found[field].add(value)
+    colours, given = found["colour"], {}
+    if colours == {"transparent", "transparent_coloured"}:
+        colours = {"transparent_coloured"}
+    if colours == {"dark", "transparent_coloured"}:
+        colours = {"dark"}
+    if len(colours) == 1 and not materials()[code]["implies"].startswith("colour="):
+        given["colour"] = next(iter(colours))
+    return given | ({"metallised": True} if found["metallised"] else {})
+
+
 def component(line, index, sku_svhc):
     text = line.get("polymer_or_grade")
     code = line.get("_code") or (resolve_material(text, known()) if text else None)
@@ -119,6 +148,8 @@ def component(line, index, sku_svhc):
     if code and materials()[code]["specified"] == "N":
         code = None
     given = {field: line[field] for field in FIELDS if line.get(field) is not None}
+    if text and not line.get("_code"):
+        given = {**facts_of(text), **given}
     from_text = code is not None
     code = code or code_of_attributes(line["component_type"], line.get("material_family"), given)
     generic = unresolved and not from_text and line["component_type"] not in OWN and code is not None

@@ -47,7 +47,23 @@ def units(sku, market, year, half):
         return held[0], ("half_year_conflict", fields) if wrong else None
     if len(halves) == 2:
         return sum(halves), None
-    return (None, ("half_missing", ["volumes"])) if halves and halves[0] else (0, None)
+    return (halves[0], ("half_missing", ["volumes"])) if halves and halves[0] else (0, None)
+
+
+def halves_held(skus, market, year):
+    """The halves of which any SKU has a row, and the one that is missing, or None."""
+    held, needed = set(), set()
+    for sku in skus:
+        of_sku = {
+            row["half"]
+            for row in sku["volumes"]
+            if normal(row["market"]) == market and row["year"] == year and row["units_placed"] is not None
+        }
+        held |= of_sku - {0}
+        if len(of_sku) == 1 and 0 not in of_sku:
+            needed |= {1, 2} - of_sku
+    missing = needed - held
+    return sorted(held), missing.pop() if missing and market == "GB" else None
 
 
 # 2 and 3. Parts and their paths

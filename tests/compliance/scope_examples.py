@@ -23,6 +23,8 @@ def differences(example, said):
         found.append(("categories", "", sorted(tonnes), sorted(example["tonnes"])))
     if said["scope_missing"] != example["scope_missing"]:
         found.append(("scope_missing", "", said["scope_missing"], example["scope_missing"]))
+    if "halves" in example and said["halves"] != example["halves"]:
+        found.append(("halves", "", said["halves"], example["halves"]))
     return found
 
 

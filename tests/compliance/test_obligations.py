@@ -15,12 +15,12 @@ FOOD = Standing.of("sales|no|no|yes|no")
 REUSED = Standing.of("sales|yes|no|yes|no")
 
 
-def held(*, uncounted=False, reused=(), unknown=(), **by_category):
+def held(*, uncounted=False, reused=(), unknown=(), missing_half=None, **by_category):
     """Tonnes of food packs by category; then pairs of those of reusable ones, and of ones with an unknown answer."""
     tonnes = {(code, FOOD): Decimal(each) for code, each in by_category.items()}
     tonnes |= {(code, REUSED): Decimal(each) for code, each in reused}
     tonnes |= {(code, Standing.of(standing)): Decimal(each) for code, standing, each in unknown}
-    return Quantities(tonnes, uncounted)
+    return Quantities(tonnes, uncounted, missing_half)
 
 
 def answers(market, quantity):
@@ -103,6 +103,30 @@ def test_one_row_is_enough_to_be_exempt_and_an_open_one_keeps_the_duty_open():
     assert (general.verdict, perishable.verdict, general.group_verdict) == ("below", "undecidable", "below")
     [general, perishable] = obligations("US-ME", held(paper="2"))
     assert (general.verdict, general.reason, general.group_verdict) == ("undecidable", "turnover_needed", "undecidable")
+
+
+@pytest.mark.parametrize(
+    ("market", "tonnes", "place", "answer"),
+    [
+        ("NO", {"plast": "1"}, 0, ("above", None, ())),
+        ("NO", {"plast": "0.9"}, 0, ("undecidable", "record_lacks_fact", ("units of half 2",))),
+        ("FI", {}, 0, ("undecidable", "record_lacks_fact", ("units of half 2",))),
+        ("CZ", {"plast": "0.3"}, 1, ("above", None, ())),
+        ("CZ", {"plast": "0.2"}, 1, ("undecidable", "record_lacks_fact", ("units of half 2",))),
+        ("GB", {"PC": "51"}, 0, ("undecidable", "turnover_needed", ())),
+        ("GB", {"PC": "20"}, 2, ("undecidable", "record_lacks_fact", ("units of half 2",))),
+    ],
+)
+def test_while_a_half_is_missing_only_what_more_tonnes_cannot_undo_is_decided(market, tonnes, place, answer):
+    """decisions §13 and rollup.md §7, 4a; thresholds of other markets stand for operators that GB has none of."""
+    found = obligations(market, held(missing_half=2, **tonnes))[place]
+    assert (found.verdict, found.reason, found.fields) == answer
+
+
+def test_a_missing_scope_fact_is_asked_before_a_missing_half():
+    silent = "sales|no|?reuse_deposit_system|yes|no"
+    light = obligations("DE", held(missing_half=1, unknown=[("aluminium", silent, "35")]))[3]
+    assert (light.reason, light.fields) == ("scope_fact_missing", ("reuse_deposit_system",))
 
 
 @pytest.mark.parametrize("rule", GROUP_ORDER)

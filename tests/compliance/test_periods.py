@@ -2,6 +2,8 @@
 
 import pytest
 
+from compliance.rollup.periods import halves_of
+from compliance.rollup.tonnes import combine_blocks
 from tests.compliance.portfolios import rolled_up
 
 
@@ -24,14 +26,19 @@ def placed(**units):
 MISSING = (None, "half_missing", ["volumes"])
 
 
+def lower_bound(units):
+    """A year of which one half is there: that half counts (decisions §13, rollup.md §1.3)."""
+    return (units, "half_missing", ["volumes"])
+
+
 @pytest.mark.parametrize(
     ("rows", "counted", "listed"),
     [
         ({"first": 600, "second": 400}, {0: 1000, 1: 600, 2: 400}, {}),
         ({"year": 1000, "first": 600, "second": 400}, {0: 1000, 1: 600, 2: 400}, {}),
         ({"year": 1000}, {0: 1000}, {1: MISSING, 2: MISSING}),
-        ({"first": 600}, {1: 600}, {0: MISSING}),
-        ({"second": 600}, {2: 600}, {0: MISSING}),
+        ({"first": 600}, {0: 600, 1: 600}, {0: lower_bound(600)}),
+        ({"second": 600}, {0: 600, 2: 600}, {0: lower_bound(600)}),
         ({"first": 0}, {}, {}),
         ({"first": 0, "second": 5}, {0: 5, 2: 5}, {}),
         ({"year": None, "first": 600, "second": 400}, {0: 1000, 1: 600, 2: 400}, {}),
@@ -56,6 +63,36 @@ def test_a_year_and_halves_that_differ_are_listed_and_the_year_counts(rows, coun
     found, listed = placed(**rows)
     assert found[0] == counted
     assert listed[0] == (counted, "half_year_conflict", fields)
+
+
+@pytest.mark.parametrize(
+    ("rows", "there", "missing"),
+    [
+        ([{1: 600}], (1,), 2),
+        ([{2: 0}], (2,), 1),
+        ([{1: 600, 2: 400}], (1, 2), None),
+        ([{1: 600}, {2: 400}], (1, 2), None),
+        ([{0: 1000}], (), None),
+        ([{0: 1000, 1: 600}], (1,), None),
+        ([{0: 1000}, {1: 600}], (1,), 2),
+        ([{1: 600, 2: None}], (1,), 2),
+    ],
+)
+def test_a_half_is_there_once_any_sku_has_a_row_and_missing_where_the_other_alone_is(rows, there, missing):
+    """decisions §13; of a company that records some SKUs whole and others by one half, the year is not whole."""
+    skus = [
+        {
+            "sku_code": f"S{place}",
+            "volumes": [
+                {"market": "UK", "year": 2026, "half": half, "units_placed": units} for half, units in row.items()
+            ],
+        }
+        for place, row in enumerate(rows)
+    ]
+    for found in (rolled_up(skus), combine_blocks(rolled_up([sku]) for sku in skus)):
+        assert halves_of(found.halves, "GB", 2026) == (there, missing)
+        assert halves_of(found.halves, "GB", 2025) == ((), None)
+        assert halves_of(found.halves, "DE", 2026) is None
 
 
 def test_a_year_of_nothing_beside_halves_is_a_conflict_and_no_tonne():

@@ -42,8 +42,8 @@ def sku(code, *components, volumes=(("DE", 100_000),), packaging_format="cup", *
 
 
 def figures(*skus):
-    """Market and category to tonnes."""
-    rows = rolled_up(skus).tonnes.iter_rows(named=True)
+    """Market and category to tonnes of the calendar year."""
+    rows = rolled_up(skus).tonnes.filter(pl.col("half") == 0).iter_rows(named=True)
     return {(row["market"], row["category_code"]): tonnes(row["grams"]) for row in rows}
 
 

@@ -97,7 +97,8 @@ def test_scopes_split_the_tonnes_and_a_lower_quantity_is_never_above_the_upper(s
     for market, year in {(market, year) for market, year, _ in _periods(skus)}:
         for each in obligations(market, quantities(figures, market, year)):
             assert each.tonnes is None or each.tonnes <= each.tonnes_upper
-            assert bool(each.fields) == (each.reason == "scope_fact_missing")
+            lacks_half = each.reason == "record_lacks_fact" and each.rule.undecidable is None
+            assert bool(each.fields) == (each.reason == "scope_fact_missing" or lacks_half)
 
 
 @pytest.mark.long
@@ -124,6 +125,56 @@ def _verdicts(skus):
         for market, year in {(market, year) for market, year, _ in _periods(skus)}
         for place, each in enumerate(obligations(market, quantities(figures, market, year)))
     }
+
+
+def _gb(skus, rows_of):
+    """The same portfolio with other volumes in Great Britain alone: `rows_of` gives half and units of each SKU."""
+    return [
+        {
+            **sku,
+            "volumes": [
+                {"market": "GB", "year": 2026, "half": half, "units_placed": units}
+                for half, units in rows_of(place).items()
+            ],
+        }
+        for place, sku in enumerate(skus)
+    ]
+
+
+UNITS_OF_HALVES = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=10, max_size=10)
+
+
+@BROAD
+@given(portfolios(), UNITS_OF_HALVES)
+def test_a_second_half_never_lowers_tonnes_nor_turns_what_is_above(skus, units):
+    """decisions §13, half-yearly markets: what is there is a lower bound of the year."""
+    first = rolled_up(_gb(skus, lambda place: {1: units[place % 10][0]}))
+    both = rolled_up(_gb(skus, lambda place: {1: units[place % 10][0], 2: units[place % 10][1]}))
+    for key, grams in _sums(first).items():
+        assert _sums(both)[key] >= grams
+    before, after = (obligations("GB", quantities(each, "GB", 2026)) for each in (first, both))
+    for one, other in zip(before, after, strict=True):
+        assert other.tonnes >= one.tonnes
+        assert other.reason != "record_lacks_fact"
+        assert one.verdict in ("above", "undecidable")
+        if one.verdict == "above":
+            assert other.verdict == "above"
+        elif one.reason == "record_lacks_fact":
+            assert one.fields == ("units of half 2",)
+
+
+@BROAD
+@given(portfolios(), UNITS_OF_HALVES)
+def test_a_year_recorded_whole_and_in_two_halves_gives_the_same_tonnes(skus, units):
+    whole = rolled_up(_gb(skus, lambda place: {0: sum(units[place % 10])}))
+    halves = rolled_up(_gb(skus, lambda place: dict(enumerate(units[place % 10], 1))))
+    of_year = {key: grams for key, grams in _sums(halves).items() if key[2] == 0}
+    assert {key: grams for key, grams in _sums(whole).items() if key[2] == 0} == of_year
+    verdicts = [
+        [(each.tonnes, each.tonnes_upper, each.verdict) for each in obligations("GB", quantities(found, "GB", 2026))]
+        for found in (whole, halves)
+    ]
+    assert verdicts[0] == verdicts[1]
 
 
 @BROAD

@@ -34,7 +34,10 @@ MEASURED = {"status": ABOVE, "value": 25, "unit": "ppb"}
         ("svhc", 1000, "mg_per_kg", None, BELOW),
         ("svhc", 1001, "mg_per_kg", None, ABOVE),
         ("bpa", 5, "ppb", None, None),
-        ("pfas", 25, None, None, None),
+        ("pfas", 25, None, None, ABOVE),  # decisions §13: in the unit of its limit
+        ("heavy_metals", 100.001, None, None, ABOVE),
+        ("svhc", 0.1, None, None, BELOW),
+        ("pfas", 49, None, "total", BELOW),
     ],
 )
 def test_a_measured_value_says_on_which_side_of_its_limit_it_is(substance, value, unit, basis, status):

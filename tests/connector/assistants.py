@@ -17,6 +17,7 @@ from connector.principal import Principal
 from connector.server import build_server
 from pipelines.writing.records import WriteOutcome, write_records
 from schemas.models import parse_sku
+from tests.keys import with_keys
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
@@ -105,7 +106,7 @@ class Assistant:
 async def service(
     database: Database, clock: StoppedClock, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Service]:
-    settings = Settings.load(data_dir=tmp_path_factory.mktemp("connector"))
+    settings = with_keys(Settings.load(data_dir=tmp_path_factory.mktemp("connector")))
     async with open_service(settings, database, clock) as service:
         yield service
 

@@ -16,6 +16,7 @@ import uvicorn
 from api.app import create
 from connector.oauth.addresses import SCOPES
 from tests.api.people import Person, added, hidden
+from tests.keys import with_keys
 from tests.waiting import PATIENCE_SECONDS
 from warehouse.accounts import connections, oauth_clients
 from warehouse.database import Database
@@ -65,7 +66,7 @@ def served(database: Database, pool: Pool, company: UUID, data_dir, **more: str)
     """The application for the time of the block, with more settings."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    settings = Settings.load(data_dir=data_dir, public_url=f"http://127.0.0.1:{port}", **more)
+    settings = with_keys(Settings.load(data_dir=data_dir, public_url=f"http://127.0.0.1:{port}", **more))
     config = uvicorn.Config(create(settings, database), log_config=None, lifespan="on", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

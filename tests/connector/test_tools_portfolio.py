@@ -152,3 +152,44 @@ async def test_a_market_is_told_with_its_tonnes_thresholds_and_what_is_missing(a
     light = next(row for row in told["obligations"] if row["material"].startswith("plastics"))
     assert (light["verdict"], light["fields"]) == ("undecidable", ["reuse_deposit_system"])
     assert [row["sku_code"] for row in told["scope_missing_first"]] == [can.sku_code]
+
+
+def _plastic(code: str, grams: float | None, share: float | None, *, kind: str = "body") -> dict[str, object]:
+    part = {"component_type": kind, "material_family": "plastic", "polymer_or_grade": code, "weight_g": grams}
+    return part if share is None else {**part, "recycled_content_percent": share}
+
+
+async def test_a_part_without_a_value_leaves_open_only_what_it_could_change(assistant: Assistant):
+    """decisions §13: caps have no value, and no item met or missed the minimum; weights were named that are there."""
+    food = {"food_contact": True, "use_contexts": ["food"]}
+    assistant.made(sku_code="MEETS", components=[_plastic("PET", 90, 100), _plastic("PP", 5, None, kind="cap")], **food)
+    assistant.made(sku_code="BELOW", components=[_plastic("PET", 90, 0), _plastic("PP", 5, None, kind="cap")], **food)
+    assistant.made(sku_code="OPEN", components=[_plastic("PET", 50, 20), _plastic("PP", 45, None, kind="cap")], **food)
+    assistant.made(
+        sku_code="UNWEIGHED", components=[_plastic("PP", None, 8), _plastic("PP", 5, 12, kind="cap")], **food
+    )
+    assistant.made(
+        sku_code="MAYBE-PET", components=[_plastic("PET", None, 20), _plastic("PP", 5, 20, kind="cap")], **food
+    )
+    assistant.made(sku_code="ALONE", material="plastic", material_subtype="PP", recycled_content_percent=12, **food)
+    published(assistant)
+    told = (await assistant.call("check_items_against_rule", rule="recycled_content_2030")).told["answer"]
+    assert told["counts"] == {"below": 1, "undecided": 3, "to_decide": 0, "meets": 2}
+    items = {item["sku_code"]: item for item in told["items"]}
+    assert {code: item["state"] for code, item in items.items()} == {
+        "MEETS": "meets",
+        "BELOW": "below",
+        "OPEN": "undecided",
+        "UNWEIGHED": "undecided",
+        "MAYBE-PET": "undecided",
+        "ALONE": "meets",
+    }
+    assert items["OPEN"]["facts_missing"] == ["components[1].recycled_content_percent"]
+    assert items["UNWEIGHED"]["facts_missing"] == ["components[0].weight_g"]
+    assert items["UNWEIGHED"]["recycled_plastic_between"] == [8, 12]
+    assert items["MAYBE-PET"]["facts_missing"] == ["components[0].weight_g"]
+    assert items["MEETS"]["minimum_rule"] == "rc_pet_contact_2030"
+    assert "facts_missing" not in items["MEETS"]
+    for state, number in told["counts"].items():
+        page = (await assistant.call("check_items_against_rule", rule="recycled_content_2030", state=state)).told
+        assert (page["answer"]["page"]["total"], len(page["answer"]["items"])) == (number, number)

@@ -15,6 +15,7 @@ import pytest
 from pipelines.catalogue import load, read
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
+from tests.keys import with_keys
 from warehouse.audit.origin import Origin
 from warehouse.dagster_home import environment as dagster_environment
 from warehouse.database import Database
@@ -58,11 +59,13 @@ def apart(apart_database: Database) -> Place:
 
 def _place(database: Database) -> Place:
     folder = Path(tempfile.mkdtemp(dir=os.environ["PCDS_TESTS_ROOT"], prefix="contract-"))
-    settings = Settings.load(
-        data_dir=folder / "data",
-        database_url=database.owner_url,
-        trusted_proxies="127.0.0.1",
-        webhooks_to_loopback=True,
+    settings = with_keys(
+        Settings.load(
+            data_dir=folder / "data",
+            database_url=database.owner_url,
+            trusted_proxies="127.0.0.1",
+            webhooks_to_loopback=True,
+        )
     )
     with Pool(database.app_url) as pool, pool.system() as connection:
         load(connection, read(None), Origin("system", None, None, "c"), datetime.now(UTC))

@@ -18,9 +18,14 @@ SETTLED = {
     "POST /api/v1/imports: 202.source.components.sheet may be null on one side only.",
     "POST /api/v1/oauth/token: 400.details[] may be object 2 on one side only.",
     "POST /api/v1/skus/batch: 200.results[].errors[] may be object 1 on one side only.",
+    # Bounds of numbers (decisions §13): weights at most 1e9 g, units at most 1e12.
+    "POST /api/v1/skus: body.weight_grams: maximum differs.",
+    "POST /api/v1/skus/batch: body.skus[].components[].weight_g: maximum differs.",
+    "POST /api/v1/skus/batch: body.skus[].weight_grams: maximum differs.",
+    "PUT /api/v1/skus/{id}/volumes: body[].units_placed: maximum differs.",
 }
-"""What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12), and the
-sheet of a CSV's components, whose description has always said that it is null."""
+"""What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12), the
+sheet of a CSV's components, whose description has always said that it is null, and what decisions §13 settles."""
 
 
 def test_the_document_only_adds_to_the_released_one():

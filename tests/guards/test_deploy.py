@@ -13,6 +13,7 @@ import yaml
 from api import cli, programs
 from api.app import build_app
 from tests.api.test_isolation_of_routes import named
+from warehouse import deployment_keys
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,7 @@ NAMED = {
     ("PodDisruptionBudget", "pcds-api"),
     ("PodDisruptionBudget", "pcds-worker"),
 }
-SECRETS = {"pcds", "pcds-connector"}
+SECRETS = {"pcds", "pcds-keys"}
 """Made by whoever deploys, with what config.yaml says."""
 ELSEWHERE = {"AWS_REGION", "AWS_ENDPOINT_URL"}
 """Variables of the object store's library."""
@@ -52,6 +53,18 @@ def templates() -> dict[str, dict[str, Any]]:
 def containers() -> Iterator[dict[str, Any]]:
     for pod in templates().values():
         yield from chain(pod["containers"], pod.get("initContainers", ()))
+
+
+def test_every_program_is_given_the_deployments_keys() -> None:
+    """One without them would seal, sign and link by keys of its own; `migrate` without them would make others."""
+    keys = {f"/data/{name}" for name in deployment_keys.NAMES}
+    for container in containers():
+        assert keys <= {mount["mountPath"] for mount in container["volumeMounts"]}, container["name"]
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    ours = {name: service for name, service in services.items() if service["image"] == "pcds"}
+    assert len(ours) > 5
+    for name, service in ours.items():
+        assert keys <= {secret["target"] for secret in service["secrets"]}, name
 
 
 def settings_variables() -> set[str]:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx2
@@ -26,7 +27,10 @@ import pytest
 import yaml
 
 from api.serve import is_served
+from tests import mailbox as mailboxes
 from tests.conftest import migrated
+from tests.mailbox import Mailbox
+from tests.receiver import Receiver, opened
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
@@ -49,6 +53,8 @@ class Composed:
     ports: dict[tuple[str, str], int] = field(default_factory=dict)
     """The port here by the service that has the network, and the port there."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    more: dict[str, str] = field(default_factory=dict)
+    """What an operator adds to compose.env."""
 
     def port(self, service: str, there: str = "8000") -> int:
         owner = OURS[service].get("network_mode", f"service:{service}").removeprefix("service:")
@@ -67,19 +73,23 @@ class Composed:
         for secret in OURS[service].get("secrets", ()):
             key = data / Path(secret["target"]).relative_to("/data")
             key.touch(mode=0o600)
-            key.write_bytes(b"k" * 32)
+            key.write_bytes(secret["source"].encode().ljust(32, b"k"))
         return data
 
     def variables(self, service: str) -> dict[str, str]:
         """The image's, then the file's, with what can only be of this machine."""
         found = {**image_variables(), **file_variables(DEPLOY / "compose.env.example")}
         data = str(self.place(service))
-        return {name: data if value == "/data" else value for name, value in found.items()} | {
-            "DATABASE_URL": self.database,
-            "PCDS_PORT": str(self.port(service)),
-            "PCDS_DAGSTER_PORT": str(self.port(service, "3000")),
-            "PATH": found["PATH"].replace("/opt/venv/bin", str(Path(sys.executable).parent)),
-        }
+        return (
+            {name: data if value == "/data" else value for name, value in found.items()}
+            | self.more
+            | {
+                "DATABASE_URL": self.database,
+                "PCDS_PORT": str(self.port(service)),
+                "PCDS_DAGSTER_PORT": str(self.port(service, "3000")),
+                "PATH": found["PATH"].replace("/opt/venv/bin", str(Path(sys.executable).parent)),
+            }
+        )
 
     def run(self, service: str, command: list[str]) -> subprocess.CompletedProcess[bytes]:
         """A command in the service's container, to its end."""
@@ -157,8 +167,31 @@ def composed(server: Database, open_dir: Path) -> Iterator[Composed]:
             owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def audit_key_of(composed: Composed, worker: str, folder: Path) -> str:
+    """The public key by which others check the heads that a worker signs."""
+    folder.mkdir()
+    done = composed.run(worker, ["pcds", "audit", "ship", "--to", str(folder), "--json"])
+    assert done.returncode == 0, done.stderr.decode()
+    return str(orjson.loads(done.stdout)["public_key"])
+
+
 def test_an_import_through_one_api_is_read_through_the_other(composed: Composed) -> None:
-    composed.up()
+    """And workers, which have data directories of their own, send its webhook and mail a link that the APIs know."""
+    with opened() as receiver, mailboxes.opened() as mailbox:
+        composed.more = {
+            "PCDS_WEBHOOKS_TO_LOOPBACK": "true",
+            "PCDS_SMTP_URL": mailbox.url,
+            "PCDS_MAIL_FROM": "packaging@brand.example",
+        }
+        composed.up()
+        use(composed, receiver, mailbox)
+        keys = {audit_key_of(composed, name, composed.folder / f"heads-{name}") for name in ("worker-1", "worker-2")}
+        assert len(keys) == 1, "all workers sign as one deployment"
+        ended = composed.down()
+    assert {*ended.values()} <= {0, -signal.SIGTERM}, ended
+
+
+def use(composed: Composed, receiver: Receiver, mailbox: Mailbox) -> None:
     first, second = (f"http://127.0.0.1:{composed.port(name)}" for name in ("api-1", "api-2"))
     with httpx2.Client(timeout=PATIENCE_SECONDS) as client:
 
@@ -176,6 +209,8 @@ def test_an_import_through_one_api_is_read_through_the_other(composed: Composed)
         company = composed.pcds("company", "add", "--name", "Acme", "--plan", "enterprise")
         issued = composed.pcds("key", "issue", "--company", company["id"], "--name", "ERP")
         key = {"X-API-Key": issued["api_key"]}
+        hook = client.post(f"{first}/api/v1/webhooks", headers=key, json={"url": receiver.url})
+        assert hook.status_code == 201, hook.text
         sent = client.post(f"{first}/api/v1/imports", headers=key, files={"file": ("portfolio.csv", FILE)})
         assert sent.status_code == 202, sent.text
         poll = f"{second}{sent.json()['poll_url']}"
@@ -189,5 +224,14 @@ def test_an_import_through_one_api_is_read_through_the_other(composed: Composed)
         assert report["status"] == "completed", report
         found = client.get(f"{second}/api/v1/skus", headers=key, params={"limit": 1}).json()
         assert found["pagination"]["total"] == 40
-    ended = composed.down()
-    assert {*ended.values()} <= {0, -signal.SIGTERM}, ended
+        wait_until(lambda: receiver.got, otherwise=composed.said)
+        assert receiver.got[0].is_signed_by(hook.json()["secret"])
+        hooked = client.get(f"{second}/api/v1/webhooks/{hook.json()['data']['id']}", headers=key).json()["data"]
+        assert hooked["state"] == "active", hooked
+        body = {"supplier_name": "Caps AG", "supplier_email": "a@caps.example", "sku_codes": ["S-1"]}
+        asked = client.post(f"{first}/api/v1/supplier-enquiries", headers=key, json=body)
+        assert asked.status_code == 201, asked.text
+        wait_until(lambda: mailbox.mails, otherwise=composed.said)
+        link = asked.json()["url"]
+        assert link in mailbox.mails[0].get_content(), "the worker's link is the API's"
+        assert client.get(f"{second}{urlsplit(link).path}").status_code == 200

@@ -5,9 +5,13 @@ from typing import Any
 from uuid import UUID
 
 import dagster as dg
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
+from dagster._core.loader import LoadingContextForTest
 
 from pipelines.definitions import defs
 from pipelines.engine.resources import Resources
+from warehouse.companies import slugs
+from warehouse.sessions import Pool
 
 
 def tick(
@@ -41,6 +45,19 @@ def follow(
 def requested_by(company: UUID) -> Callable[[dg.RunRequest], bool]:
     """Which requests are for this company: those of other tests are in the same database."""
     return lambda request: request.tags["pcds/company_id"] == str(company)
+
+
+def statuses(instance: dg.DagsterInstance, pool: Pool, company: UUID, *assets: str) -> dict[str, str]:
+    """As the UI shows them for a company: FRESH, STALE (it says *Unsynced*) or MISSING."""
+    graph = defs.resolve_asset_graph()
+    resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+    with pool.system() as conn:
+        [slug] = slugs.of(conn, [company]).values()
+    partitioned = {name: graph.get(dg.AssetKey(name)).is_partitioned for name in assets}
+    return {
+        name: resolver.get_status(dg.AssetKey(name), slug if by_company else None).value
+        for name, by_company in partitioned.items()
+    }
 
 
 def start(

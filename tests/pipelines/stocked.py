@@ -20,6 +20,7 @@ from pipelines.engine.resources import (
 )
 from pipelines.imports.process import CHUNK_ROWS
 from pipelines.sandbox.pool import Readers
+from tests.keys import with_keys
 from warehouse.clock import Clock
 from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets
@@ -31,7 +32,7 @@ def stock(
     pool: Pool, clock: Clock, folder: Path, readers: Readers | None = None, *, chunk_rows: int = CHUNK_ROWS
 ) -> Resources:
     """Resources over a test's own database, clock and folder."""
-    settings = Settings.load(data_dir=folder)
+    settings = with_keys(Settings.load(data_dir=folder))
     return Resources(
         Postgres.of(pool),
         ObjectStore.of(Objects.of(settings)),

@@ -58,8 +58,9 @@ def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_decl
         at = declare.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
     said = document(declare.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
     found = compute_filing(held, Filing("FR", 2026, 0))
-    for name in ("tonnes", "total_tonnes", "uncounted", "scope_missing"):
+    for name in ("tonnes", "halves", "uncounted", "scope_missing"):
         assert getattr(found, name) == said[name], name
+    assert found.totals == {name: said[name] for name in found.totals}
     assert found.obligations.height == len(said["obligations"])
 
 
@@ -75,6 +76,9 @@ def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_ton
     assert "GB-2026-H1 | 0.02" in by_period
     assert "GB-2026-H2 | 0.1" in by_period
     assert metadata["tonnes_latest_year"].value == 30.32
+    assert metadata["halves"].value == {"GB-2026": [1, 2]}
+    whole = compute_filing(figures.current(desk.data_dir, desk.company), Filing("GB", 2026, 0))
+    assert whole.halves == [1, 2]
     run = declared(desk, "GB-2026-H2")
     [made] = run.asset_materializations_for_node("declarations")
     assert made.metadata["total_tonnes"].value == 0.1

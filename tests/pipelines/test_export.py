@@ -119,7 +119,7 @@ class Portfolio:
         return [
             {"market": market, "year": self.random.choice((2024, 2026)), "half": half, "units_placed": units}
             for market in chosen
-            for half, units in (((1, 10), (2, 2**53 - 1)) if market == "GB" else ((0, self.random.randrange(10**6)),))
+            for half, units in (((1, 10), (2, 10**12)) if market == "GB" else ((0, self.random.randrange(10**6)),))
         ]
 
     def value(self, field: Field) -> Any:

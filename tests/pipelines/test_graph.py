@@ -29,7 +29,7 @@ GRAPH = {
     "import_report": ("grading", ["graded_skus", "typed_rows", "uploaded_file"], ["counts_add_up"]),
     "ledger": ("intake", [], []),
     "rule_set": ("reference", [], ["no_company_held_by_older_rules"]),
-    "regraded_skus": ("grading", ["graded_skus", "rule_set"], []),
+    "regraded_skus": ("grading", ["rule_set"], []),
     "catalogue_file": ("reference", [], []),
     "jurisdiction_catalogue": (
         "reference",
@@ -50,7 +50,7 @@ GRAPH = {
 JOBS = {
     "import_file": {"uploaded_file", "parsed_table", "typed_rows", "graded_skus", "import_report"},
     "refresh_catalogue": {"jurisdiction_catalogue"},
-    "publish_portfolio": {"portfolio_snapshot", "portfolio_overview", "portfolio", "figures", "obligations"},
+    "publish_portfolio": {"ledger", "portfolio_snapshot", "portfolio_overview", "portfolio", "figures", "obligations"},
     "roll_up": {"portfolio", "figures", "obligations"},
     "regrade_portfolios": {"regraded_skus"},
     "read_rule_set": {"rule_set"},

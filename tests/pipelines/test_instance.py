@@ -4,13 +4,14 @@ import io
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from pipelines.engine.instance import shared_instance
 from tests.conftest import migrated
 from tests.waiting import wait_until
-from warehouse import dagster_home
+from warehouse import dagster_home, measures
 from warehouse.companies import runs
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -34,6 +35,35 @@ def test_a_run_leaves_the_logging_of_its_process_as_it_is(
         logger.removeHandler(handler)
     assert "still heard" in written.getvalue()
     assert logging.getLogger().handlers, "pytest's own, and the service's in a worker"
+
+
+def test_a_check_that_fails_for_one_company_is_a_number_for_alerts(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in dagster_home.environment(settings, database):
+        monkeypatch.setenv(variable, "")
+    asset, labels = f"asset_{uuid4().hex}", {"check": "is_whole"}
+
+    def failed() -> list[float]:
+        found = measures.of_runs(database.dagster_url)
+        return [each.value for each in found if each.labels == {"asset": asset, **labels}]
+
+    def say(partition: str | None, *, passed: bool) -> list[float]:
+        with runs.connected(database.dagster_url) as conn:
+            conn.execute(
+                "INSERT INTO asset_check_executions (asset_key, check_name, partition, run_id, execution_status) "
+                "VALUES (%s, 'is_whole', %s, %s, %s)",
+                (f'["{asset}"]', partition, str(uuid4()), "SUCCEEDED" if passed else "FAILED"),
+            )
+        return failed()
+
+    with shared_instance(settings, database):
+        assert say(None, passed=False) == [1], "a verdict from before checks were told by company"
+        assert say("a", passed=False) == [1]
+        assert say("b", passed=True) == [1], "another company's pass hides nothing"
+        assert say("c", passed=False) == [2]
+        assert say("a", passed=True) == [1]
+        assert say("c", passed=True) == []
 
 
 @pytest.mark.processes

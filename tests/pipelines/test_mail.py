@@ -23,6 +23,7 @@ from pipelines.writing.records import write_records
 from schemas.enquiries import SupplierEnquiryInput
 from services import review, supplier_enquiries, supplier_requests
 from tests import mailbox
+from tests.keys import with_keys
 from tests.mailbox import Mailbox
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
@@ -47,8 +48,10 @@ class Asker:
     """A company that asks by mail, and the daemon that sends."""
 
     def __init__(self, desk: Desk, folder: Path, post: Mailbox | None) -> None:
-        self.settings = Settings.load(
-            data_dir=folder, smtp_url=post.url if post else None, mail_from="Marque <daten@marque.example>"
+        self.settings = with_keys(
+            Settings.load(
+                data_dir=folder, smtp_url=post.url if post else None, mail_from="Marque <daten@marque.example>"
+            )
         )
         self.desk, self.links = desk, EnquiryLinks(self.settings)
         self.resources = desk.resources._replace(mailing=Mailing.of(self.settings))

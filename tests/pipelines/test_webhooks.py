@@ -20,15 +20,18 @@ from pipelines.engine.resources import WebhookSending
 from pipelines.webhooks import deliver
 from pipelines.webhooks.deliver import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
 from pipelines.writing.records import write_records
+from schemas.refusals import Refused
 from schemas.webhooks import WebhookInput, WebhookPatch
 from services import webhooks
 from services.webhooks import Act
 from tests import receiver as receivers
 from tests.connector.oauth.test_documents import _certify as certify
+from tests.keys import with_keys
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by
 from tests.receiver import Receiver
 from tests.waiting import PATIENCE_SECONDS
+from warehouse import deployment_keys
 from warehouse.changes import feed
 from warehouse.changes.cursors import BEGINNING
 from warehouse.rulesets.registry import Rulesets
@@ -52,7 +55,7 @@ class Office:
 
     def __init__(self, desk: Desk, folder: Path, url: str) -> None:
         self.desk = desk
-        self.settings = Settings.load(data_dir=folder, webhooks_to_loopback=True)
+        self.settings = with_keys(Settings.load(data_dir=folder, webhooks_to_loopback=True))
         self.sender = sending.Sender.of(self.settings)
         self.resources = desk.resources._replace(webhook_sending=WebhookSending.of(self.settings))
         made = self.act(lambda act: webhooks.add(act, WebhookInput(url=url)))
@@ -314,7 +317,7 @@ def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
     """DNS rebinding: what counts is the address at the time of sending, and each of them."""
     port = urlsplit(receiver.url).port
     office = Office(desk, tmp_path, f"https://erp.example:{port}/hook")
-    strict = sending.Sender.of(Settings.load(data_dir=tmp_path))
+    strict = sending.Sender.of(with_keys(Settings.load(data_dir=tmp_path)))
 
     async def rebound(*_: object) -> list[Any]:
         return [(None, None, None, "", (address, port)) for address in ("93.184.215.14", "127.0.0.1")]
@@ -346,3 +349,17 @@ def test_another_companys_webhook_is_none(office: Office, desk: Desk) -> None:
     with desk.pool.company(UUID(int=1)) as conn:
         assert hooks.of(conn, office.hook) is None
         assert hooks.due(conn, desk.clock.now()) == []
+
+
+def test_a_worker_with_another_key_sends_nothing_and_disables_nothing(
+    desk: Desk, office: Office, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deployment's key is known by its probe, which this database of many tests must not keep."""
+    monkeypatch.setattr(deployment_keys, "_stored", lambda *_: office.sender.seal.probe)
+    office.write("K")
+    other = sending.Sender.of(with_keys(Settings.load(data_dir=tmp_path / "elsewhere", webhooks_to_loopback=True)))
+    with pytest.raises(Refused):
+        sending.deliver_due(desk.pool, desk.company, other, desk.clock, lambda: None)
+    assert (receiver.got, office.stored()["state"]) == ([], "active")
+    assert office.send() == 1
+    assert [got.data["sku_code"] for got in receiver.got] == ["K"]

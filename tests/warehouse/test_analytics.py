@@ -12,6 +12,7 @@ import pytest
 
 from compliance import catalogue
 from compliance.readiness import findings
+from compliance.weights import weight_mismatch
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics import Now, missing, overview, readiness
@@ -299,3 +300,18 @@ def test_what_was_not_understood_or_not_asked_is_a_gap(
     [item] = missing(published(), now(), sku_code="unread")["items"]
     [text] = item["not_understood"]
     assert (text["field"], text["text"], len(text["nearest"])) == ("components[0].polymer_or_grade", "Qwertz 7", 3)
+
+
+def test_a_stated_weight_that_is_not_that_of_the_parts_is_a_gap_where_a_write_warns(
+    write: Write, published: Publish, now: Callable[[], Now]
+) -> None:
+    part = float(PET["weight_g"])
+    stated = {f"W{at}": part * share for at, share in enumerate((1.2, 1.04, 0.96, 0.9, 1.06))}
+    write(*({**WHOLE, "sku_code": code, "weight_grams": grams, "components": [PET]} for code, grams in stated.items()))
+    found = {
+        item["sku_code"]
+        for item in missing(published(), now())["items"]
+        if "weight_mismatch" in {gap["code"] for gap in item["gaps"]}
+    }
+    assert found == {code for code, grams in stated.items() if weight_mismatch(grams, part)}
+    assert found == {"W0", "W3", "W4"}

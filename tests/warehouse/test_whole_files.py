@@ -1,12 +1,13 @@
 """Small files that several threads write at once: one data directory's key must be the same for all who read it."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
 import pytest
 
-from warehouse import dagster_home, data_key, whole_files
+from warehouse import dagster_home, deployment_keys, whole_files
 from warehouse.database import Database
 from warehouse.settings import Settings
 
@@ -16,15 +17,20 @@ _AT_ONCE = 8
 def test_all_who_need_a_new_key_at_once_get_the_same(tmp_path: Path) -> None:
     begin = Barrier(_AT_ONCE)
 
+    def with_folder(settings: Settings) -> Path:
+        settings.data_dir.mkdir(exist_ok=True)
+        return settings.data_dir
+
     def ask(settings: Settings) -> tuple[bytes, str]:
         begin.wait()
-        return data_key.of(settings), dagster_home.door_key(settings)
+        key = whole_files.made_once(with_folder(settings) / "connector.key", os.urandom(32))
+        return key, dagster_home.door_key(settings)
 
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         for number in range(20):
             settings = Settings.load(data_dir=tmp_path / str(number))
             got = {each.result() for each in [threads.submit(ask, settings) for _ in range(_AT_ONCE)]}
-            assert got == {(data_key.of(settings), dagster_home.door_key(settings))}
+            assert got == {(deployment_keys.read(settings), dagster_home.door_key(settings))}
             kept = {file.name: file for file in settings.data_dir.rglob("*") if file.is_file()}
             assert set(kept) == {"connector.key", "door.key"}, "no drafts are left"
             assert all(file.stat().st_mode & 0o077 == 0 for file in kept.values())

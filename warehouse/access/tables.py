@@ -1,4 +1,4 @@
-"""Tables of bearer tokens, request windows, and the request slots of every limit.
+"""Tables of bearer tokens, request windows, the request slots of every limit, and probes of the deployment's keys.
 
 Functions of migration 0004 decide who is admitted.
 """
@@ -18,6 +18,14 @@ from sqlalchemy import (
 )
 
 from warehouse.base import company, instant, metadata
+
+key_probes = Table(
+    "key_probes",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("probe", LargeBinary, nullable=False),
+    comment="derived from each key; tells whether a file is the same, nothing else",
+)
 
 bearer_tokens = Table(
     "bearer_tokens",

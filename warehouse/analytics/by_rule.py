@@ -1,57 +1,24 @@
 """Holds each SKU of a snapshot against one rule: recycled content of 2030, bisphenol A, format bans.
 
-Each SKU that the rule is about has one state; `compliance.item_rules` has the rule. Labels on packaging are no part of
+Each SKU that the rule is about has one state; `compliance.item_rules` has the rule, `warehouse.analytics.recycled` what
+recycled content asks for. Labels on packaging are no part of
 a snapshot (`warehouse.skus.labels`).
 """
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from compliance.rollup.parts import WEIGHTLESS
+import polars as pl
+
 from compliance.rule_rows import RuleSet
-from compliance.words import resolve_format
 from schemas.json_values import JsonObject
-from warehouse.analytics.findings import CONDITIONS, FACTS, keep_texts, prepare
+from warehouse.analytics import recycled
+from warehouse.analytics.findings import CONDITIONS, FACTS, prepare
 from warehouse.analytics.now import Now
-from warehouse.analytics.reader import Reader, reader
+from warehouse.analytics.reader import reader
+from warehouse.analytics.recycled import facts_of, hold_against_minimum
 from warehouse.snapshots import Snapshot
 
-_RIDERS: Final = ", ".join(f"'{kind}'" for kind in (*WEIGHTLESS, "coating"))
-_CONTACT: Final = "(food_contact OR list_has_any(contexts, ['food', 'beverage', 'cosmetics']))"
-_RECYCLED: Final = f"""
-CREATE TEMPORARY TABLE judged AS
-WITH parts AS (
-    SELECT sku_code, weight_g AS grams, recycled_content_percent AS share, polymer_or_grade IN (FROM pet) AS is_pet
-    FROM components WHERE material_family = 'plastic' AND component_type NOT IN ({_RIDERS})
-    UNION ALL SELECT sku_code, weight_grams, recycled_content_percent, material_subtype IN (FROM pet)
-    FROM skus WHERE material = 'plastic' AND sku_code NOT IN (SELECT sku_code FROM components)
-), plastic AS (
-    SELECT sku_code, bool_or(grams IS NULL AND share IS DISTINCT FROM 0 OR share IS NULL) AS is_open,
-           CASE WHEN count(*) = 1 THEN any_value(share) ELSE sum(grams * share) / nullif(sum(grams), 0) END AS share,
-           coalesce(sum(grams) FILTER (WHERE is_pet), 0) > coalesce(sum(grams), 0) / 2
-               OR bool_and(coalesce(is_pet, false)) AS is_pet
-    FROM parts GROUP BY sku_code
-), asked AS (
-    SELECT skus.sku_code, name, updated_at, share, is_open, CASE
-        WHEN list_has_any(contexts, ['pharmaceutical', 'dangerous_goods']) THEN 'exemption'
-        WHEN food_contact IS NULL AND len(contexts) = 0 THEN 'unknown'
-        WHEN reusable IS NOT TRUE AND packaging_format IN (FROM bottles) AND list_contains(contexts, 'beverage')
-            THEN 'rc_sup_bottle_2030'
-        WHEN {_CONTACT} AND is_pet THEN 'rc_pet_contact_2030'
-        WHEN {_CONTACT} THEN 'rc_other_contact_2030' ELSE 'rc_rest_2030' END AS minimum
-    FROM (SELECT *, coalesce(use_contexts, []) AS contexts FROM skus) AS skus JOIN plastic USING (sku_code)
-)
-SELECT sku_code, name, CASE
-        WHEN minimum IN ('exemption', 'unknown') THEN 'to_decide' WHEN is_open OR share IS NULL THEN 'not_recorded'
-        WHEN share >= percent THEN 'meets' ELSE 'below' END AS state,
-    {{'minimum_rule': CASE WHEN percent IS NOT NULL THEN minimum END, 'minimum_percent': percent,
-      'recycled_plastic_percent': CASE WHEN NOT is_open THEN round(share, 2) END,
-      'facts_missing': CASE WHEN minimum = 'unknown' THEN ['food_contact', 'use_contexts']
-          WHEN minimum = 'exemption' THEN ['whether an exemption of Article 7(4) applies']
-          WHEN is_open OR share IS NULL THEN ['components.recycled_content_percent', 'components.weight_g']
-          ELSE [] END}} AS facts
-FROM asked LEFT JOIN minimums USING (minimum)
-"""
 _BPA: Final = """
 CREATE TEMPORARY TABLE judged AS
 WITH parts AS (
@@ -74,17 +41,13 @@ SELECT sku_code, name, CASE WHEN len(list_filter(flags, lambda flag: flag.certai
       'facts_missing': CASE WHEN {CONDITIONS["use_missing"]} THEN ['use_contexts'] ELSE [] END}}}} AS facts
 FROM facts WHERE len(flags) > 0 OR ({CONDITIONS["use_missing"]})
 """
-_MINIMUMS: Final = """
-CREATE TEMPORARY TABLE minimums AS
-SELECT unnest($codes::VARCHAR[]) AS minimum, unnest($percents::DOUBLE[]) AS percent
-"""
 _COUNTED: Final = "SELECT state, count(*) FROM judged GROUP BY state ORDER BY count(*) DESC, state"
 _PAGE: Final = """
 SELECT sku_code, name, state, facts FROM judged WHERE $state IS NULL OR state = $state
 ORDER BY array_position($order, state), sku_code LIMIT $limit OFFSET $offset
 """
 STATES: Final[Mapping[str, tuple[str, ...]]] = {
-    "recycled_content_2030": ("below", "not_recorded", "to_decide", "meets"),
+    "recycled_content_2030": recycled.STATES,
     "bpa_in_food_contact": ("contains", "no_statement", "declared_free"),
     "format_bans": ("affected", "depends", "use_missing"),
 }
@@ -102,10 +65,10 @@ def by_rule(
     snapshot: Snapshot, now: Now, rules: RuleSet, key: str, *, state: str | None, limit: int, offset: int
 ) -> Judged:
     """Judge the SKUs that a rule of `STATES` is about; the page has those of one state, or all, the gravest first."""
+    if key == "recycled_content_2030":
+        return _recycled(snapshot, rules, state=state, limit=limit, offset=offset)
     with reader(snapshot) as answers:
-        if key == "recycled_content_2030":
-            _recycled(answers, rules)
-        elif key == "bpa_in_food_contact":
+        if key == "bpa_in_food_contact":
             answers.rows(_BPA)
         else:
             prepare(answers)
@@ -116,16 +79,17 @@ def by_rule(
     return Judged({name: counts.get(name, 0) for name in STATES[key]}, items)
 
 
-def _recycled(answers: Reader, rules: RuleSet) -> None:
-    """Make the tables that the judgement of recycled content uses, then judge."""
-    keep_texts(answers, "pet", lambda code: code == "PET")
-    formats = [text for (text,) in answers.rows("SELECT DISTINCT packaging_format FROM skus") if text]
-    bottles = [text for text in formats if (found := resolve_format(text, rules)) and found.key == "bottle"]
-    answers.rows("CREATE TEMPORARY TABLE bottles AS SELECT unnest($texts::VARCHAR[]) AS text", texts=bottles)
-    minimums = {
-        code: float(limit.value)
-        for code, limit in rules.limits.items()
-        if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
-    }
-    answers.rows(_MINIMUMS, codes=list(minimums), percents=list(minimums.values()))
-    answers.rows(_RECYCLED)
+def _recycled(snapshot: Snapshot, rules: RuleSet, *, state: str | None, limit: int, offset: int) -> Judged:
+    """Judge recycled content over frames: its bounds are a function of the rules of the law, not of SQL."""
+    judged, parts = hold_against_minimum(snapshot, rules)
+    counts = dict(judged["state"].value_counts().iter_rows())
+    order = {name: place for place, name in enumerate(recycled.STATES)}
+    listed = judged if state is None else judged.filter(pl.col("state") == state)
+    page = listed.sort(pl.col("state").replace_strict(order), "sku_code").slice(offset, limit)
+    of_page = parts.join(page.select("sku_code"), on="sku_code", how="semi").partition_by("sku_code", as_dict=True)
+    items = [
+        {name: row[name] for name in ("sku_code", "name", "state")}
+        | facts_of(row, of_page[row["sku_code"],].sort("path").to_dicts())
+        for row in page.iter_rows(named=True)
+    ]
+    return Judged({name: counts.get(name, 0) for name in recycled.STATES}, items)

@@ -15,6 +15,7 @@ _PERIOD: Final = ("market", "year", "half")
 COLUMNS: Final[Mapping[Table, tuple[str, ...]]] = {
     "tonnes": (
         *_PERIOD,
+        "halves",
         "category_code",
         "category_name",
         "basis",
@@ -27,11 +28,12 @@ COLUMNS: Final[Mapping[Table, tuple[str, ...]]] = {
         "scope_key",
         "confidence",
     ),
-    "uncounted": (*_PERIOD, "sku_code", "units", "reason", "fields"),
-    "scope_missing": (*_PERIOD, "sku_code", "units", "category_codes", "fields"),
+    "uncounted": (*_PERIOD, "halves", "sku_code", "units", "reason", "fields", "archived"),
+    "scope_missing": (*_PERIOD, "halves", "sku_code", "units", "category_codes", "fields", "archived"),
     "obligations": (
         "market",
         "year",
+        "halves",
         "obligation",
         "material",
         "operator",

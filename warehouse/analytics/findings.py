@@ -12,6 +12,7 @@ from compliance import ruleset
 from compliance.annex_v import use_decides
 from compliance.readiness import Finding
 from compliance.rollup.parts import WEIGHTLESS
+from compliance.weights import TOLERANCE
 from compliance.words import resolve_material
 from warehouse.analytics.reader import Reader
 
@@ -38,6 +39,7 @@ CONDITIONS: Final = {
     "heavy_metals_undeclared": "coalesce(heavy_metals_status, 'unknown') = 'unknown'",
     "composition_missing": "parts = 0 AND material IS NULL",
     "weight_missing": "unweighed OR (parts = 0 AND weight_grams IS NULL)",
+    "weight_mismatch": f"abs(weight_grams - components_weight_g) > {TOLERANCE} * weight_grams",
     "volume_missing": "units IS NULL",
     "markets_missing": "len(coalesce(markets, [])) = 0",
     "polymer_missing": "polymer_open OR (parts = 0 AND material = 'plastic' AND coalesce(material_subtype, '') = '')",

@@ -4,6 +4,7 @@ They are the company's stored figures (`warehouse.figures`), with an `as_of` of 
 its SKUs may be sold there.
 """
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -31,9 +32,13 @@ _YEAR: Final = 0
 
 
 class Placed(NamedTuple):
-    """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts."""
+    """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts.
+
+    `halves` are those that are there, of a half-yearly market's calendar year, else None.
+    """
 
     year: int
+    halves: list[int] | None
     periods: list[tuple[int, int]]
     tonnes: list[JsonObject]
     uncounted: list[JsonObject]
@@ -48,31 +53,36 @@ def covered_packaging(market: str) -> dict[str, object] | None:
 
 
 def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str, object] | None:
-    """Return the market's figures of the latest year that is not ahead, else the first; None where nothing is counted.
+    """Return the market's figures of its `latest_year`; None where nothing is counted or listed.
 
     Tonnes are as they were written, to six places.
     """
     here = (pl.col("market") == market) & (pl.col("half") == _YEAR)
-    tonnes = pl.read_parquet(figures.tonnes).filter(here)
-    years = sorted(set(tonnes["year"]), reverse=True)
-    if not years:
+    tonnes, listed = (pl.read_parquet(path).filter(here) for path in (figures.tonnes, figures.uncounted))
+    year = latest_year({*tonnes["year"], *listed["year"]}, this_year)
+    if year is None:
         return None
-    year = next((year for year in years if year <= this_year), years[-1])
     of_year = here & (pl.col("year") == year)
     missing = pl.scan_parquet(figures.scope_missing).filter(of_year)
     worst = missing.sort("units", "sku_code", descending=[True, False]).head(_WORST).collect()
-    uncounted = pl.scan_parquet(figures.uncounted).filter(of_year).select(pl.len()).collect().item()
+    uncounted = listed.filter(of_year)
     verdicts = pl.read_parquet(figures.obligations).filter((pl.col("market") == market) & (pl.col("year") == year))
     return {
         "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
         "ruleset_version": figures.origin.ruleset_version,
         "year": year,
+        "halves": _halves(tonnes.filter(of_year), uncounted),
         "tonnes": _plain(tonnes.filter(of_year).select(_CATEGORY)),
-        "uncounted": uncounted,
+        "uncounted": uncounted.height,
         "scope_missing": missing.select(pl.len()).collect().item(),
-        "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields")),
-        "obligations": _plain(verdicts.drop("market", "year")),
+        "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields", "archived")),
+        "obligations": _plain(verdicts.drop("market", "year", "halves")),
     }
+
+
+def latest_year(years: Collection[int], this_year: int) -> int | None:
+    """Return the latest of the years that is not ahead, else the first that is; None of none."""
+    return max((year for year in years if year <= this_year), default=min(years, default=None))
 
 
 def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, this_year: int) -> Placed:
@@ -86,19 +96,27 @@ def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, 
     uncounted = pl.read_parquet(figures.uncounted).filter(here)
     periods = sorted({*tonnes.select("year", "half").rows(), *uncounted.select("year", "half").rows()})
     if year is None:
-        year = max((each for each, _ in periods if each <= this_year), default=this_year)
+        year = latest_year({each for each, _ in periods}, this_year) or this_year
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
     left_out = uncounted.filter(of_period).sort("units", "sku_code", descending=[True, False], nulls_last=True)
     verdicts = pl.read_parquet(figures.obligations).filter(here & (pl.col("year") == year))
     missing = pl.scan_parquet(figures.scope_missing).filter(here & of_period).select(pl.len()).collect().item()
+    of_year = (pl.col("year") == year) & (pl.col("half") == _YEAR)
     return Placed(
         year,
+        _halves(tonnes.filter(of_year), uncounted.filter(of_year)) if half == _YEAR else None,
         periods,
         _plain(tonnes.filter(of_period).select(_CATEGORY)),
-        _plain(left_out.select("sku_code", "units", "reason", "fields")),
+        _plain(left_out.select("sku_code", "units", "reason", "fields", "archived")),
         missing,
-        _plain(verdicts.drop("market", "year")),
+        _plain(verdicts.drop("market", "year", "halves")),
     )
+
+
+def _halves(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[int] | None:
+    """Return the halves that the rows of one market's year name; None where they name none, or there are no rows."""
+    rows = pl.concat([frame.select("halves") for frame in (tonnes, uncounted)])
+    return rows.row(0)[0] if rows.height else None
 
 
 def _plain(frame: pl.DataFrame) -> list[dict[str, object]]:

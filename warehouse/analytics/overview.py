@@ -31,7 +31,7 @@ UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP B
 UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 """
 _TONNES: Final = """
-SELECT market, year, half, CAST(sum(tonnes) AS DOUBLE) AS tonnes,
+SELECT market, year, half, any_value(halves) AS halves, CAST(sum(tonnes) AS DOUBLE) AS tonnes,
        CAST(sum(in_scope_tonnes) AS DOUBLE) AS in_scope_tonnes,
        CAST(sum(undecided_tonnes) AS DOUBLE) AS undecided_tonnes,
        CAST(sum(out_of_scope_tonnes) AS DOUBLE) AS out_of_scope_tonnes

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar  # Any: a row of DuckDB, whose
 import duckdb
 
 from warehouse.snapshots import Snapshot
+from warehouse.snapshots.columns import ARCHIVED
 from warehouse.snapshots.snapshot import TABLES
 
 Row: TypeAlias = tuple[Any, ...]
@@ -55,8 +56,14 @@ def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         for name, paths in files.items():
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({_listed(paths)})")
+            connection.execute(f"CREATE VIEW {name} AS {_view(name, paths)}")
         yield Reader(connection)
+
+
+def _view(name: str, paths: Iterable[Path]) -> str:
+    """Return the query behind a view; in lists, gaps and counts no archived SKU is there, only in figures."""
+    rows = f"SELECT * FROM read_parquet({_listed(paths)})"
+    return f"{rows} WHERE NOT {ARCHIVED}" if name in TABLES else rows
 
 
 def _listed(paths: Iterable[Path]) -> str:

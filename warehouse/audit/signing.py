@@ -1,26 +1,23 @@
-"""Signs statements about audit chains with the deployment's key: Ed25519, the file `audit.key` of the data directory.
+"""Signs statements about audit chains with the deployment's key: Ed25519, the file `audit.key` of each program.
 
-Who has the public key can tell that a statement was made here and not altered, without any secret. The key is made at
-first use. Keep the public key outside: whoever owns the machine could replace the file.
+Who has the public key can tell that a statement was made here and not altered, without any secret. Keep the public key
+outside: whoever owns the machine could replace the file.
 """
 
 import base64
 from collections.abc import Mapping
-from typing import Final
 
 import orjson
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from warehouse import data_key
+from warehouse import deployment_keys
 from warehouse.settings import Settings
-
-FILE: Final = "audit.key"
 
 
 def sign(settings: Settings, statement: Mapping[str, object]) -> dict[str, object]:
     """Return the statement with its signature and the public key, both in base64."""
-    key = Ed25519PrivateKey.from_private_bytes(data_key.of(settings, FILE))
+    key = Ed25519PrivateKey.from_private_bytes(deployment_keys.read(settings, deployment_keys.AUDIT))
     return {
         "statement": dict(statement),
         "signature": base64.b64encode(key.sign(_bytes(statement))).decode(),
@@ -30,7 +27,7 @@ def sign(settings: Settings, statement: Mapping[str, object]) -> dict[str, objec
 
 def public_key(settings: Settings) -> str:
     """Return the key by which others check signatures of this deployment, in base64."""
-    key = Ed25519PrivateKey.from_private_bytes(data_key.of(settings, FILE))
+    key = Ed25519PrivateKey.from_private_bytes(deployment_keys.read(settings, deployment_keys.AUDIT))
     return base64.b64encode(key.public_key().public_bytes_raw()).decode()
 
 

@@ -21,9 +21,23 @@ Part = Literal["declaration", "uncounted", "scope_missing"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
 """The declaration, and the lists beside one whose format has no field for them."""
 
-_PLAIN: Final = """id, market, year, half, format, filename, media_type, size_bytes, sha256, as_of, snapshot,
-    ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus AS uncounted,
-    scope_missing_skus AS scope_missing, producer, corrects"""
+_SCOPED: Final = ("in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes")
+"""The tonnes of a declaration by scope, in the order of the columns of its CSV."""
+_LAST_CELLS: Final = r',([0-9.]+),([0-9.]+),([0-9.]+),[a-z_0-9]*,("[^"]*"|[^,"]*)\r?$'
+"""The end of a row of a declaration's CSV: tonnes by scope, the scope and how sure it is, which may be quoted."""
+_BY_SCOPE: Final = ", ".join(
+    f"""coalesce({name}, CASE format
+        WHEN 'json' THEN (SELECT sum((category ->> '{name}')::numeric)
+            FROM json_array_elements(convert_from(content, 'UTF8')::json -> 'tonnes') AS category)
+        WHEN 'csv' THEN (SELECT sum(cells[{place}]::numeric)
+            FROM regexp_matches(convert_from(content, 'UTF8'), '{_LAST_CELLS}', 'gn') AS cells) END) AS {name}"""
+    for place, name in enumerate(_SCOPED, 1)
+)
+"""The tonnes by scope; a declaration from before revision 0050 has them in its own bytes alone."""
+_PLAIN: Final = f"""id, market, year, half, halves, format, filename, media_type, size_bytes, sha256, as_of, snapshot,
+    ruleset_version, catalogue_hash, rows, {_BY_SCOPE}, question,
+    total_tonnes, total_kg, difference_kg, uncounted_skus AS uncounted, scope_missing_skus AS scope_missing, producer,
+    corrects"""
 _LATER: Final = """ARRAY(SELECT later.id FROM kept_declarations AS later
     WHERE later.corrects = kept_declarations.id ORDER BY later.created_at, later.id) AS corrected_by"""
 _KEPT_BY: Final = """json_build_object('type', kept_by_type, 'id', kept_by_id, 'name', kept_by_name) AS kept_by"""
@@ -35,12 +49,13 @@ _ADD: Final = """
 INSERT INTO kept_declarations (id, company_id, market, year, half, format, filename, media_type, size_bytes, sha256,
     as_of, snapshot, ruleset_version, catalogue_hash, rows, total_tonnes, total_kg, difference_kg, uncounted_skus,
     scope_missing_skus, producer, corrects, kept_by_type, kept_by_id, kept_by_name, created_at,
-    content, uncounted, scope_missing, stated)
+    content, uncounted, scope_missing, stated, halves, in_scope_tonnes, undecided_tonnes, out_of_scope_tonnes, question)
 VALUES (%(id)s, %(company_id)s, %(market)s, %(year)s, %(half)s, %(format)s, %(filename)s, %(media_type)s,
     %(size_bytes)s, %(sha256)s, %(as_of)s, %(snapshot)s, %(ruleset_version)s, %(catalogue_hash)s, %(rows)s,
     %(total_tonnes)s, %(total_kg)s, %(difference_kg)s, %(uncounted)s, %(scope_missing)s, %(producer)s::json,
     %(corrects)s, %(kept_by_type)s, %(kept_by_id)s, %(kept_by_name)s, %(created_at)s,
-    %(content)s, %(uncounted_file)s, %(scope_missing_file)s, %(stated)s::json)"""
+    %(content)s, %(uncounted_file)s, %(scope_missing_file)s, %(stated)s::json,
+    %(halves)s::smallint[], %(in_scope_tonnes)s, %(undecided_tonnes)s, %(out_of_scope_tonnes)s, %(question)s::json)"""
 _ORDER: Final = "kept_declarations.created_at DESC, kept_declarations.id DESC"
 _BY_ID: Final = f"SELECT {_ROW} FROM kept_declarations WHERE id = %s"
 _NEWEST: Final = f"SELECT {_ROW} FROM kept_declarations ORDER BY {_ORDER} LIMIT %s OFFSET %s"
@@ -48,6 +63,13 @@ _FILES: Final = "SELECT format, content, uncounted FROM kept_declarations WHERE 
 _LATEST: Final = """
 SELECT DISTINCT ON (market, year, half) market, year, half, id FROM kept_declarations
 ORDER BY market, year, half, created_at DESC, id DESC"""
+_TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('first declarations of ' || %s, 0))"
+_FIRST: Final = f"""
+SELECT {_ROW} FROM kept_declarations
+WHERE market = %(market)s AND year = %(year)s AND half = %(half)s AND format = %(format)s AND corrects IS NULL
+    AND producer ->> 'organisation_id' IS NOT DISTINCT FROM %(organisation_id)s::text
+    AND producer ->> 'subsidiary_id' IS NOT DISTINCT FROM %(subsidiary_id)s::text
+ORDER BY created_at, id LIMIT 1"""
 _COUNT: Final = "SELECT count(*) FROM kept_declarations"
 _COLUMNS: Final[Mapping[Part, str]] = {
     "declaration": "content",
@@ -64,6 +86,7 @@ class Row:
     market: str
     year: int
     half: int
+    halves: list[int] | None
     format: str
     filename: str
     media_type: str
@@ -74,6 +97,10 @@ class Row:
     ruleset_version: str
     catalogue_hash: str
     rows: int
+    in_scope_tonnes: Decimal | None
+    undecided_tonnes: Decimal | None
+    out_of_scope_tonnes: Decimal | None
+    question: JsonObject | None
     total_tonnes: Decimal | None
     total_kg: int | None
     difference_kg: Decimal | None
@@ -109,11 +136,30 @@ def add(conn: Connection, company_id: UUID, row: Row, content: Content, stated: 
         "company_id": company_id,
         "producer": None if row.producer is None else orjson.dumps(row.producer).decode(),
         "stated": orjson.dumps(stated).decode(),
+        "question": None if row.question is None else orjson.dumps(row.question, default=_number).decode(),
         "content": content.data,
         "uncounted_file": content.uncounted,
         "scope_missing_file": content.scope_missing,
     }
     conn.execute(_ADD, given)
+
+
+def wait_turn(conn: Connection, company_id: UUID) -> None:
+    """Wait for the other declarations of the company that are being kept; they are seen from here to the commit."""
+    conn.execute(_TURN, [str(company_id)])
+
+
+def first_like(
+    conn: Connection, *, market: str, year: int, half: int, form: str, producer: Mapping[str, str] | None
+) -> Row | None:
+    """Return the first declaration of the session's company, no correction, that has the same period, form, producer.
+
+    Of a producer only organisation and subsidiary count (decisions §13). Older databases may have several: the oldest.
+    """
+    asked = {"market": market, "year": year, "half": half, "format": form}
+    asked |= {name: (producer or {}).get(name) for name in ("organisation_id", "subsidiary_id")}
+    with conn.cursor(row_factory=class_row(Row)) as cursor:
+        return cursor.execute(_FIRST, asked).fetchone()
 
 
 def by_id(conn: Connection, declaration_id: UUID) -> Row | None:
@@ -178,6 +224,13 @@ SELECT row_to_json(found)::text AS found FROM (
     FROM kept_declarations WHERE id = %(id)s
 ) AS found"""
 """One declaration as JSON text, for the parameter `id`."""
+
+
+def _number(value: object) -> orjson.Fragment:
+    """Return a decimal as a JSON number with every digit."""
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    raise TypeError(type(value).__name__)
 
 
 def _plain(value: object) -> object:

@@ -1,6 +1,7 @@
 """Defines the tables of issued declarations of conformity, whose metadata is in `docs`, and of kept declarations."""
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
     BigInteger,
     Column,
@@ -10,6 +11,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     Numeric,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -76,6 +78,19 @@ kept_declarations = Table(
     Column("uncounted", LargeBinary, comment="CSV beside it; null where the declaration has the list inside"),
     Column("scope_missing", LargeBinary, comment="CSV beside it; null where the declaration has no such list beside"),
     instant("created_at"),
+    Column(
+        "halves",
+        ARRAY(SmallInteger),
+        comment="the halves that were there, of a calendar year of a half-yearly market",
+    ),
+    Column(
+        "in_scope_tonnes",
+        Numeric,
+        comment="what is filed; null in the UK file, and in rows from before revision 0050",
+    ),
+    Column("undecided_tonnes", Numeric, comment="tonnes of which a fact is missing that would decide"),
+    Column("out_of_scope_tonnes", Numeric, comment="tonnes that no category is about"),
+    Column("question", JSON, comment="the missing fact that decides most: field, tonnes, skus"),
     UniqueConstraint("company_id", "id"),
     ForeignKeyConstraint(["company_id", "corrects"], ["kept_declarations.company_id", "kept_declarations.id"]),
     Index("ix_kept_declarations_newest", "company_id", text("created_at DESC"), text("id DESC")),

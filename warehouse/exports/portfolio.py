@@ -19,6 +19,7 @@ from warehouse.skus.columns import DTYPES
 from warehouse.skus.queries import COVERAGE, DOC_CHANGED
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 from warehouse.snapshots import Snapshot
+from warehouse.snapshots.columns import ARCHIVED
 from warehouse.snapshots.source import NOTHING, Tables, parts, volumes_of
 
 _ENTRY: Final = pl.Struct(
@@ -98,11 +99,11 @@ def _tables(rows: pl.DataFrame) -> Tables:
 
 
 def of_snapshot(snapshot: Snapshot) -> Iterator[Tables]:
-    """Yield the parts of a snapshot; one without rows where it has none."""
+    """Yield the parts of a snapshot without archived SKUs; one without rows where it has none."""
     if not snapshot.parts:
-        yield NOTHING
+        yield Tables(*(table.drop(ARCHIVED) for table in NOTHING))
     for files in zip(snapshot.skus, snapshot.components, snapshot.volumes, strict=True):
-        yield Tables(*(pl.read_parquet(file) for file in files))
+        yield Tables(*(pl.read_parquet(file).filter(~pl.col(ARCHIVED)).drop(ARCHIVED) for file in files))
 
 
 def _skus(rows: pl.DataFrame) -> pl.DataFrame:

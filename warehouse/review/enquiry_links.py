@@ -1,4 +1,4 @@
-"""Makes the tokens of links to enquiries: each is computed from a key of the data directory and the enquiry's id.
+"""Makes the tokens of links to enquiries: each is computed from the deployment's key and the enquiry's id.
 
 So a reminder can name the link again although the database has only its SHA-256 (decision 0052). A restore that ends
 links stores another digest, which no token has.
@@ -12,7 +12,7 @@ from uuid import UUID
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from warehouse import data_key
+from warehouse import deployment_keys
 from warehouse.settings import Settings
 
 _PURPOSE: Final = b"pcds supplier enquiry"
@@ -22,8 +22,10 @@ class EnquiryLinks:
     """Makes addresses of enquiries' pages."""
 
     def __init__(self, settings: Settings) -> None:
-        """Read the key of the data directory; the first process makes it."""
-        self._key = HKDF(SHA256(), 32, None, _PURPOSE).derive(data_key.of(settings))
+        """Read the deployment's key. Raise `Refused` where this program was not given it."""
+        key = deployment_keys.read(settings)
+        self.probe = deployment_keys.probe_of(key)
+        self._key = HKDF(SHA256(), 32, None, _PURPOSE).derive(key)
         self._base_url = settings.base_url
 
     def token_of(self, enquiry_id: UUID) -> str:

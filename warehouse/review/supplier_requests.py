@@ -5,14 +5,16 @@ only its SHA-256 is stored: it is too random to be guessed from its digest.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+import orjson
 from psycopg.rows import class_row
 
+from schemas.sku import PartFacts
 from warehouse.access.keys import digest
 from warehouse.sessions import AsyncConnection, Connection
 from warehouse.skus import queries as skus
@@ -25,11 +27,12 @@ _FIND: Final = "SELECT * FROM pcds_supplier_request(%(presented)s::bytea, %(at)s
 _INSERT: Final = """
 INSERT INTO supplier_requests
     (id, company_id, sku_id, component_ids, supplier_name, token_hash, state, created_at, updated_at, enquiry_id,
-    expires_at)
-VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s, %s, %s)"""
+    expires_at, asked)
+VALUES (%s, %s, %s, %s, %s, %s, 'open', %s, %s, %s, %s, %s::json)"""
 _SELECT: Final = f"""
 SELECT requests.id, requests.sku_id, requests.component_ids, requests.supplier_name, requests.state,
     requests.created_at, requests.expires_at, requests.withdrawn_at, requests.enquiry_id,
+    requests.asked,
     sku.sku_code, sku.name AS sku_name, companies.name AS company_name
 FROM supplier_requests AS requests
 CROSS JOIN LATERAL {skus.named("requests.sku_id")} AS sku
@@ -41,7 +44,10 @@ _MOVE: Final = "UPDATE supplier_requests SET state = %s, updated_at = %s WHERE i
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; `state` is open, awaiting_review or closed, `component_ids` are lines of the SKU's graph."""
+    """One request; `state` is open, awaiting_review or closed, `component_ids` are lines of the SKU's graph.
+
+    `asked` is what those were when they were asked about; null for a request from before that was kept.
+    """
 
     id: UUID
     sku_id: UUID
@@ -52,6 +58,7 @@ class Request:
     expires_at: datetime | None
     withdrawn_at: datetime | None
     enquiry_id: UUID | None
+    asked: dict[str, PartFacts] | None
     sku_code: str
     sku_name: str
     company_name: str
@@ -99,6 +106,7 @@ def add(
     token: str,
     sku_id: UUID,
     component_ids: Sequence[UUID],
+    asked: Mapping[str, PartFacts],
     supplier_name: str | None,
     at: datetime,
     enquiry_id: UUID | None = None,
@@ -106,7 +114,7 @@ def add(
 ) -> None:
     """Store a new request in a session of its company, without the token itself."""
     row = [request_id, company_id, sku_id, list(component_ids), supplier_name, digest(token), at, at]
-    connection.execute(_INSERT, [*row, enquiry_id, expires_at])
+    connection.execute(_INSERT, [*row, enquiry_id, expires_at, orjson.dumps(asked).decode()])
 
 
 def of(connection: Connection, request_id: UUID, *, locking: bool = False) -> Request | None:

@@ -36,6 +36,7 @@ supplier_requests = Table(
     Column("enquiry_id", Uuid, comment="the enquiry that it is an item of"),
     Column("expires_at", DateTime(timezone=True), comment="when its link ends; null for one without end"),
     Column("withdrawn_at", DateTime(timezone=True), comment="when a person ended its link"),
+    Column("asked", JSON, comment="what its components were then, by id; null for requests before it was kept"),
     Index("ix_supplier_requests_enquiry_id", "enquiry_id", postgresql_where=text("enquiry_id IS NOT NULL")),
     Index("ix_supplier_requests_newest", "company_id", text("created_at DESC"), "id"),
 )

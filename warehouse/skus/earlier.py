@@ -1,12 +1,16 @@
-"""Reads earlier versions of SKUs: one version, and those before an import, with whether the SKUs changed since.
+"""Reads earlier versions of SKUs: one version, the graph at a time, those before an import, and what changed since.
 
 What belongs here: the statements. What does not: putting the earlier values back (`pipelines.writing.restore`).
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, Literal, NamedTuple, cast
 from uuid import UUID
 
+import orjson
+
+from schemas.sku import Component
 from warehouse import copying
 from warehouse.sessions import Connection
 from warehouse.skus.columns import DTYPES, Table, select_list
@@ -55,6 +59,14 @@ _VERSIONS: Final = f"""
 SELECT {select_list(_READ)} FROM unnest(%(ids)s::uuid[], %(versions)s::integer[]) AS wanted (id, version)
 JOIN sku_versions AS skus ON skus.id = wanted.id AND skus.version = wanted.version ORDER BY skus.sku_code"""
 
+GRAPH_AT: Final = """
+SELECT version.components::text FROM (
+    SELECT id, version, updated_at, components FROM skus
+    UNION ALL SELECT id, version, updated_at, components FROM sku_versions) AS version
+WHERE version.id = {sku} AND version.updated_at {until} ORDER BY version.version DESC LIMIT 1"""
+"""The graph of a SKU as it stood at a time: `until` compares a version's instant with it."""
+_LINES_AT: Final = GRAPH_AT.format(sku="%s", until="<= %s")
+
 
 class Touched(NamedTuple):
     """A SKU that an import has written: its version now, and the one before the import; null where it was not there."""
@@ -78,6 +90,12 @@ def of_version(conn: Connection, sku_id: UUID, version: int) -> StoredSku | None
     """Return a SKU as it was at a version, by `detail.COLUMNS`; None where the company has no such version."""
     found = conn.execute(_ONE, {"id": sku_id, "version": version}).fetchone()
     return None if found is None else cast(StoredSku, dict(zip(COLUMNS, found, strict=True)))
+
+
+def lines_at(conn: Connection, sku_id: UUID, at: datetime) -> list[Component] | None:
+    """Return the lines of a SKU's graph as it stood at a time; None where no version tells."""
+    found = conn.execute(_LINES_AT, [sku_id, at]).fetchone()
+    return None if found is None else orjson.loads(found[0] or "[]")
 
 
 def versions(conn: Connection, wanted: Sequence[tuple[UUID, int]]) -> Table:

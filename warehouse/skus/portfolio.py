@@ -22,7 +22,13 @@ _AT_ONCE: Final = 500
 _FIRST: Final = "WHERE true ORDER BY sku_code LIMIT %(rows)s"
 _NEXT: Final = "WHERE sku_code > %(after)s::text ORDER BY sku_code LIMIT %(rows)s"
 _NAMED: Final = "WHERE sku_code = ANY(%(codes)s::text[]) ORDER BY sku_code"
-_SHOWN: Final = f"SELECT {SELECT} FROM skus WHERE sku_code = ANY(%s) ORDER BY sku_code"
+_SHOWN: Final = f"""
+SELECT {SELECT} FROM skus WHERE sku_code = ANY(%(codes)s)
+UNION ALL
+SELECT {SELECT} FROM archived_skus AS rests
+JOIN sku_versions AS skus ON skus.id = rests.sku_id AND skus.version = rests.version
+WHERE rests.returned_at IS NULL AND rests.sku_code = ANY(%(codes)s)
+ORDER BY sku_code"""
 _EVERY: Final = f'SELECT {select_list(VALUE_COLUMNS)} FROM skus ORDER BY sku_code COLLATE "C"'
 
 
@@ -42,10 +48,10 @@ def _copied(connection: Connection, columns: Sequence[str], which: str, paramete
 
 
 def of_codes(connection: Connection, codes: Sequence[str]) -> Iterator[StoredSku]:
-    """The SKUs of these codes by `detail.COLUMNS`, a few hundred at a time."""
+    """The SKUs of these codes, archived ones among them, by `detail.COLUMNS`, a few hundred at a time."""
     with connection.cursor(row_factory=dict_row) as cursor:
         for first in range(0, len(codes), _AT_ONCE):
-            yield from _rows(cursor.execute(_SHOWN, [list(codes[first : first + _AT_ONCE])]))
+            yield from _rows(cursor.execute(_SHOWN, {"codes": list(codes[first : first + _AT_ONCE])}))
 
 
 @contextmanager

@@ -44,6 +44,8 @@ COVERED: Final = f"""
 LIST_ITEM: Final = f"""
     id, sku_code, name, description, material, material_subtype,
     coalesce(weight_grams, components_weight_g) AS weight_grams,
+    CASE WHEN weight_grams IS NOT NULL THEN 'declared' WHEN components_weight_g IS NOT NULL THEN 'components' END
+        AS weight_source,
     recyclability_grade, recyclability_score, recycled_content_percent, food_contact, product_category, markets,
     doc_status,
     packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,

@@ -12,11 +12,14 @@ import polars as pl
 from warehouse import copying
 from warehouse.sessions import Connection
 from warehouse.skus.columns import column_definitions, select_list
+from warehouse.skus.unitless import UNITLESS
 
 _LAWFUL: Final = (
     "(skus.food_contact IS NOT TRUE OR concat(skus.pfas::text, skus.components::text) NOT LIKE '%%above_limit%%')"
+    f" AND NOT {UNITLESS}"
 )
-"""What no refusal by law can meet, whatever the day (`pipelines.writing.refuse`)."""
+"""What no refusal by law can meet, whatever the day (`pipelines.writing.refuse`), and no judgement of a value without a
+unit (`pipelines.writing.unitless`)."""
 _OF_ONE_WEIGHT: Final = "coalesce(skus.weight_grams = skus.components_weight_g, true)"
 """What no warning about weights can meet, whatever it tolerates (`pipelines.writing.warn`)."""
 

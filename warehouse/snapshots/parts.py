@@ -13,6 +13,7 @@ from uuid import UUID
 
 import polars as pl
 
+from warehouse.snapshots.columns import ARCHIVED
 from warehouse.snapshots.snapshot import TABLES, PartRows, Snapshot, part_file
 from warehouse.snapshots.source import NOTHING, PART_SKUS, Tables
 
@@ -61,7 +62,7 @@ def _given(skus: pl.DataFrame, stored: pl.DataFrame, parts: Sequence[PartRows]) 
     """Return the parts that SKUs belong in: their present part, else behind the last ones."""
     found = skus.join(stored.select("id", _IN), on="id", how="left", maintain_order="left")
     old, new = found.filter(pl.col(_IN).is_not_null()), found.filter(pl.col(_IN).is_null())
-    places = (parts[-1]["skus"] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
+    places = (parts[-1]["skus"] + parts[-1][ARCHIVED] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
     return pl.concat([old, new.with_columns(places.cast(pl.Int64).alias(_IN))])
 
 
@@ -79,7 +80,8 @@ def _merged(
 def _write(folder: Path, number: int, tables: Tables) -> PartRows:
     for name, table in zip(TABLES, tables, strict=True):
         table.write_parquet(part_file(folder, name, number), compression="zstd", compression_level=1)
-    return {name: table.height for name, table in zip(TABLES, tables, strict=True)}
+    listed = {name: table.height - int(table[ARCHIVED].sum()) for name, table in zip(TABLES, tables, strict=True)}
+    return {**listed, ARCHIVED: tables.skus.height - listed["skus"]}
 
 
 def _take_over(folder: Path, before: Snapshot, number: int) -> PartRows:

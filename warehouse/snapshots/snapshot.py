@@ -20,11 +20,11 @@ FOLDER: Final = "snapshots"
 """The folder's name in the data directory."""
 
 MANIFEST: Final = "manifest.json"
-FORM: Final = 5
+FORM: Final = 6
 """The version of files and manifest; it grows whenever a column or its meaning changes."""
 
 PartRows: TypeAlias = Mapping[str, int]
-"""The number of rows of a part, by each of `TABLES`."""
+"""The number of rows of a part by each of `TABLES`, without those of archived SKUs; `archived` counts these SKUs."""
 
 
 class SnapshotEntry(TypedDict):
@@ -61,7 +61,7 @@ class Snapshot:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Return the number of rows of each of `TABLES`."""
+        """Return the number of rows of each of `TABLES` that lists and counts read: those of no archived SKU."""
         return {table: sum(part[table] for part in self.parts) for table in TABLES}
 
     @property

@@ -12,6 +12,7 @@ from uuid import UUID
 import polars as pl
 
 from compliance.grading import GRADED_INPUTS, fired_rules
+from compliance.rollup.portfolio import VOLUME_COLUMNS
 from compliance.rule_rows import RuleSet
 from schemas.vocabularies import SUBSTANCES
 from warehouse.sessions import Connection
@@ -42,6 +43,8 @@ _LINE: Final = pl.List(
 )
 _VOLUME: Final = r'"([A-Z-]+)/(\d{4})/([012])": ?(\d+)'
 """One member of the stored object: market, year, half, units."""
+_OF_SKU: Final = ("sku_code", "position", "archived")
+"""The columns of a component that are not its own."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
 _BY_RULES: Final = ("flags", "rules")
@@ -72,7 +75,7 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
     query = ROWS if ids is None else NAMED_ROWS
     for rows in parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}, _TYPES):
         components = _components(rows)
-        yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), volumes_of(rows))
+        yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), _volumes(rows))
 
 
 def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
@@ -93,17 +96,24 @@ def _components(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the components with their places from 0; their additives, for the flags alone, are an extra column."""
     line, declared = pl.col("line").struct, pl.col("line").struct.field("substances").struct
     graphs = rows.filter(pl.col("components").is_not_null()).select(
-        "sku_code", pl.col("components").str.json_decode(_LINE).alias("line")
+        "sku_code", "archived", pl.col("components").str.json_decode(_LINE).alias("line")
     )
     places = pl.int_ranges(pl.col("line").list.len(), dtype=pl.UInt32).alias("position")
     lines = graphs.with_columns(places).explode("line", "position")
     return lines.select(
         "sku_code",
         "position",
-        *(line.field(name) for name in COMPONENTS if name not in ("sku_code", "position", *STATUSES)),
+        "archived",
+        *(line.field(name) for name in COMPONENTS if name not in (*_OF_SKU, *STATUSES)),
         *(declared.field(name).struct.field("status").alias(f"{name}_status") for name in SUBSTANCES),
         line.field("additives"),
     )
+
+
+def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the volumes in the columns of a snapshot."""
+    marked = volumes_of(rows).join(rows.select("sku_code", "archived"), on="sku_code", maintain_order="left")
+    return marked.select(VOLUMES.names())
 
 
 def volumes_of(rows: pl.DataFrame) -> pl.DataFrame:
@@ -117,7 +127,7 @@ def volumes_of(rows: pl.DataFrame) -> pl.DataFrame:
         parts[1].cast(pl.Int32).alias("year"),
         parts[2].cast(pl.Int8).alias("half"),
         parts[3].cast(pl.Int64).alias("units_placed"),
-    ).select(VOLUMES.names())
+    ).select(VOLUME_COLUMNS.names())
 
 
 def parts(

@@ -197,7 +197,7 @@ def _gaps(lacking: pl.DataFrame) -> pl.DataFrame:
     )
     return (
         lacking.sort("sku", "first")
-        .group_by("sku", "sku_code", "units", pl.col("lacking").alias("reason"), maintain_order=True)
+        .group_by("sku", "sku_code", "archived", "units", pl.col("lacking").alias("reason"), maintain_order=True)
         .agg(field.unique(maintain_order=True).alias("fields"))
     )
 

@@ -4,7 +4,7 @@ Each distinct row is asked of the kernel once. Numbers become the bands between 
 thickness were a part of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from math import prod
 from typing import Final
@@ -19,14 +19,16 @@ from compliance.grading.many.keys import Ints
 from compliance.grading.many.meanings import meaning
 from compliance.grading.many.parts import Parts
 from compliance.grading.units import outside_article_6, packaging_format
-from compliance.rule_rows import RuleSet
-from compliance.words import resolve_material
+from compliance.rule_rows import RuleSet, Value
+from compliance.words import material_of
 from schemas.vocabularies import VOCABULARIES
 
 _ENUMS: Final = {name: pl.Enum(VOCABULARIES[name]) for name in PART_WORDS}
 _STATUS: Final = pl.Enum(VOCABULARIES["substance_status"])
-_ADDITIVES: Final = 4096
+_ADDITIVES: Final = 1024
 """More different sets of additives than a process sees; beyond them the kernel grades."""
+_FACTS: Final = 2 * (len(VOCABULARIES["colour"]) + 1)
+"""What a material text can say beside its material: a colour or none, a metallisation or none."""
 _TEXTS: Final = 200_000
 """Distinct texts that are remembered, of materials and of SKUs' columns."""
 
@@ -67,7 +69,7 @@ class Coding:
             raise BeyondArraysError from unknown
         for column, size in (
             (status, len(_STATUS.categories) + 1),
-            (self._materials(components["polymer_or_grade"]), len(self._rules.materials) + 3),
+            (self._materials(components["polymer_or_grade"]), _FACTS * (len(self._rules.materials) + 3)),
             (self._sets(components["additives"]), _ADDITIVES),
         ):
             key = key * size + column
@@ -77,11 +79,15 @@ class Coding:
         codes = self._table.codes
 
         def ask(text: str) -> int:
-            """Return 0 where a text names nothing, 1 where it names no one material, else its code's number."""
-            code = resolve_material(text, self._rules) if text else None
-            if code is None:
+            """Return 0 where a text names nothing, 2 where it is unknown, else a number of its material and facts.
+
+            The material's is 1 where it is no one material, else its code's.
+            """
+            found = material_of(text, self._rules) if text else None
+            if found is None or found.code is None:
                 return 2 if text else 0
-            return codes[code] + 3 if self._rules.materials[code].specified else 1
+            number = codes[found.code] + 3 if self._rules.materials[found.code].specified else 1
+            return number + (len(self._rules.materials) + 3) * _facts(found.facts)
 
         return _mapped(texts, self._texts, ask)
 
@@ -134,6 +140,13 @@ class Coding:
         return self._own[row]
 
 
+def _facts(facts: Mapping[str, Value]) -> int:
+    """Return the number of what a text says beside its material, 0 for nothing, below `_FACTS`."""
+    colour = facts.get("colour")
+    place = 0 if colour is None else VOCABULARIES["colour"].index(str(colour)) + 1
+    return 2 * place + (1 if facts.get("metallised") else 0)
+
+
 def _mapped(texts: pl.Series, known: dict[str, int], ask: Callable[[str], int]) -> Ints:
     """Return the number of each text, 0 for null."""
     if len(known) > _TEXTS:
@@ -155,7 +168,7 @@ def _packed(rules: RuleSet) -> pl.Expr:
     ]
     sizes = [size for _, size in columns]
     key = pl.sum_horizontal(column * prod(sizes[:place]) for place, (column, _) in enumerate(columns))
-    values = prod(sizes) * (len(_STATUS.categories) + 1) * (len(rules.materials) + 3) * _ADDITIVES
+    values = prod(sizes) * (len(_STATUS.categories) + 1) * _FACTS * (len(rules.materials) + 3) * _ADDITIVES
     if values > 1 << 63:
         raise BeyondArraysError
     return key

@@ -124,6 +124,7 @@ def jurisdiction_catalogue(
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
         value=changes,
+        data_version=dg.DataVersion(changes.source_hash),  # what is made from it stays up to date while it is the same
         metadata={
             "rows": len(stored),
             "dagster/row_count": len(stored),

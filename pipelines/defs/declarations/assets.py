@@ -1,11 +1,12 @@
 """Defines group declarations: a company's declaration for a market and a period, the end of the graph."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from decimal import Decimal
+from typing import Final, cast
 
 import dagster as dg
 
-from compliance.declarations.document import MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.declarations.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from pipelines.declarations import filing
 from pipelines.declarations.declare import NotDeclarable
 from pipelines.declarations.filing import Filing
@@ -63,16 +64,16 @@ def declarations(
             "ruleset_version": found.origin.ruleset_version,
             "catalogue_hash": found.origin.catalogue_hash,
             "dagster/row_count": len(found.tonnes),
-            "total_tonnes": float(found.total_tonnes),
-            "undecided_tonnes": float(sum(row["undecided_tonnes"] for row in found.tonnes)),
+            **({} if found.halves is None else {"halves": found.halves}),
+            **{name: float(cast(Decimal, tonnes)) for name, tonnes in found.totals.items()},
             "uncounted_skus": len({row["sku_code"] for row in found.uncounted}),
             "skus_of_undecided_scope": len({row["sku_code"] for row in found.scope_missing}),
             "tonnes_picture": preview.bars(
                 "Tonnes by scheme category", {row["category_code"]: float(row["tonnes"]) for row in found.tonnes}
             ),
             "tonnes": _table(TONNES_COLUMNS, found.tonnes),
-            "uncounted": _table(UNCOUNTED_COLUMNS, found.uncounted),
-            "scope_missing": _table(MISSING_COLUMNS, found.scope_missing),
+            "uncounted": _table((*UNCOUNTED_COLUMNS, ARCHIVED), found.uncounted),
+            "scope_missing": _table((*MISSING_COLUMNS, ARCHIVED), found.scope_missing),
             "obligations": preview.frame_table(found.obligations.select(_VERDICT), most=MOST_ROWS),
             **columns.metadata("declarations"),
         }
@@ -86,7 +87,7 @@ def _keys(context: dg.AssetExecutionContext) -> tuple[str, str]:
 
 
 def _table(named: tuple[str, ...], rows: Sequence[Mapping[str, object]]) -> dg.TableMetadataValue:
-    return preview.table(named, ([_cell(row[name]) for name in named] for row in rows), most=MOST_ROWS)
+    return preview.table(named, ([_cell(row.get(name)) for name in named] for row in rows), most=MOST_ROWS)
 
 
 def _cell(value: object) -> object:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Self
 import dagster as dg
 import polars as pl
 
-from compliance.declarations.document import scoped_tonnes
+from compliance.declarations.document import halves_there, scoped_tonnes
 from compliance.rollup.exact import written_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations import filing
@@ -126,6 +126,7 @@ def figures(
             "dagster/row_count": found.tonnes.height,
             "tonnes_by_market": preview.table(("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES),
             "tonnes_by_market_picture": preview.bars("Tonnes by market, latest year and its halves", by_period),
+            "halves": halves_by_year(found),
             "tonnes_by_category": preview.frame_table(_by_category(found.tonnes), most=MOST_FIGURES),
             "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
             **columns.metadata("figures"),
@@ -224,6 +225,12 @@ def tonnes_by_period(found: Figures) -> dict[str, float]:
         filing.Filing(market, year, half).name: float(written_tonnes(grams))
         for market, year, half, grams in summed.sort("market", "half").iter_rows()
     }
+
+
+def halves_by_year(found: Figures) -> dict[str, list[int]]:
+    """Return the halves that are there, of each calendar year of a half-yearly market: of one half a lower bound."""
+    years = found.halves.select("market", "year").iter_rows()
+    return {filing.Filing(market, year, 0).name: halves_there(found, market, year, 0) or [] for market, year in years}
 
 
 def tonnes_of_latest_years(found: Figures) -> float:

@@ -6,6 +6,7 @@ import dagster as dg
 import polars as pl
 
 from compliance.rollup.tonnes import Figures
+from pipelines.engine.partitions import company_partitions
 from pipelines.figures.proof import PERIOD, FaultCounts
 from pipelines.shown import preview
 
@@ -13,6 +14,7 @@ PORTFOLIO: Final = dg.AssetCheckSpec(
     "portfolio_is_whole",
     asset="portfolio",
     blocking=True,
+    partitions_def=company_partitions,
     description="Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
 )
 FIGURES: Final = [
@@ -20,6 +22,7 @@ FIGURES: Final = [
         "categories_add_up",
         asset="figures",
         blocking=True,
+        partitions_def=company_partitions,
         description="The tonnes of all categories are weight times units, summed a second way; less where a SKU is "
         "uncounted, never more.",
     ),
@@ -27,6 +30,7 @@ FIGURES: Final = [
         "figures_stand_once",
         asset="figures",
         blocking=True,
+        partitions_def=company_partitions,
         description="One figure per market, year, half and category; none below 0, single-use tonnes within it, and so "
         "what is in scope and what is undecided together.",
     ),

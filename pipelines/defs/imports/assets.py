@@ -12,6 +12,7 @@ from pipelines.defs import OWNERS
 from pipelines.defs.imports.claimed import ClaimedImport, claim_import, goes_on
 from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
+from pipelines.defs.imports.steps import NO_FILE, Made, import_step
 from pipelines.engine import checks, tags
 from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, ServiceClock, Shutdown
@@ -73,6 +74,9 @@ def uploaded_file(
     """
     company_id = company_of(postgres.pool, context.partition_key)
     sent = _load_import(postgres.pool, company_id, context.partition_key, config.import_id)
+    if sent is None:
+        context.log.info(NO_FILE)
+        return
     if tags.IMPORT not in context.run.tags or tags.COMPANY_NAME not in context.run.tags:
         found_by = tags.of_import(sent.id, sent.company_id, sent.filename)
         context.instance.add_run_tags(
@@ -100,29 +104,23 @@ def uploaded_file(
     )
 
 
-def _load_import(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work:
-    """Load the company's import. Raises `dagster.Failure` where it has none of that id, or none at all."""
+def _load_import(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work | None:
+    """Load a company's import; None where it has sent no file. Raises `dagster.Failure` where the id is not its own."""
     try:
         wanted = work.latest(pool, company_id) if import_id is None else UUID(import_id)
-        if wanted is not None:
-            return work.load(pool, company_id, wanted)
-        sentence = f"The company {slug} has sent no file yet."
+        return None if wanted is None else work.load(pool, company_id, wanted)
     except (LookupError, ValueError):
         sentence = f"The company {slug} has no import {import_id}; the partition and the import must be one company's."
-    raise dg.Failure(sentence, allow_retries=False)
+        raise dg.Failure(sentence, allow_retries=False) from None
 
 
 def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> str | None:
-    """Return why a run has nothing to write; None where it has, or where it has ended the import itself and is resumed.
-
-    Raises `dagster.Failure` for an import that has failed, which is not tried again.
-    """
+    """Return why a run has nothing to write; None where it has, or has ended the import itself and is resumed."""
     if not sent.has_ended:
         claimed = sent.claim is not None and sent.claim != UUID(run_id) and not is_stalled(sent.heartbeat_at, now)
         return "Nothing to do: another run works on the import." if claimed else None
     if sent.status == "failed":
-        sentence = "Nothing to do: the import has failed, as its report says. The file has to be sent again."
-        raise dg.Failure(sentence, allow_retries=False)
+        return "Nothing to do: the import has failed, as its report says. The file has to be sent again."
     if sent.run_id != run_id:
         return "Nothing to do: the import is completed."
     try:
@@ -132,38 +130,38 @@ def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> 
     return None
 
 
-@dg.asset(
+@import_step(
+    checks.contract_spec("parsed_table"),
     group_name=GROUP,
-    owners=OWNERS,
     kinds={"polars", "parquet"},
-    tags={"pcds/stage": "received"},
+    stage="received",
     metadata=columns.metadata("parsed_table"),
-    partitions_def=company_partitions,
-    hooks={fail_import_once},
-    dagster_type=dg.PythonObjectDagsterType(Parsed),
-    check_specs=[checks.contract_spec("parsed_table")],
+    value=Parsed,
 )
 def parsed_table(
     context: dg.AssetExecutionContext,
-    uploaded_file: Received,
+    uploaded_file: Received | None,
     *,
     postgres: Postgres,
     object_store: ObjectStore,
     clock: ServiceClock,
     shutdown: Shutdown,
-) -> checks.CheckedResult:
+) -> Made:
     """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
+    if uploaded_file is None:
+        context.log.info(NO_FILE)
+        return
     with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event) as taken:
         try:
             upload = Upload.from_bytes(object_store.objects.get(taken.work.table_key))
         except NoSuchObject:
-            sentence = (
-                "What was read from the file is removed when its rows are written: the newest of this asset is what it "
-                "was. Send the file again to have it read again."
+            context.log.info(
+                "Nothing to do: what was read from the file is removed when its rows are written, and the newest of "
+                "this asset is what it was. Send the file again to have it read again."
             )
-            raise dg.Failure(sentence, allow_retries=False) from None
+            return
     sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=Parsed(uploaded_file.import_id, upload),
         metadata={
             "rows_read": upload.rows,
@@ -179,36 +177,34 @@ def parsed_table(
     )
 
 
-@dg.asset(
+@import_step(
+    checks.contract_spec("typed_rows"),
     group_name=GROUP,
-    owners=OWNERS,
     kinds={"polars", "parquet"},
-    tags={"pcds/stage": "typed"},
+    stage="typed",
     metadata=columns.metadata("typed_rows"),
-    partitions_def=company_partitions,
-    hooks={fail_import_once},
-    dagster_type=dg.PythonObjectDagsterType(Typed),
-    check_specs=[checks.contract_spec("typed_rows")],
+    value=Typed,
 )
 def typed_rows(
     context: dg.AssetExecutionContext,
-    uploaded_file: Received,
-    parsed_table: Parsed,
+    uploaded_file: Received | None,
+    parsed_table: Parsed | None,
     *,
     postgres: Postgres,
     object_store: ObjectStore,
     clock: ServiceClock,
     file_readers: FileReaders,
     shutdown: Shutdown,
-) -> checks.CheckedResult:
+) -> Made:
     """One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart."""
-    same_import(uploaded_file, parsed_table)
+    if uploaded_file is None or parsed_table is None or not are_of_one_import(context, uploaded_file, parsed_table):
+        return
     with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event) as taken:
         with postgres.pool.system() as conn:
             served = served_markets(conn)
         services = _Services(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
         typed = type_rows(services, taken, parsed_table, served)
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=Typed(uploaded_file.import_id, typed),
         metadata={
             "rows_typed": typed.values.height,
@@ -223,11 +219,14 @@ def typed_rows(
     )
 
 
-def same_import(uploaded_file: Received, *others: Parsed | Typed) -> None:
-    """Raise `dagster.Failure` where an asset that runs alone would mix outputs of different imports."""
-    if any(other.import_id != uploaded_file.import_id for other in others):
-        sentence = "The newest of the assets upstream are of different imports: materialise those together first."
-        raise dg.Failure(sentence, allow_retries=False)
+def are_of_one_import(context: dg.AssetExecutionContext, uploaded_file: Received, *others: Parsed | Typed) -> bool:
+    """Return whether an asset that runs alone has outputs of one import; where not, say so in the run's log."""
+    if all(other.import_id == uploaded_file.import_id for other in others):
+        return True
+    context.log.info(
+        "Nothing to do: the newest of the assets upstream are of different imports. Materialise those together first."
+    )
+    return False
 
 
 def type_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:

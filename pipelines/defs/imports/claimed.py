@@ -29,7 +29,7 @@ WRITES: Final = dg.AssetKey("graded_skus")
 
 @dataclass(frozen=True, slots=True)
 class ClaimedImport:
-    """A step's import. `claim` is null where the import has ended: the step may still read it, and writes nothing.
+    """A step's import. `claim` is null where it has ended or another run works on it: the step writes nothing.
 
     The step calls `proceed` before each chunk; it raises where the step has to end.
     """
@@ -51,15 +51,13 @@ def claim_import(
 ) -> Iterator[ClaimedImport]:
     """Take the claim and keep it alive during the block; a step that must not continue ends with a reason.
 
-    With `writes` the block ends the import. Raises `dagster.Failure` where another run works on the import, where too
-    many runs have lost their process over it, and where the process is stopping (`pipelines.engine.leaving`).
+    With `writes` the block ends the import. Raises `dagster.Failure` where too many runs have lost their process over
+    it, and where the process is stopping (`pipelines.engine.leaving`).
     """
     run_id = UUID(context.run.run_id)
     claim = claims.take(pool, clock, received.company_id, received.import_id, run_id)
     found = work.load(pool, received.company_id, received.import_id)
     if claim is None:
-        if not found.has_ended:
-            raise dg.Failure("Nothing to do: another run works on the import.", allow_retries=False)
         yield ClaimedImport(found, None, lambda: None)
         return
     if found.attempts > claims.MAX_ATTEMPTS:

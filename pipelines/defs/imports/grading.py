@@ -1,16 +1,14 @@
 """Defines group grading: typed rows become graded SKUs, and the report that the caller reads."""
 
 import time
-from collections import Counter
 from typing import NamedTuple, get_args
 
 import dagster as dg
 
-from pipelines.defs import OWNERS
-from pipelines.defs.imports.assets import same_import
+from pipelines.defs.imports.assets import are_of_one_import
 from pipelines.defs.imports.claimed import ClaimedImport, claim_import
-from pipelines.defs.imports.faults import fail_import_once
 from pipelines.defs.imports.handover import Parsed, Received, Typed
+from pipelines.defs.imports.steps import NO_FILE, Made, import_step
 from pipelines.engine import checks
 from pipelines.engine.partitions import company_partitions
 from pipelines.engine.resources import Importing, ObjectStore, Postgres, RuleSets, ServiceClock, Shutdown
@@ -21,6 +19,7 @@ from pipelines.shown import columns, preview
 from pipelines.writing.plans import PlanLimitReached
 from schemas.vocabularies import Outcome
 from warehouse.clock import Clock
+from warehouse.companies.queries import counters
 from warehouse.imports.polls import status
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
@@ -37,45 +36,53 @@ class _Services(NamedTuple):
     chunk_rows: int
 
 
-@dg.asset(
+@import_step(
+    dg.AssetCheckSpec(
+        checks.GRADED,
+        asset="graded_skus",
+        partitions_def=company_partitions,
+        description="No accepted SKU is without a grade state.",
+    ),
     group_name=GROUP,
-    owners=OWNERS,
     kinds={"polars", "postgres"},
-    tags={"pcds/stage": "stored"},
+    stage="stored",
     metadata=columns.metadata("graded_skus"),
-    partitions_def=company_partitions,
-    hooks={fail_import_once},
-    check_specs=[
-        dg.AssetCheckSpec(checks.GRADED, asset="graded_skus", description="No accepted SKU is without a grade state."),
-    ],
 )
 def graded_skus(
     context: dg.AssetExecutionContext,
-    uploaded_file: Received,
-    parsed_table: Parsed,
-    typed_rows: Typed,
+    uploaded_file: Received | None,
+    parsed_table: Parsed | None,
+    typed_rows: Typed | None,
     *,
     postgres: Postgres,
     clock: ServiceClock,
     rule_sets: RuleSets,
     importing: Importing,
     shutdown: Shutdown,
-) -> checks.CheckedResult:
+) -> Made:
     """The company's SKUs after this file, with recyclability grade and score (0 to 100), chunk by chunk.
 
-    Committed chunks are not written again, so a completed import writes nothing.
+    Committed chunks are not written again. An import that has ended is not written again either: nothing is made.
     """
-    same_import(uploaded_file, parsed_table, typed_rows)
+    if uploaded_file is None or parsed_table is None or typed_rows is None:
+        context.log.info(NO_FILE)
+        return
+    if not are_of_one_import(context, uploaded_file, parsed_table, typed_rows):
+        return
     begun = time.perf_counter()
     with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event, writes=True) as taken:
+        if taken.claim is None and taken.work.run_id != context.run.run_id:
+            context.log.info("Nothing to do: the import has ended, or another run works on it.")
+            return
         services = _Services(postgres.pool, clock.clock, rule_sets.registry, importing.chunk_rows)
         written = write_import_rows(services, taken, parsed_table, typed_rows)
-    graded = sum(written.grades.values())
-    return dg.MaterializeResult(
+    with postgres.pool.company(uploaded_file.company_id) as conn:
+        skus = counters(conn).skus
+    yield dg.MaterializeResult(
         metadata={
             **preview.import_metadata(taken.work),
             **preview.counts(written.outcomes),
-            "dagster/row_count": graded,
+            "dagster/row_count": skus,
             "chunks": written.chunks,
             "rows_committed_by_earlier_runs": taken.work.position,
             "grades": preview.grade_table(written.grades),
@@ -84,18 +91,18 @@ def graded_skus(
             "seconds_by_step": preview.seconds(written.seconds),
             **columns.metadata("graded_skus"),
         },
-        check_results=[checks.all_graded(written.ungraded, graded)],
+        check_results=[checks.all_graded(written.ungraded, sum(written.grades.values()))],
     )
 
 
 def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, typed: Typed) -> RunTotals:
-    """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written."""
+    """Write the import's rows and return the outcome. Raises `dagster.Failure` where they cannot all be written.
+
+    A run that had written them all before it lost its process has nothing to write.
+    """
     work = taken.work
     if taken.claim is None:
-        if work.status == "failed":
-            sentence = "The import has failed, as its report says, and is not tried again. Send the file again."
-            raise dg.Failure(sentence, allow_retries=False)
-        return RunTotals(Counter())
+        return RunTotals()
     job = process.Job(services.pool, services.clock, services.rulesets, taken.claim, work, parsed.upload, typed.rows)
     try:
         return process.write_rows(job, chunk_rows=services.chunk_rows, proceed=taken.proceed)
@@ -105,27 +112,34 @@ def write_import_rows(services: _Services, taken: ClaimedImport, parsed: Parsed,
         raise dg.Failure(failure.message, allow_retries=False) from None
 
 
-@dg.asset(
+@import_step(
+    dg.AssetCheckSpec(
+        checks.COUNTS,
+        asset="import_report",
+        blocking=True,
+        partitions_def=company_partitions,
+        description="One outcome per SKU, every line is read.",
+    ),
     group_name=GROUP,
-    owners=OWNERS,
     kinds={"postgres"},
-    tags={"pcds/stage": "reported"},
+    stage="reported",
     deps=[graded_skus],
-    partitions_def=company_partitions,
-    check_specs=[
-        dg.AssetCheckSpec(
-            checks.COUNTS, asset="import_report", blocking=True, description="One outcome per SKU, every line is read."
-        ),
-    ],
 )
 def import_report(
-    uploaded_file: Received, typed_rows: Typed, postgres: Postgres, object_store: ObjectStore
-) -> checks.CheckedResult:
+    context: dg.AssetExecutionContext,
+    uploaded_file: Received | None,
+    typed_rows: Typed | None,
+    *,
+    postgres: Postgres,
+    object_store: ObjectStore,
+) -> Made:
     """What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line and column."""
-    same_import(uploaded_file, typed_rows)
+    if uploaded_file is None or typed_rows is None or not are_of_one_import(context, uploaded_file, typed_rows):
+        return
     work = load(postgres.pool, uploaded_file.company_id, uploaded_file.import_id)
     if not work.has_ended:
-        raise dg.Failure("The import is still being written: materialise graded_skus first.", allow_retries=False)
+        context.log.info("Nothing to do: the import is still being written. Materialise graded_skus first.")
+        return
     found = status(postgres.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
     object_store.objects.delete(work.table_key)  # the uploaded file stays; its rows are stored now
@@ -133,7 +147,7 @@ def import_report(
     counts: dict[str, int] = {name: found["counts"][name] for name in outcomes}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")
     rows = typed_rows.rows
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         metadata={
             **preview.import_metadata(work),
             **preview.counts(counts),

@@ -12,12 +12,13 @@ import dagster as dg
 from pipelines import regrading
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import rule_set
-from pipelines.defs.imports.grading import GROUP, graded_skus
+from pipelines.defs.imports.grading import GROUP
 from pipelines.engine import tags
 from pipelines.engine.interruption import interruptible
 from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.shown import columns, preview
+from warehouse.companies.queries import counters
 
 _BY_GRADE: Final = ("sku_code", "grade before", "grade after")
 
@@ -35,7 +36,7 @@ class Regrade(dg.Config):
     tags={"pcds/stage": "stored"},
     partitions_def=company_partitions,
     metadata=columns.metadata("regraded_skus"),
-    deps=[graded_skus, rule_set],
+    deps=[rule_set],
 )
 def regraded_skus(
     context: dg.AssetExecutionContext,
@@ -66,9 +67,10 @@ def regraded_skus(
         regrading.wait_once(postgres.pool, company_id, proceed)
         regrading.regrade_company(services, company_id, proceed)
     with postgres.pool.company(company_id) as conn:
-        version = rule_sets.registry.active(conn).version
+        version, links = rule_sets.registry.active(conn).version, counters(conn).links
     done = regrading.total(postgres.pool, [company_id], version).regraded
     return dg.MaterializeResult(
+        data_version=dg.DataVersion(str(links)),  # a regrade that changed nothing leaves the snapshot up to date
         metadata={
             **named,
             "dagster/row_count": done.skus,
@@ -79,5 +81,5 @@ def regraded_skus(
             "matrix": preview.table(("grade before → after", "SKUs"), sorted(done.matrix.items())),
             "first_changes": preview.table(_BY_GRADE, done.examples, most=regrading.EXAMPLES, total=done.changed),
             **columns.metadata("regraded_skus"),
-        }
+        },
     )

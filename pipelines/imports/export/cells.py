@@ -14,7 +14,7 @@ from pipelines.reading.cells import CLEARED
 from pipelines.reading.fields import Table, volume_field
 from pipelines.reading.values import APOSTROPHE_BEFORE, EMPTY_LIST
 from pipelines.writing.patch import array_values
-from pipelines.writing.substances import COLUMN_UNITS, LEGACY, PARTS
+from pipelines.writing.substances import LEGACY, PARTS
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
 from schemas.formulas import COMPUTED
 from schemas.sku import Component, Substances
@@ -28,7 +28,6 @@ _LONGEST: Final = 32_767
 """The most characters of a workbook's cell."""
 _WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{APOSTROPHE_BEFORE}")
 """Texts that a spreadsheet takes for a formula, or that the reader takes for something else."""
-_CLEARED: Final = CLEARED[0]
 _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
     "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
     "component": COMPONENT_FIELDS,
@@ -82,14 +81,12 @@ def _text(text: str) -> str:
 
 
 def _entries(entries: Substances) -> Cells:
-    """Return the columns of substance entries. A value without a unit clears it: the limit's unit would apply."""
+    """Return the columns of substance entries."""
     cells: Cells = {}
     for substance, entry in entries.items():
         if entry is None:
             continue
         given: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
-        if "value" in given and substance in COLUMN_UNITS:
-            given.setdefault("unit", _CLEARED)
         if "evidence" in given:
             given["evidence"] = _text(given["evidence"])
         cells |= {f"{substance}_{part}": value for part, value in given.items()}

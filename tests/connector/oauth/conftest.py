@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from api.app import create
 from tests.api.people import BASE, Person, added
 from tests.connector.oauth.authorising import Application, at_home
+from tests.keys import with_keys
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.sessions import Pool
@@ -32,7 +33,9 @@ class Place:
 @pytest.fixture(scope="session")
 def app(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder: Path = tmp_path_factory.mktemp("oauth")
-    settings = Settings.load(data_dir=folder, trusted_proxies="127.0.0.1", connector_origins="https://page.example")
+    settings = with_keys(
+        Settings.load(data_dir=folder, trusted_proxies="127.0.0.1", connector_origins="https://page.example")
+    )
     with TestClient(create(settings, database, CLOCK), base_url=BASE, client=("127.0.0.1", 50_000)) as http:
         yield http
 

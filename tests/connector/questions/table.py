@@ -139,7 +139,7 @@ QUESTIONS = (
             "would_file.changes[field=components[0].weight_g].then": 11.2}),)),
     Question(26, "Compare our share of recycled plastic with the minimum of 2030, by item.", (
         Call("check_items_against_rule", {"rule": "recycled_content_2030"}, {
-            "answer.items[sku_code=JCE-01].state": "not_recorded",
+            "answer.items[sku_code=JCE-01].state": "below",
             "answer.items[sku_code=BLS-05].state": "below",
             "answer.items[sku_code=BLS-05].minimum_percent": 35.0,
             "answer.items[sku_code=BLS-05].recycled_plastic_percent": 0.0,

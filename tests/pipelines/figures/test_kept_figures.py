@@ -41,7 +41,7 @@ def test_figures_of_another_release_are_none_and_are_computed_anew(tmp_path):
     company = uuid4()
     made = publish(tmp_path, company, 1)
     manifest = made.folder / "manifest.json"
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"form":2,', ""), encoding="utf-8")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(f'"form":{figures.FORM},', ""), encoding="utf-8")
     assert figures.current(tmp_path, company) is None
     publish(tmp_path, company, 2)
     assert held(tmp_path, company) == 2

@@ -174,3 +174,19 @@ def test_each_change_leaves_its_version_and_one_audit_entry(write, pool, company
     assert versions == [(1, 1.0), (2, 2.0)]
     assert held == [(3, 3.0)]
     assert entries == [("sku.created", 1), ("sku.updated", 2), ("sku.updated", 3)]
+
+
+def test_a_weight_that_only_repeats_the_sum_of_the_parts_is_no_statement(write):
+    new = detail(write({"sku_code": "A", "weight_grams": 27, "components": [BODY, CAP]})[0])
+    assert (new["weight_grams"], new["weight_source"]) == (27, "components")
+    assert write({"sku_code": "A", "weight_grams": 27})[0].outcome == "unchanged"  # read, and written back
+    lighter = {"weight_grams": new["weight_grams"], "components": [{**BODY, "weight_g": 20}, CAP]}
+    followed = detail(write({"sku_code": "A", **lighter})[0])
+    assert (followed["weight_grams"], followed["weight_source"]) == (22, "components")
+    stated = write({"sku_code": "A", "weight_grams": 30})[0]
+    assert (detail(stated)["weight_source"], [w.code for w in stated.warnings]) == ("declared", ["weight_mismatch"])
+    kept = detail(write({"sku_code": "A", "weight_grams": 22})[0])
+    assert (kept["weight_grams"], kept["weight_source"]) == (22, "declared")  # stated before, and so stated now
+    cleared = detail(write({"sku_code": "A", "weight_grams": None})[0])
+    assert (cleared["weight_grams"], cleared["weight_source"]) == (22, "components")
+    assert detail(write({"sku_code": "B"})[0])["weight_source"] is None

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0055"
-down_revision = "0047"
+down_revision = "0052"
 
 
 def upgrade() -> None:

@@ -1,5 +1,6 @@
 """English: a retailer's specification, blocks per level, a producer's list, exports of a shop and of a data pool."""
 
+from schemas.vocabularies import VOCABULARIES
 from tests.pipelines.reading.senders.sent import LEFT, UP, Sent, Shown, book, gtin, text
 
 PIE, TEA, WRAP = gtin("500012300001"), gtin("500012300002"), gtin("500012300003")
@@ -35,14 +36,12 @@ def retailer_specification() -> Sent:
                  "recycled_content_percent": 50},
                 {"component_type": "sleeve", "material_family": "paper", "polymer_or_grade": "GC2 300gsm",
                  "weight_g": 14.85, "recycled_content_percent": 0},
-                {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "OPP", "weight_g": 1.9,
+                {"component_type": "seal", "material_family": "plastic", "polymer_or_grade": "OPP", "weight_g": 1.9,
                  "recycled_content_percent": 0, "colour": "transparent"}]},
-            "20340": {"name": "Loose leaf tea 125g", "gtin": TEA, "components": [
-                {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "LDPE", "weight_g": 3.1,
-                 "recycled_content_percent": 0, "colour": "transparent"},
-                {"component_type": "body", "material_family": "paper", "polymer_or_grade": "FBB", "weight_g": 22.6,
-                 "recycled_content_percent": 30}]},
+            "20340": {"name": "Loose leaf tea 125g", "gtin": TEA},
         },
+        mapping={"values": {"component_type": {"film": "seal"}}},
+        unsaid={"D": ["body", "liner", "sleeve"]},  # the bag in the box of tea: decisions §13
     )  # fmt: skip
 
 
@@ -162,9 +161,10 @@ def data_pool() -> Sent:
         {
             "A-77": {"name": "Mineral water 6x1.5L", "gtin": WRAP, "components": [
                 {**plastic, "weight_g": 198}, {**plastic, "weight_g": 12.6, "polymer_or_grade": "HDPE"}]},
-            "A-78": {"name": "Chocolate bar 100g", "gtin": TEA, "components": [
-                {"material_family": "metal", "weight_g": 1.1}, {"material_family": "paper", "weight_g": 2.4}]},
+            "A-78": {"name": "Chocolate bar 100g", "gtin": TEA},
         },
+        mapping={"values": {"component_type": {"BO": "body", "PUG": "sleeve"}}},
+        unsaid={"D": VOCABULARIES["component_type"]},  # WRP, a code of a list that nothing names: decisions §13
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ class Sent:
     they could be.
 
     Where even a person cannot be sure of the columns, the file is refused with the codes `refused`, and read with
-    `mapping`.
+    `mapping`; without `refused` it is read with it at once, which answers what the sender was asked.
     """
 
     name: str

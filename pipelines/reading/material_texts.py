@@ -1,0 +1,99 @@
+"""Reads the text of a material cell: its family, and the detail that the text names beside it.
+
+`Weißblech` is metal with detail tinplate, `PET schwarz` plastic with the whole text as detail, `Metall` metal alone.
+`materials.py` puts both into columns; `named_fields.py` keeps the detail of a text that a mapping or a company's own
+word makes a family.
+"""
+
+import re
+from typing import Final
+
+from compliance import ruleset
+from compliance.grading.components import GENERIC
+from compliance.words import material_of, plain_material, resolve_material
+from pipelines.reading.fields import LONGEST_VALUE
+from pipelines.reading.values import without_language
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import code_of, fold, words
+
+_SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
+_SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)")
+"""Separators of materials that each have a share: `carton 80 % / PE 20 %`."""
+_SEPARATOR: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
+
+
+def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
+    """Return the family and the detail of a material text; None where it is only a family's word, or means none or two.
+
+    `vocabulary` is `material` or `material_family`.
+    """
+    text = without_language(text).strip()
+    if len(text) > LONGEST_VALUE:
+        return None
+    if " " in (grade := words("material_column").get(fold(text), "")):
+        named, detail = grade.split(" ", 1)
+        return (named, detail) if named in VOCABULARIES[vocabulary] else None
+    if (family := code_of(text, vocabulary)) is not None:
+        return (family, text) if _names_more(text, family) else None
+    if len(_SHARE.findall(text)) > 1:
+        family = _only_family(
+            [
+                _family_by_ruleset(part) or code_of(_SHARE.sub("", part), vocabulary)
+                for part in _SHARE_SEPARATOR.split(text)
+            ]
+        )
+        return None if family is None else (family, text)
+    first, *rest = map(str.strip, _SEPARATOR.split(text))
+    families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
+    if len(set(families)) > 1:
+        return None
+    if rest and families and code_of(first, vocabulary) is not None:
+        whole = text[len(first) :].lstrip(" /-–—")
+        return families[0], next((named for named in (whole, *rest) if _family_by_ruleset(named) is not None), whole)
+    if families:
+        return None
+    virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
+    for detail in (text, virgin):
+        if (family := _family_by_ruleset(detail)) in VOCABULARIES[vocabulary]:
+            return str(family), detail
+    family = _only_family([_family_by_ruleset(part) for part in (first, *rest)])
+    if family in VOCABULARIES[vocabulary]:
+        return str(family), text
+    family = code_of(plain_material(text, ruleset.load()), vocabulary)
+    return None if family is None else (family, text)
+
+
+def family_of_detail(text: str) -> str | None:
+    """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
+    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
+
+
+def facts_of_text(text: str) -> dict[str, str]:
+    """Return the cells of the attributes that a material's text gives its part: a colour, a metallisation."""
+    facts = material_of(text, ruleset.load()).facts
+    return {name: "true" if value is True else str(value) for name, value in facts.items()}
+
+
+def _names_more(text: str, family: str) -> bool:
+    """Return whether a family's word names a kind of it too: `Wellpappe` is more than paper, `Papier` is not."""
+    rules = ruleset.load()
+    code = resolve_material(text, rules)
+    found = None if code is None or code in GENERIC.values() else rules.materials[code]
+    return found is not None and found.specified and family in found.contract_families
+
+
+def _only_family(families: list[str | None]) -> str | None:
+    """Return the family that all parts of a text mean: `PS - Polystyrène` names one material twice."""
+    return families[0] if len(set(families)) == 1 else None
+
+
+def _family_by_ruleset(text: str) -> str | None:
+    """Return the family of the material that a text means by the rule-set's words; None where that is not a single one.
+
+    A bare number means none: `1` may be the resin code of PET, and as well a number of the sender's own list.
+    """
+    if not any(map(str.isalpha, text)):
+        return None
+    rules = ruleset.load()
+    code = resolve_material(text, rules)
+    return rules.materials[code].family if code is not None and rules.materials[code].specified else None

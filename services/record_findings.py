@@ -1,0 +1,66 @@
+"""Finds stored records that are false by today's rules, or that nobody can be sure of; nothing is rewritten.
+
+`pcds doctor` and the page of the portfolio list each with the reason, by company: a person decides what is done. Each
+kind has its own module, which finds; this one knows them all.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import date
+from typing import Final, NamedTuple
+
+from pipelines.answers.misapplied import find_misapplied
+from pipelines.answers.parts import described
+from pipelines.writing.unitless import held_values
+from schemas.json_values import JsonObject
+from services.doctor import find_codes
+from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Connection
+
+
+class Looked(NamedTuple):
+    """What is looked at: the rows of the session's company, by the rules and the day of today."""
+
+    conn: Connection
+    rulesets: Rulesets
+    today: date
+
+
+def find(looked: Looked) -> dict[str, list[JsonObject]]:
+    """Return the findings by kind, each kind's in its own order; a kind without findings is empty."""
+    return {kind: list(found(looked)) for kind, found in KINDS.items()}
+
+
+def _codes(looked: Looked, *, collide: bool) -> Iterator[JsonObject]:
+    for finding in find_codes(looked.conn):
+        if finding.collides is collide:
+            yield {"record": finding.record, "code": finding.form, "held": list(finding.codes)}
+
+
+def _collisions(looked: Looked) -> Iterator[JsonObject]:
+    return _codes(looked, collide=True)
+
+
+def _unreachable(looked: Looked) -> Iterator[JsonObject]:
+    return _codes(looked, collide=False)
+
+
+def _values_without_unit(looked: Looked) -> Iterator[JsonObject]:
+    """Yield values with the status that the unit of their limit implies: a contradiction refuses the next write."""
+    for held in held_values(looked.conn, looked.rulesets.active(looked.conn)):
+        yield {"sku_id": str(held.sku_id), "sku_code": held.sku_code, **asdict(held.found)}
+
+
+def _misapplied_answers(looked: Looked) -> Iterator[JsonObject]:
+    for answer in find_misapplied(looked.conn):
+        in_words = {"asked_part": described(answer.asked), "written_part": described(answer.written_to)}
+        yield {**answer._asdict(), **in_words}
+
+
+KINDS: Final[Mapping[str, Callable[[Looked], Iterator[JsonObject]]]] = {
+    "collisions": _collisions,
+    "unreachable": _unreachable,
+    "values_without_unit": _values_without_unit,
+    "misapplied_answers": _misapplied_answers,
+}
+"""Every kind of finding by the name under which it is reported."""
