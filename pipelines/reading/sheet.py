@@ -125,14 +125,7 @@ def read_sheet(
     """
     mapping = mapped.of_table(table)
     header = header or find_header(grid, table, mapping)
-    if len(header.columns) > _MOST_READ_COLUMNS:
-        message = Message(
-            "The table has {columns} columns that are fields, and at most {most} are read; "
-            "send components in a sheet of their own, and volumes of fewer years.",
-            columns=len(header.columns),
-            most=_MOST_READ_COLUMNS,
-        )
-        raise refuse("unreadable_file", message)
+    _check_columns(header)
     one = of_one_table(below := grid.below(header.last_line), header, table, _help_below(below, header))
     body = without_ragged(one.body, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
@@ -173,6 +166,18 @@ def read_sheet(
     )
     sheet = sheet.without(misleading_columns(header.columns, mapping.constants, cells, table))
     return _with_constants(sheet, mapping.constants)
+
+
+def _check_columns(header: Header) -> None:
+    """Refuse a table with too many columns that are fields."""
+    if len(header.columns) > _MOST_READ_COLUMNS:
+        message = Message(
+            "The table has {columns} columns that are fields, and at most {most} are read; "
+            "send components in a sheet of their own, and volumes of fewer years.",
+            columns=len(header.columns),
+            most=_MOST_READ_COLUMNS,
+        )
+        raise refuse("unreadable_file", message)
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
