@@ -1,7 +1,7 @@
 """Tables that somebody has cut, emptied, doubled or put together: none ends an import with a fault of ours.
 
 Each seed's table goes through reading and the real import; the tables of one test share a company, so that later ones
-meet what earlier ones have stored. More seeds: `python -m tools.fuzz_files --tables`.
+meet what earlier ones have stored. More seeds: `python -m tools.fuzz_files` (reading alone).
 """
 
 from collections.abc import Iterable
