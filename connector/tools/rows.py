@@ -47,7 +47,7 @@ class BulkCheck(Answer):
         Field(
             alias="import",
             description="status, counts (created, updated, unchanged, rejected), source, errors with "
-            "the line, column and reason of each rejected row, warnings of rows that are written all the same.",
+            "the line, column and reason of each rejected row.",
         ),
     ]
     page: Annotated[Page, Field(description="Where this page of `errors` lies.")]
