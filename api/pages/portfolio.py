@@ -24,6 +24,7 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
+from schemas.report import has_counts
 from services import record_findings
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
@@ -104,6 +105,7 @@ def _page(request: Request, session: Session) -> Response:
         expiring=expiring,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
+        counted=has_counts,
         asks_columns=asked_for_columns,
         ban=ban,
         tonnes=tonnes,

@@ -79,6 +79,7 @@ KINDS = {
 
 WITHOUT_COMPANY = {
     "alembic_version",
+    "key_probes",
     "plans",
     "jurisdictions",
     "catalogue_loads",
