@@ -55,19 +55,32 @@ async def rejected_file(
 
 
 async def submit_corrected(
-    request: Request, write: Write, import_id: UUID, edits: Sequence[Edit], *, dry_run: bool, sender_id: UUID
+    request: Request, write: Write, import_id: UUID, edits: Sequence[Edit], *, dry_run: bool | None, sender_id: UUID
 ) -> Response:
-    """Submit the rejected rows of an import with these cells as a file of their own, read like the first one.
+    """Submit an import with these cells as a file of its own, read like the first one (decisions §13, Corrections).
 
-    Rows that are still wrong are rejected again, in the report of the new import. Raise as `rejected_rows`,
+    Of a dry run it is the whole file, and a dry run again where `dry_run` is None; of an import the rejected rows
+    alone. Rows that are still wrong are rejected again, in the report of the new import. Raise as `rejected_rows`,
     `api.importing.submit`, and where an edit is of no rejected row.
     """
+    found = await run_in_threadpool(stored_import, write.service, write.company_id, import_id)
+    dry_run = found.dry_run if dry_run is None else dry_run
     digest = fingerprint([str(import_id), [[e.sheet, e.line, e.column, e.text] for e in edits], dry_run])
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
     found, data, report = await run_in_threadpool(_load, write.service, write.company_id, import_id, "en")
     form = found.source["format"]
-    order = corrected_file_request(data, found.source, report, lang="en", edits=edits, form=form, with_reasons=False)
+    order = corrected_file_request(
+        data,
+        found.source,
+        report,
+        lang="en",
+        edits=edits,
+        form=form,
+        with_reasons=False,
+        whole=found.dry_run and any(column["field"] == "sku_code" for column in found.source["columns"]),
+        taken_codes=found.taken_codes or (),
+    )
     corrected = await read_apart(request, write.company_id, "company", order)
     sent = Submission(
         corrected.data,
@@ -79,6 +92,7 @@ async def submit_corrected(
         fingerprint=digest,
         sender_id=sender_id,
         keep_archived=found.keep_archived,
+        taken_codes=corrected.taken_codes,
     )
     return await submit(request, write, sent)
 

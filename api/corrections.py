@@ -101,7 +101,9 @@ async def post_corrections(
 ) -> Response:
     """Makes a file of the rejected rows with these cells, and imports it as `POST /imports` does.
 
-    It is read with the columns of the first one. Rows that are still wrong are in the report of the new import.
+    Corrections of a dry run make the whole file with these cells, and a dry run again unless `dry_run` is false. It is
+    read with the columns of the first one. Rows that are still wrong are in the report of the new import; a row that
+    was rejected as a duplicate is, until its code differs.
     """
     body = await json_body(request)
     try:

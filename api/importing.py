@@ -4,7 +4,7 @@ Callers' requests (`api.imports`) and the pages (`api.pages.upload`) come here, 
 request must look like belongs to them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -44,6 +44,7 @@ class Submission:
     With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
     a person can say what they are. `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`).
     `sender_id` is the client of the key, or the person. With `keep_archived` rows of archived SKUs are rejected.
+    `taken_codes` are those that no row may have.
     """
 
     data: bytes
@@ -56,6 +57,7 @@ class Submission:
     sender_id: UUID
     asks_columns: bool = False
     keep_archived: bool = False
+    taken_codes: Sequence[str] = ()
 
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
@@ -67,6 +69,7 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
         mapping=None if sent.mapping is None else dict(sent.mapping),
         mapping_name=sent.mapping_name,
         words=own_words,
+        taken_codes=sent.taken_codes,
         today=write.now.date(),
     )
     try:
@@ -85,7 +88,7 @@ async def submit(request: Request, write: Write, sent: Submission) -> Response:
 
 def _own_words(write: Write) -> Words:
     with write.service.writes.company(write.company_id) as conn:
-        return words.load(conn)
+        return words.for_reading(conn)
 
 
 def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Response, Launch | None]:
@@ -107,6 +110,7 @@ def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Respons
             key_id=sent.sender_id,
             now=write.now,
             keep_archived=sent.keep_archived,
+            taken_codes=sent.taken_codes,
         )
         nonlocal launch
         slug = slugs.own(conn, write.company_id)
@@ -188,6 +192,7 @@ def repeated(
         sender_id=sender_id,
         asks_columns=asks_columns,
         keep_archived=keeps,
+        taken_codes=found.taken_codes or (),
     )
 
 

@@ -25,6 +25,7 @@ from schemas.models import validator
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
 from services.item_search import Place
+from services.record_names import record_named
 from warehouse.analytics.found import GAPS, Finding
 from warehouse.skus.search import MOST_WORDS, SORTS, Search
 
@@ -84,14 +85,16 @@ class Filters:
         return Finding(**{name: self.given[name] for name in _OF_FINDING if name in self.given})
 
 
-_TYPED: Final[Mapping[str, Callable[[str], Any]]] = {**READ, "market": market_named}
-"""The same for a person, who names a market in words, too."""
+def read_filters(request: Request, company_id: UUID) -> tuple[Filters, list[Issue]]:
+    """Return the filters of a page's address that can be read, and a fault for each other one; empty is none.
 
-
-def read_filters(request: Request) -> tuple[Filters, list[Issue]]:
-    """Return the filters of a page's address that can be read, and a fault for each other one; empty is none."""
+    A person names a market, a brand and a supplier in words, too.
+    """
     given, faults = dict[str, Any](), list[Issue]()
-    for name, read in _TYPED.items():
+    records = {"brand_id": "brand", "supplier_id": "supplier"}
+    named = {name: partial(_named, request, company_id, resource) for name, resource in records.items()}
+    readers: Mapping[str, Callable[[str], Any]] = {**READ, "market": market_named, **named}
+    for name, read in readers.items():
         if not (value := texts.shown(request.query_params.get(name, ""))):
             continue
         try:
@@ -99,6 +102,11 @@ def read_filters(request: Request) -> tuple[Filters, list[Issue]]:
         except Unfit as unfit:
             faults.append(Issue(unfit.code, unfit.message, name))
     return Filters(given), faults
+
+
+def _named(request: Request, company_id: UUID, resource: str, value: str) -> UUID:
+    with service_of(request).writes.company(company_id) as conn:
+        return record_named(conn, resource, value)
 
 
 def place_of(request: Request, company_id: UUID) -> Place:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final  # Any: JSON, which the mapping's own r
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField
+from pydantic.json_schema import SkipJsonSchema
 
 from schemas import normalise
 from schemas.json_values import JsonObject
@@ -30,7 +31,10 @@ class ImportCorrections(Strict):
     """Cells of an import's rejected rows, which are imported again with them."""
 
     cells: Annotated[list[CellCorrection], PydanticField(max_length=MAX_CORRECTIONS)]
-    dry_run: bool = False
+    dry_run: Annotated[
+        bool | SkipJsonSchema[None],
+        PydanticField(description="Left out, corrections of a dry run are a dry run, and those of an import are none."),
+    ] = None
 
 
 class ImportRepeat(Strict):

@@ -250,6 +250,14 @@ class ImportReport(ImportWarnings):
     preview: NotRequired[ForeseenGrades]
 
 
+def has_counts(status: str, rows_done: int) -> bool:
+    """Return whether the counts of an import say something yet: before its first rows are decided they are all 0.
+
+    `rows_done` are the lines that have an outcome.
+    """
+    return status in ("completed", "failed") or rows_done > 0
+
+
 class PolledReport(ImportReport, total=False):
     """A report with the templates of its messages by their English text, where they were asked for."""
 

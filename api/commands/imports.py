@@ -92,7 +92,8 @@ def import_file(
     faults = _load_faults(service, accepted["poll_url"], fault_count)
     written = _write(errors, data, finished["source"], faults, lang) if errors and faults else []
     if as_json:
-        show({name: finished[name] for name in ("id", "status", "counts")}, as_json=True)
+        shown = {name: finished[name] for name in ("id", "status", "counts")}
+        show(shown | {"warning_counts": finished.get("warning_counts", {})}, as_json=True)
         return
     typer.echo(summary(finished, faults, lang))
     if written:
@@ -156,6 +157,8 @@ def _progress(label: str, length: int) -> Any:  # typer has no public name for i
 def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportRowError], lang: str) -> list[Path]:
     """Write the rejected rows; a CSV has one sheet, so that components go into a second one beside it."""
     tables = rejected_tables(data, source, faults, lang)
+    if target.suffix.lower() == ".csv":
+        tables = [table for table in tables if table.lines]
     if target.suffix.lower() == ".xlsx":
         files = {target: as_workbook(tables)}
     else:

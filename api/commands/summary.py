@@ -39,11 +39,21 @@ def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str)
         )
     if finished["dry_run"]:
         parts.append(Message("This was a dry run: nothing was written."))
+    warned = [
+        translate(Message("Warning {code}: {count}. {meaning}", code=code, count=count, meaning=_meaning(code)), lang)
+        for code, count in finished.get("warning_counts", {}).items()  # a service of before has none
+    ]
     questions = finished["source"].get("asked") or ()
     asked = [textwrap.fill(f"{each['column']}: {each['message']}", _WIDTH) for each in questions]
     reasons = (_describe_reason(code, lines, lang) for code, lines in _lines_by_code(finished, faults).items())
     grades = _describe_grades(finished["preview"], lang) if "preview" in finished else []
-    return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *reasons])
+    return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *warned, *reasons])
+
+
+def _meaning(code: str) -> Message | str:
+    """Return what a warning's code means; nothing where the service is newer than this program."""
+    known = ISSUE_CODES.get(code)
+    return "" if known is None else known.meaning
 
 
 def _describe_grades(foreseen: ForeseenGrades, lang: str) -> list[str]:

@@ -5,17 +5,17 @@ Both are operations of the interface (`api.correcting`, `services.own_words`), a
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final  # Any: what REST's own handler takes and returns
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.correcting import corrected_name, mapping_of, rejected_file, rejected_rows, submit_corrected
+from api.correcting import corrected_name, rejected_file, rejected_rows, submit_corrected
 from api.corrections import file_answer, with_faults
 from api.errors import InvalidBody, NotFound, Refused
-from api.importing import repeated, stored_import, submit
+from api.importing import stored_import
 from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.imports import sentences_of
@@ -68,12 +68,12 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
 
 @router.post("/{id}/rejected")
 async def post_rejected(request: Request, session: Editor) -> Response:
-    """Import the rejected rows again with the cells of the form."""
+    """Import the rejected rows again with the cells of the form; of a dry run the whole file, once more as one."""
     form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
         answer = await submit_corrected(
-            request, write, path_id(request), list(_edits(form)), dry_run=False, sender_id=session.user_id
+            request, write, path_id(request), list(_edits(form)), dry_run=_said(form), sender_id=session.user_id
         )
         return redirect(import_address(request, answer))
     except Refused as refused:
@@ -88,12 +88,14 @@ async def get_values(request: Request, session: Viewer) -> Response:
 
 @router.post("/{id}/values")
 async def post_values(request: Request, session: Editor) -> Response:
-    """Keep the chosen meanings as the company's own words, and import the file again."""
+    """Keep the chosen meanings as the company's own words, and import the rejected rows again, as corrections do."""
     form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form.get("once"))
-        submission = await run_in_threadpool(_with_words, write, path_id(request), form, session)
-        answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
+        await run_in_threadpool(_keep_words, write, path_id(request), form)
+        answer = await submit_corrected(
+            request, write, path_id(request), (), dry_run=_said(form), sender_id=session.user_id
+        )
         return redirect(import_address(request, answer))
     except Refused as refused:
         return await run_in_threadpool(_values_page, request, session, refusal=refused, given=form)
@@ -104,6 +106,7 @@ async def _rejected_page(
 ) -> Response:
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     try:
+        stored = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
         found, report = await rejected_rows(
             request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
         )
@@ -114,6 +117,7 @@ async def _rejected_page(
     headers = {each["sheet"]: each["cells"] for each in found.headers}
     rows = [{**row, "header": headers.get(row["sheet"], {})} for row in with_faults(found.rows, report)]
     shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE, "total": found.total}
+    shown["dry_run"] = stored.dry_run
     return await run_in_threadpool(_page, request, session, "rejected.html", refusal, given, **shown)
 
 
@@ -122,7 +126,7 @@ def _values_page(
 ) -> Response:
     lang, import_id = language_of(request), path_id(request)
     try:
-        stored_import(service_of(request), session.company_id, import_id)
+        dry_run = stored_import(service_of(request), session.company_id, import_id).dry_run
     except NotFound:
         raise PageRefused(404, "refused.gone") from None
     with service_of(request).writes.company(session.company_id) as conn:
@@ -133,7 +137,7 @@ def _values_page(
         for label, choices in [field_choices_of(each.field, lang)]
         if choices
     ]
-    return _page(request, session, "values.html", refusal, given, values=values, empty=_EMPTY)
+    return _page(request, session, "values.html", refusal, given, values=values, empty=_EMPTY, dry_run=dry_run)
 
 
 def _page(
@@ -177,9 +181,14 @@ def _column_of(field: str) -> tuple[tuple[Table, str], str] | None:
     return None
 
 
-def _with_words(write: Write, import_id: Any, form: Form, session: Session) -> Any:
-    """Keep the chosen words, and return the submission of the import's file."""
-    found = stored_import(write.service, write.company_id, import_id)
+def _said(form: Form) -> bool | None:
+    """Return whether the form asks for an import: its second button does, beside a dry run; None as the import was."""
+    return False if form.get("step") == "import" else None
+
+
+def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
+    """Keep the chosen words as the company's own."""
+    stored_import(write.service, write.company_id, import_id)
 
     def keep(conn: Connection) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
@@ -189,9 +198,6 @@ def _with_words(write: Write, import_id: Any, form: Form, session: Session) -> A
         write.service.writes.run(write.company_id, keep)
     except WordsRefused as refused:
         raise InvalidBody(refused.issues) from None
-    parts = found.source["components"]
-    sheets = (found.source["sheet"], parts["sheet"] if parts else None)
-    return repeated(write, found, mapping=mapping_of(found.source, sheets), dry_run=False, sender_id=session.user_id)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:

@@ -26,7 +26,7 @@ from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
 from schemas.issues import ISSUE_CODES
 from schemas.messages import stored_message
-from schemas.report import ImportSource, SourceColumn
+from schemas.report import ImportSource, SourceColumn, has_counts
 from warehouse.imports import mappings, polls, queries
 from warehouse.imports.queries import Reason
 
@@ -68,6 +68,7 @@ def list_page(
         status=200 if refusal is None else refusal.response("").status_code,
         recent=recent,
         asks_columns=asked_for_columns,
+        counted=has_counts,
         kept=[(name, name) for name in kept],
         total=total,
         offset=offset,
@@ -110,9 +111,11 @@ def import_page(
         faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
         once=str(uuid4()),
         found=found,
+        counted=has_counts(found["status"], found["progress"]["done"]),
         reasons=reasons,
         undone_at=undone_at,
         meaning=_meaning_of,
+        warned=[(_meaning_of_code(code), number) for code, number in found["warning_counts"].items()],
         field_name=lambda field: changes.path_in_words(field, lang) if field else "",
         chosen=chosen,
         columns=_columns_with_fields(found["source"], lang),
@@ -139,6 +142,12 @@ def _meaning_of(reason: Reason) -> str:
     """Return what a reason's code means; one of its faults describes a code that no table has."""
     known = ISSUE_CODES.get(reason.code)
     return known.meaning if known else reason.message
+
+
+def _meaning_of_code(code: str) -> str:
+    """Return what a code of a warning means; the code itself where no table has it."""
+    known = ISSUE_CODES.get(code)
+    return known.meaning if known else code
 
 
 def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date
 from typing import Final
@@ -93,13 +94,14 @@ def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> Is
         return None
     service, issued = service_of(request), declarations.of_entry(conn, entry.id)
     now = service.clock.now()
-    verdict = _NOTHING
     try:
         draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
-        if entry.state == "open":
-            verdict = issuing.verdict_of(conn, entry, now.date(), now=now, rulesets=service.rulesets)
     except review.Conflict:
         return None
+    verdict = _NOTHING
+    if entry.state == "open":
+        with suppress(review.Conflict):  # of an archived item: whoever tries to issue is told
+            verdict = issuing.verdict_of(conn, entry, draft, now.date(), now=now, rulesets=service.rulesets)
     further = entry.payload.get("translations", {})
     own, lang = draft.lang, language_of(request)
     if lang != own and lang in further:

@@ -52,7 +52,7 @@ async def get_items(request: Request, session: Viewer) -> Response:
 
 def _page(request: Request, session: Session) -> Response:
     service, lang = service_of(request), language_of(request)
-    filters, faults = read_filters(request)
+    filters, faults = read_filters(request, session.company_id)
     columns, offset = item_columns.chosen(request), offset_of(request)
     found: JsonObject | None = None
     if not faults:
@@ -146,9 +146,9 @@ def _codes(group: str, codes: tuple[str, ...], lang: str) -> list[tuple[str, str
 
 
 def _fault_of(request: Request, fault: Issue, lang: str) -> tuple[str, str]:
-    """Return what is wrong with a filter; all but the words are choices, of which an address may name one too many."""
+    """Return what is wrong with a filter; those that are only chosen are never typed, but in an address."""
     name = fault.field or ""
-    if name in ("q", "market"):
+    if name in ("q", "market", "brand_id", "supplier_id"):
         return name, said(fault.message, lang)
     return name, text("items.no_choice", lang, value=request.query_params.get(name, "")[:MOST_CHARACTERS])
 

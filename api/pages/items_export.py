@@ -26,7 +26,7 @@ async def get_export(request: Request, session: Viewer) -> Response:
 
 def _export(request: Request, session: Session) -> Response:
     form, lang = request.query_params.get("format", "csv"), language_of(request)
-    filters, faults = read_filters(request)
+    filters, faults = read_filters(request, session.company_id)
     if faults or form not in FORMS:
         raise PageRefused(400, "items.no_such_filter")
     columns = item_columns.chosen(request)

@@ -24,6 +24,8 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
+from schemas.report import has_counts
+from services import record_findings
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
 from warehouse.analytics.found import skus_by_rule
@@ -36,6 +38,8 @@ router = APIRouter()
 EXPIRES_WITHIN_DAYS: Final = 90
 _SHOWN: Final = 10
 """Rows of each list that has its own page for the rest."""
+_MOST_RECORDS: Final = 200
+"""Records of each kind that the page shows; `pcds doctor` lists all."""
 
 
 @router.get("/")
@@ -50,6 +54,22 @@ async def get_root(request: Request) -> Response:
 async def get_portfolio(request: Request, session: Viewer) -> Response:
     """Show the page; `year` chooses the tonnes, else those of the latest year that is not in the future."""
     return await run_limited(request, "portfolio", _page, request, session)
+
+
+@router.get(f"{HOME}/records")
+async def get_records(request: Request, session: Viewer) -> Response:
+    """Show stored records that today's rules contradict, as `pcds doctor` finds them; nothing is changed."""
+    return await run_limited(request, "portfolio", _records_page, request, session)
+
+
+def _records_page(request: Request, session: Session) -> Response:
+    service = service_of(request)
+    today, data_dir = service.clock.today(), service.settings.data_dir
+    with service.writes.company(session.company_id) as conn:
+        looked = record_findings.Looked(conn, service.rulesets, today, session.company_id, data_dir)
+        found = record_findings.find(looked)
+    listed = {kind: rows for kind, rows in found.items() if rows}
+    return page(request, "portfolio_records.html", session=session, found=listed, most=_MOST_RECORDS)
 
 
 def _page(request: Request, session: Session) -> Response:
@@ -85,6 +105,7 @@ def _page(request: Request, session: Session) -> Response:
         expiring=expiring,
         days=EXPIRES_WITHIN_DAYS,
         recent=recent,
+        counted=has_counts,
         asks_columns=asked_for_columns,
         ban=ban,
         tonnes=tonnes,

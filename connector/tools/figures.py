@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal  # Any: an annotation made from a vocabulary; lines of a file
 
@@ -22,6 +22,7 @@ from pipelines.figures.compute import loaded_catalogue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.vocabularies import VOCABULARIES
 from warehouse import analytics, figures
+from warehouse.analytics.market import Placed
 from warehouse.declarations import kept
 
 Material: Any = Literal[tuple(VOCABULARIES["material"])]
@@ -77,11 +78,7 @@ class FigureTools:
             {"materials": sorted(families_of(row["category_code"], entries[code])) if code in entries else [], **row}
             for row in placed.tonnes
         ]
-        by_material = defaultdict[str, Decimal](Decimal)
-        for row in rows:
-            by_material["/".join(row["materials"]) or row["category_name"]] += placed.grams[row["category_code"]]
         shown = [row for row in rows if material is None or material in row["materials"]]
-        end = offset + limit
         answer = {
             "market": code,
             "year": placed.year,
@@ -89,16 +86,11 @@ class FigureTools:
             "halves": placed.halves,
             "half_note": _half_note(code, placed.year) if half and not held else None,
             "unit": "tonnes",
-            "total_tonnes": _tonnes(sum((placed.grams[row["category_code"]] for row in shown), Decimal())),
-            "by_material": {name: _tonnes(grams) for name, grams in sorted(by_material.items())},
+            "total_tonnes": _sum(placed, shown),
+            "by_material": _by_material(placed, rows),
             "by_category": [_category(row) for row in shown],
             "obligations": [_obligation(row) for row in placed.obligations if _is_of(row, material)],
-            "uncounted": {
-                "items": len({row["sku_code"] for row in placed.uncounted}),
-                "total": len(placed.uncounted),
-                "rows": placed.uncounted[offset:end],
-                "next_offset": end if end < len(placed.uncounted) else None,
-            },
+            "uncounted": _uncounted(placed, offset, offset + limit),
             "items_with_undecided_scope": placed.scope_missing,
             "periods": [{"year": each, "half": part} for each, part in placed.periods],
         }
@@ -121,8 +113,8 @@ class FigureTools:
     ) -> Found:
         """What did we declare (report, file) to a scheme or register for one market and period, as it was filed.
 
-        Each with its tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted.
-        For tonnes that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
+        With tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted. Not
+        declared yet: get_market_figures; declarations of conformity: list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
         given = {"market": None if market is None else market_code(market), "year": year, "half": half}
@@ -147,9 +139,26 @@ class FigureTools:
         )
 
 
-def _tonnes(grams: Decimal) -> float:
-    """Return a sum as a figure is written: rounded once, from the exact sum."""
-    return float(written_tonnes(grams))
+def _sum(placed: Placed, rows: Iterable[JsonMapping]) -> float:
+    """Return the tonnes of some categories as a figure is written: rounded once, from the exact sum."""
+    return float(written_tonnes(sum((placed.grams[row["category_code"]] for row in rows), Decimal())))
+
+
+def _by_material(placed: Placed, rows: Iterable[JsonMapping]) -> dict[str, float]:
+    found = defaultdict[str, list[JsonMapping]](list)
+    for row in rows:
+        found["/".join(row["materials"]) or row["category_name"]].append(row)
+    return {name: _sum(placed, of_material) for name, of_material in sorted(found.items())}
+
+
+def _uncounted(placed: Placed, offset: int, end: int) -> JsonObject:
+    """Return what is not counted: how many items, and a page of the rows, of which an item has one for each reason."""
+    return {
+        "items": len({row["sku_code"] for row in placed.uncounted}),
+        "total": len(placed.uncounted),
+        "rows": placed.uncounted[offset:end],
+        "next_offset": end if end < len(placed.uncounted) else None,
+    }
 
 
 def _half_note(market: str, year: int) -> str:

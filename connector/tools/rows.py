@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final  # Any: rows as the assistant sends them
+from typing import Annotated, Any, Final, cast  # Any: rows as the assistant sends them
 from uuid import UUID
 
 import orjson
@@ -97,7 +97,7 @@ class RowTools:
             raise refusal("not_found", "The company has no such import; send `latest`, or an id of it.")
         page = Page.of(found["pagination"], len(found["errors"]))
         return self._answer(
-            {**found, **({"recent": recent} if recent else {})}, page, f"The import is {found['status']}."
+            {**found, **({"recent": recent} if recent else {})}, page, f"The import is {found['status']}.", limit
         )
 
     async def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
@@ -115,7 +115,7 @@ class RowTools:
 
     def _own_words(self, company_id: UUID) -> Words:
         with self._service.writes.company(company_id) as conn:
-            return words.load(conn)
+            return words.for_reading(conn)
 
     def _previewed(
         self, company_id: UUID, read: tuple[Upload, TypedRows], now: datetime, limit: int, offset: int
@@ -125,9 +125,11 @@ class RowTools:
         errors = found["errors"]
         found["errors"] = errors[offset : offset + limit]
         page = Page.of({"limit": limit, "offset": offset, "total": len(errors)}, len(found["errors"]))
-        return self._answer({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.")
+        return self._answer({"status": "not_sent", "dry_run": True, **found}, page, "Nothing was created.", limit)
 
-    def _answer(self, found: Mapping[str, object], page: Page, state: str) -> BulkCheck:
+    def _answer(self, found: Mapping[str, object], page: Page, state: str, limit: int) -> BulkCheck:
+        """Return the answer with as many warnings as errors; `warning_counts` counts all of them."""
+        warnings = cast(list[object], found["warnings"])
         done = (
             "Send the rows as a file on POST /imports when nothing is rejected."
             if not page.total
@@ -138,7 +140,7 @@ class RowTools:
             sources=["The import's own reading of the rows"],
             next_step=f"{state} {page.way_on(done)}",
             page=page,
-            **{"import": orjson.loads(orjson.dumps(found))},
+            **{"import": orjson.loads(orjson.dumps({**found, "warnings": warnings[:limit]}))},
         )
 
 

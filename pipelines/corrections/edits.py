@@ -55,7 +55,7 @@ def with_edits(tables: Sequence[Table], edits: Sequence[Edit]) -> list[Table]:
     changed: dict[str | None, dict[int, dict[int, str]]] = {}
     for at, edit in enumerate(edits):
         table = by_sheet.get(edit.sheet)
-        if table is None or edit.line not in table.lines:
+        if table is None or edit.line not in table.rejected_lines:
             message = Message("Line {line} of the file is no rejected row.", line=edit.line)
             raise refuse("invalid_format", message, f"cells[{at}].line")
         if not edit.column.isalpha() or position(edit.column) >= table.width:

@@ -28,7 +28,8 @@ class Table:
 
     `lines` are the lines of the sent file of the rejected rows, which are the last ones of `rows`. `width` is the
     number of the sender's columns, `numeric` the positions of those that contain numbers. `preamble` is a line `sep=;`
-    before everything.
+    before everything. Of a whole file `lines` are all its lines, and `rejected_lines` those that are rejected. `others`
+    are the codes of the sheet's lines that are not here.
     """
 
     name: str | None
@@ -38,6 +39,8 @@ class Table:
     width: int
     numeric: frozenset[int] = frozenset()
     preamble: str = ""
+    rejected_lines: frozenset[int] = frozenset()
+    others: frozenset[str] = frozenset()
 
     @property
     def header(self) -> list[Cell]:
@@ -46,13 +49,21 @@ class Table:
 
     def rejected(self) -> Iterator[tuple[int, list[Cell]]]:
         """Yield the rejected rows, each with its line in the sent file."""
-        return zip(self.lines, (cells for _, cells in self.rows[-len(self.lines) :]), strict=True)
+        return zip(self.lines, (cells for _, cells in self.rows[len(self.rows) - len(self.lines) :]), strict=True)
 
 
 def rejected_tables(
-    data: bytes, source: ImportSource, report: Report, lang: str = ORIGINAL, *, with_reasons: bool = True
+    data: bytes,
+    source: ImportSource,
+    report: Report,
+    lang: str = ORIGINAL,
+    *,
+    with_reasons: bool = True,
+    whole: bool = False,
 ) -> list[Table]:
-    """Return the rejected rows of a file, a table for each sheet that has some.
+    """Return the rejected rows of a file, or with `whole` all rows, a table for each sheet that has some.
+
+    The sheet of SKUs of a workbook comes without rows where only components are rejected, since no import goes without.
 
     `data` is the file as it was sent; `source` and `report` are the service's answers about it in the language `lang`:
     `source`, all `errors`. Without `with_reasons` the rows are as they were sent.
@@ -62,19 +73,25 @@ def rejected_tables(
     apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
     component_columns = () if parts is None or apart is not None else parts["columns"]
     codes = _rejected_codes(source, report)
-    whole = codes if apart is not None or source["layout"] == "long" else set()
+    of_skus = codes if apart is not None or source["layout"] == "long" else set()
     if source["format"] == "csv":
+        text = of_text(data, source)
         return _tables(
-            _Rejected(of_text(data, source), report, whole, source, wording, component_columns=component_columns)
+            _Rejected(text, report, of_skus, source, wording, component_columns=component_columns, whole=whole)
         )
     book = Workbook(data)
     main = of_workbook(book, source, (*source["columns"], *component_columns), "sku")
     of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
     if apart is None:
-        return _tables(_Rejected(main, of_main, whole, source, wording, component_columns=component_columns))
+        return _tables(
+            _Rejected(main, of_main, of_skus, source, wording, component_columns=component_columns, whole=whole)
+        )
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
-    return _tables(_Rejected(main, of_main, whole, source, wording), _Rejected(graphs, of_parts, codes, None, wording))
+    return _tables(
+        _Rejected(main, of_main, of_skus, source, wording, whole=whole),
+        _Rejected(graphs, of_parts, codes, None, wording, whole=whole),
+    )
 
 
 def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
@@ -84,7 +101,9 @@ def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
 
 
 def _tables(*sheets: "_Rejected") -> list[Table]:
-    return [table for sheet in sheets if (table := sheet.table()) is not None]
+    """Return the tables with rows, and the first one in any case where another has some."""
+    tables = [table for at, sheet in enumerate(sheets) if (table := sheet.table(is_needed=at == 0)) is not None]
+    return tables if any(table.lines for table in tables) else []
 
 
 class _Rejected:
@@ -99,10 +118,11 @@ class _Rejected:
         wording: str | None,
         *,
         component_columns: Columns = (),
+        whole: bool = False,
     ) -> None:
         """`source` is None for a components sheet, `wording` where no reasons are written.
 
-        `component_columns` are those of components in the main sheet.
+        `component_columns` are those of components in the main sheet. With `whole` no line is left out.
         """
         self._sheet, self._wording = sheet, wording
         self._read = (*sheet.place["columns"], *component_columns)
@@ -114,11 +134,16 @@ class _Rejected:
         self._codes = sheet.codes(carried=source is None or source["layout"] == "long")
         skipped = {skip["line"] for skip in source["skipped"]} if source else set[int]()
         siblings = {line for line, code in self._codes.items() if code in codes} - skipped
-        self._lines = sorted(siblings | set(self._faults))
+        self._rejected, self._whole = siblings | set(self._faults), whole
+        self._lines = sorted(self._rejected | set(self._codes)) if whole else sorted(self._rejected)
+        self._others = {code for line, code in self._codes.items() if line not in {*self._lines, *skipped}}
 
-    def table(self) -> Table | None:
-        """Return title lines, header and rejected lines, with the added columns; None where no line is rejected."""
-        if not self._lines:
+    def table(self, *, is_needed: bool) -> Table | None:
+        """Return title lines, header and rejected lines, with the added columns.
+
+        None where no line is rejected, unless the table `is_needed`.
+        """
+        if not self._lines and not is_needed:
             return None
         at = self._sheet.header_row
         cells = self._sheet.cells({*self._sheet.top, *self._lines})
@@ -130,7 +155,8 @@ class _Rejected:
         if header:
             sure = unambiguous_header(header, [cells[line] for line in self._lines], self._read, self._kind)
             rows.append((at, self._with_reason(sure, ADDED if self._wording else (), width, old)))
-        for place, line in enumerate(self._lines, at + 1):
+        for number, line in enumerate(self._lines, at + 1):
+            place = line if self._whole else number
             ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))
             rows.append((place, self._with_reason(cells[line], self._reason_cells(line), width, old, whole=not ragged)))
         return Table(
@@ -141,6 +167,8 @@ class _Rejected:
             width,
             self._sheet.numeric,
             self._sheet.preamble,
+            frozenset(self._rejected),
+            frozenset(code for code in self._others if code),
         )
 
     def _with_reason(

@@ -1,6 +1,7 @@
 """Makes a declaration from a company's snapshot, and the files that contain it.
 
     declare.py      the figures of one market and period, as a document or as the UK file
+    latest.py       sums of each market's latest year, as runs show them
     explain.py      the SKUs behind one figure, down to the uploaded lines
     proposed.py     ratings that a scheme would give, for a person to check
     statements.py   the producer's own CSV files: ratings and drinks containers

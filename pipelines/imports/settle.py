@@ -36,8 +36,15 @@ def gave_up_issue() -> Issue:
     )
 
 
-def our_fault_issue(correlation_id: str) -> Issue:
+def our_fault_issue(correlation_id: str, *, dry_run: bool) -> Issue:
     """Return the reason for an import that met a fault of the service; another attempt would meet it again."""
+    if dry_run:
+        sentence = Message(
+            "A fault of the service ended this dry run; nothing is wrong with the file, and nothing was written. Quote "
+            "{id} to support, and send the file again when the fault is mended.",
+            id=correlation_id,
+        )
+        return Issue("internal_error", sentence)
     return Issue(
         "internal_error",
         Message(
@@ -48,8 +55,14 @@ def our_fault_issue(correlation_id: str) -> Issue:
     )
 
 
-def ended_by_operator() -> Issue:
+def ended_by_operator(*, dry_run: bool) -> Issue:
     """Return the reason for an import whose run a person of the operator's staff has terminated."""
+    if dry_run:
+        sentence = Message(
+            "The operator of the service ended this dry run; nothing is wrong with the file, and nothing was written. "
+            "Send the file again when the operator says that it may be sent."
+        )
+        return Issue("ended_by_operator", sentence)
     return Issue(
         "ended_by_operator",
         Message(

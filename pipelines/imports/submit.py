@@ -6,7 +6,7 @@ part of this: it needs no database and may take seconds.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any  # Any: a column of an import's row
@@ -40,12 +40,13 @@ def submit(
     key_id: UUID,
     now: datetime,
     keep_archived: bool = False,
+    taken_codes: Sequence[str] = (),
 ) -> ImportAccepted:
     """Queue a file that was read, in the caller's transaction, and return the contract's ImportAccepted.
 
-    `upload` is a reader's result for `data` (`pipelines.sandbox`). With `keep_archived` rows of archived SKUs will be
-    rejected instead of bringing them back. Raises `plans.PlanLimitReached` where its new codes
-    would exceed the plan's limit, or its bytes the plan's storage (neither for a dry run).
+    `upload` is a reader's result for `data` (`pipelines.sandbox`), which was told `taken_codes`. With `keep_archived`
+    rows of archived SKUs will be rejected instead of bringing them back. Raises `plans.PlanLimitReached` where its new
+    codes would exceed the plan's limit, or its bytes the plan's storage (neither for a dry run).
     """
     if not dry_run:
         plans.check_codes(conn, company_id, upload.codes, keep_archived=keep_archived)
@@ -58,6 +59,7 @@ def submit(
         kept = beside.submit(objects.put, row["upload_key"], data)  # both wait for the disk
         objects.put(row["table_key"], upload.table)
         kept.result()
+    row["taken_codes"] = Json(list(taken_codes)) if taken_codes else None
     row |= {"status": "queued", "rows_total": upload.rows, "templates": Json(templates(upload.source))}
     queries.insert(conn, row)
     _enter(conn, row, origin)
@@ -122,6 +124,7 @@ def _row(
         "table_key": f"{company_id}/imports/{import_id}/table",
         "default_year": now.year,
         "source": Json(source),
+        "taken_codes": None,
         "key_id": key_id,
         "key_name": origin.actor_name or "",
         "correlation_id": origin.correlation_id,

@@ -12,6 +12,7 @@ import polars as pl
 
 from pipelines.reading.fields import PART_HELPERS, Column, longest_cell
 from pipelines.reading.grid import NO_VALUE, NUMBER
+from pipelines.reading.marks import is_null_word
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.typed import FAULTS, TypedColumn, faults_where, no_faults
 from pipelines.reading.values import cell_errors, read_values, unescaped
@@ -32,6 +33,7 @@ _MERGED_CELLS: Final = Message(
     "The line has neither sku_code nor name. If the cells above reach down to it, repeat the code in each line; "
     "lines of one SKU are its components where a column component_type or material says so."
 )
+_NO_CODE: Final = Message("A program writes this where it has no value; write the sku_code.")
 _COLUMNS_AT_A_TIME: Final = 2
 """Polars releases the interpreter lock while it works on a column, so two cores type two columns."""
 
@@ -88,6 +90,9 @@ def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
         )
         faults.append(faults_where(kinds == NO_VALUE, "no_value", message))
         cells = cells.set(kinds == NO_VALUE, None)
+    if column.field == SKU_CODE and (programs := is_null_word(cells)).any():
+        faults.append(faults_where(programs, "required", _NO_CODE))
+        cells = cells.set(programs, None)
     if cleared.any():
         cells = cells.set(cleared, None)
         if not column.field.nullable:
@@ -129,12 +134,18 @@ def _without_too_long(cells: pl.Series, field: Field) -> tuple[pl.Series, pl.Dat
 
 
 def _without_no_answers(faults: pl.DataFrame, cells: pl.Series, column: Column) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the faults except those of cells that give no answer (`n/a`, `k.A.`), and the rows of these cells.
+    """Return the faults except those of cells that give no answer (`n/a`, `k.A.`, `NaN`), and the rows of these cells.
 
     A cell that can be read is never among them: `NA` is Namibia among markets.
     """
     distinct = cells.gather(faults["at"]).unique()
-    no_answers = {cell: code_of(cell, "no_answer") for cell in distinct if not cell.startswith("=")}
+    of_number = column.field.kind in ("number", "integer", "ppm")  # there NaN may be the result of a calculation
+    programs = set() if of_number else set(distinct.filter(is_null_word(distinct)))
+    no_answers = {
+        cell: "nothing" if cell in programs else code_of(cell, "no_answer")
+        for cell in distinct
+        if not cell.startswith("=")
+    }
     codes = {cell: code for cell, code in no_answers.items() if code is not None}
     if not codes:
         return faults, faults["at"].clear()

@@ -126,7 +126,8 @@ def _read_with_csv(text: str, delimiter: str) -> Grid:
     records: list[list[str]] = []
     lines: list[int] = []
     faults: list[LineFault] = []
-    for line, record in _parse_records(list(_split_lines(text)), delimiter):
+    spaced = _has_spaces_before_quotes(text, delimiter)
+    for line, record in _parse_records(list(_split_lines(text)), delimiter, spaced=spaced):
         if isinstance(record, LineFault):
             faults.append(record)
             if len(faults) > _MANY_FAULTS:
@@ -158,14 +159,26 @@ def _read_with_csv(text: str, delimiter: str) -> Grid:
     return Grid(kept, of_held, tuple(faults), widths=widths)
 
 
-def _parse_records(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | LineFault]]:
-    """Yield each record with the line that it starts on; a line whose quotes do not close is a fault of its own."""
+def _has_spaces_before_quotes(text: str, delimiter: str) -> bool:
+    """Return whether cells in quotation marks have a space before them, and no other cell begins so."""
+    edge = re.escape(delimiter)
+    begun = len(re.findall(rf'{edge} +"', text))
+    return begun > 0 and begun == len(re.findall(rf'{edge} +"(?:[^"\r\n]|"")*"(?= *(?:{edge}|\r|\n|$))', text))
+
+
+def _parse_records(lines: list[str], delimiter: str, *, spaced: bool) -> Iterator[tuple[int, list[str] | LineFault]]:
+    """Yield each record with the line that it starts on; a line whose quotes do not close is a fault of its own.
+
+    With `spaced` spaces before cells do not count.
+    """
     start = 1 if lines and _SEPARATOR_LINE.fullmatch(lines[0]) else 0
     left = _MOST_REREAD
     while start < len(lines):
         begun = start
         end = len(lines) if left > 0 else start + 1
-        reader = csv.reader((lines[at] for at in range(begun, end)), delimiter=delimiter, strict=True)
+        reader = csv.reader(
+            (lines[at] for at in range(begun, end)), delimiter=delimiter, strict=True, skipinitialspace=spaced
+        )
         try:
             for record in reader:
                 line, begun = begun + 1, start + reader.line_num

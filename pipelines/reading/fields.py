@@ -86,7 +86,7 @@ class Column:
     numbers to the field's unit; `exact` is true where the header is the field's own name, letter for letter.
     Columns of one `group` describe one component of each line's SKU; `fixed` are fields that its header gives.
     `mapped` is true where the caller's mapping names the column; `constant` is the mapping's cell for every line, where
-    the file does not have the column.
+    the file does not have the column. `names` are those of the company's records that the column may refer to.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Column:
     fixed: tuple[tuple[str, str], ...] = ()
     mapped: bool = False
     constant: str | None = None
+    names: tuple[str, ...] = ()
 
 
 @cache

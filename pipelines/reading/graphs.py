@@ -126,6 +126,8 @@ def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
     if (substances := _substance_members(values)) is not None:
         parts.append(substances)
     if group is None:
+        if "component_type" not in values:  # the mapping switches it off: a part without a word for it is a body
+            values["component_type"] = _component_types(values, len(typed.values["sku_code"]))
         return join_json([_member("component_type", values["component_type"]), *parts], "{", "}").fill_null("{}")
     fixed = dict(columns[0].fixed)
     constants = [

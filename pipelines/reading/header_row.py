@@ -75,12 +75,24 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
         whole = (names | constant).issuperset(REQUIRED_FIELDS[table])
         return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
 
-    best = max(range(_rows_searched(grid)), key=merit)
+    merits = [merit(index) for index in range(_rows_searched(grid))]
+    best = _first_of_its_table(grid, merits)
     cells = [cell for cell in grid.row(best) if cell is not None]
     known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(known) > 1:
         return best
     return _row_of_lettered_columns(grid, table, mapped, best)
+
+
+def _first_of_its_table(grid: Grid, merits: list[tuple[bool, int, int]]) -> int:
+    """Return the row with most known headers; an earlier whole header where rows of a table are between the two.
+
+    Otherwise the rows of the first of two files, one below the other, would be lost as titles of the second.
+    """
+    best = merits.index(max(merits))
+    first = next((at for at in range(best) if merits[at][0]), best)
+    between = (merits[at][0] or sum(cell is not None for cell in grid.row(at)) < 2 for at in range(first + 1, best))
+    return best if all(between) else first
 
 
 def _rows_searched(grid: Grid) -> int:

@@ -155,8 +155,19 @@ def with_own_words(rewritings: Iterable[Rewriting], words: Words, table: Table) 
         of_mapping = found.get(column.name) or Rewriting(column, {}, {})
         own = {text: value for text, value in values.items() if fold(text) not in of_mapping.cells}
         cells = {fold(text): _cell_text(value) for text, value in own.items()}
-        found[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own=own)
+        found[column.name] = replace(of_mapping, cells={**cells, **of_mapping.cells}, own={**of_mapping.own, **own})
     return tuple(found.values())
+
+
+def with_names(columns: Iterable[Column], rewritings: Iterable[Rewriting]) -> tuple[Column, ...]:
+    """Return the columns, those of references with the names that the company's records have."""
+    own = [each for each in rewritings if each.column.field.kind == "uuid" and each.own]
+    return tuple(
+        replace(column, names=tuple(name for each in own if each.applies_to(column) for name in each.own))
+        if column.field.kind == "uuid"
+        else column
+        for column in columns
+    )
 
 
 def _check_value(column: Column, text: str, place: str) -> None:

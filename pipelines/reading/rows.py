@@ -14,6 +14,7 @@ from pipelines.reading.cells import TypedSheet, type_sheet
 from pipelines.reading.fields import SKU_HELPERS, VOLUME_YEAR
 from pipelines.reading.grid import letter
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.typed import faults_where
 from pipelines.reading.upload import Upload
 from pipelines.reading.volumes import volume_texts
 from schemas.messages import Message, from_json, stored_template, to_json
@@ -32,6 +33,9 @@ ERRORS: Final = pl.Schema(
     }
 )
 _LONGEST_VALUE: Final = 200
+_TAKEN: Final = Message(
+    "Another line of the file that was sent first has this sku_code, and counts; give this line another code."
+)
 _PLACE: Final = ("row", "line", "sheet")
 
 
@@ -58,7 +62,8 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
 
     `default_year` is the year of volumes that name none; `served_markets` are the codes that volumes may have.
     """
-    main, volumes = _with_volumes(_with_repeat_faults(type_sheet(upload.main)), default_year, served_markets)
+    main = _with_repeat_faults(_with_taken_codes(type_sheet(upload.main)))
+    main, volumes = _with_volumes(main, default_year, served_markets)
     found = graphs.NO_GRAPHS if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     unread = _unread_codes(upload)
@@ -109,6 +114,14 @@ def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFr
 def _is_at(at: pl.Series, height: int) -> pl.Series:
     """Return a boolean for each of `height` rows: whether it is among the positions."""
     return pl.repeat(value=False, n=height, eager=True).scatter(at.unique(), values=True)
+
+
+def _with_taken_codes(main: TypedSheet) -> TypedSheet:
+    """Add the faults of lines whose sku_code a line of the file that was sent first has."""
+    if not main.sheet.taken:
+        return main
+    found = main.values["sku_code"].is_in(list(main.sheet.taken))
+    return main.with_faults("sku_code", faults_where(found, "duplicate_sku_code", _TAKEN))
 
 
 def _with_repeat_faults(main: TypedSheet) -> TypedSheet:

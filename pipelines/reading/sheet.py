@@ -17,13 +17,15 @@ from pipelines.reading.grid import TEXT, Grid, LineFault
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
+from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.misleading import misleading_columns
-from pipelines.reading.named_fields import Words
+from pipelines.reading.named_fields import Words, with_names
+from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
 from pipelines.reading.samples import Samples, samples_of
-from pipelines.reading.skipped import find_skipped, skipped_lines
+from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
 from schemas.messages import Message
 from schemas.report import SourceSheet
@@ -44,7 +46,8 @@ class Sheet:
     is true where a title or the sheet's name names packaging, `possible_materials` are positions of
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
     `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
-    the cell that is read instead, and the number of rows.
+    the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
+    rows of the file that was sent first have them.
     """
 
     name: str | None
@@ -63,6 +66,7 @@ class Sheet:
     samples: Samples = field(default_factory=dict)
     words: Words = field(default_factory=dict)
     replaced: Replaced = field(default_factory=dict)
+    taken: tuple[str, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -121,16 +125,10 @@ def read_sheet(
     """
     mapping = mapped.of_table(table)
     header = header or find_header(grid, table, mapping)
-    if len(header.columns) > _MOST_READ_COLUMNS:
-        message = Message(
-            "The table has {columns} columns that are fields, and at most {most} are read; "
-            "send components in a sheet of their own, and volumes of fewer years.",
-            columns=len(header.columns),
-            most=_MOST_READ_COLUMNS,
-        )
-        raise refuse("unreadable_file", message)
-    body = without_ragged(grid.below(header.last_line), grid, header)
-    cells = _without_invisible(_select_columns(body.cells, header.columns), header.columns)
+    _check_columns(header)
+    one = of_one_table(below := grid.below(header.last_line), header, table, _help_below(below, header))
+    body = without_ragged(one.body, grid, header)
+    cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
     reasons = find_skipped(
         cells, header.columns, _label_cells(body, header), titled=any(position == 0 for position, _ in header.ignored)
     )
@@ -139,13 +137,14 @@ def read_sheet(
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
-    marks = decimal_marks(cells, kinds, header.columns, given=mapped.decimal, delimiter=delimiter)
-    skipped = skipped_lines(body.lines, reasons)
-    of_packaging = header.of_packaging or (name is not None and mentions_packaging(name))
+    cells = without_null_words(cells, header.columns)
+    columns = with_names(header.columns, mapping.values)
+    marks = decimal_marks(cells, kinds, columns, given=mapped.decimal, delimiter=delimiter)
+    skipped = skipped_lines(body.lines, reasons, one.headers)
     sheet = Sheet(
         name,
         header.line,
-        header.columns,
+        columns,
         header.ignored,
         cells,
         marks,
@@ -154,14 +153,15 @@ def read_sheet(
         skipped,
         header.off,
         mapping,
-        of_packaging,
+        header.of_packaging or (name is not None and mentions_packaging(name)),
         header.possible_materials,
         samples_of(body.cells),
         words,
         replaced,
     )
-    sheet = sheet.without(misleading_columns(header.columns, mapping.constants, cells, table))
-    return _with_constants(sheet, mapping.constants)
+    return _with_constants(
+        sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
+    )
 
 
 def _check_lines(lines: int, table: Table) -> None:
@@ -169,6 +169,18 @@ def _check_lines(lines: int, table: Table) -> None:
     if lines > most:
         message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
         raise refuse("too_many_rows", message)
+
+
+def _check_columns(header: Header) -> None:
+    """Refuse a table with too many columns that are fields."""
+    if len(header.columns) > _MOST_READ_COLUMNS:
+        message = Message(
+            "The table has {columns} columns that are fields, and at most {most} are read; "
+            "send components in a sheet of their own, and volumes of fewer years.",
+            columns=len(header.columns),
+            most=_MOST_READ_COLUMNS,
+        )
+        raise refuse("unreadable_file", message)
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
@@ -222,6 +234,16 @@ def _label_cells(body: Grid, header: Header) -> pl.Series | None:
     if "c0" not in body.cells.columns or any(column.position == 0 for column in header.columns):
         return None
     return body.cells["c0"]
+
+
+def _help_below(below: Grid, header: Header) -> set[int]:
+    """Return the rows directly below the header that describe its columns, as a second line of its names does."""
+    top = replace(below, cells=below.cells.head(HELP_ROWS), lines=below.lines.head(HELP_ROWS), kinds=None)
+    label = _label_cells(top, header)
+    if label is None or any(position == 0 for position, _ in header.ignored):
+        label = pl.repeat(None, top.cells.height, dtype=pl.String, eager=True)
+    found = help_lines(_select_columns(top.cells, header.columns), header.columns, label)
+    return set(found.arg_true())
 
 
 def _without_invisible(cells: pl.DataFrame, columns: Iterable[Column]) -> pl.DataFrame:

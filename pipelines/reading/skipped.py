@@ -19,7 +19,7 @@ from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.words import code_of, fold, words
 
-_HELP_ROWS = 5
+HELP_ROWS = 5
 """Lines below the header that are searched for help: flags, formats and field ids rarely fill more than three."""
 _HELP_CELLS = 40
 """Cells of a line that decide whether it is help; further cells are not examined."""
@@ -47,6 +47,7 @@ TOTAL = Message("a total, by its word")
 NOTE = Message("a note: nothing but a remark")
 HELP = Message("help for the columns, below the header")
 REPEATED = Message("the header once more")
+OTHER_HEADER = Message("another header: the lines below it are rejected")
 
 
 def find_skipped(
@@ -70,14 +71,19 @@ def find_skipped(
         EXAMPLE: _example_lines(code, name, label),
         TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals),
         REPEATED: _repeated_headers(cells, columns),
-        HELP: _help_lines(cells, columns, nothing if titled else label),
+        HELP: help_lines(cells, columns, nothing if titled else label),
         NOTE: _note_lines(*alone, others) | _matches(code.set(name.is_not_null(), None), _TITLE),
     }
 
 
-def skipped_lines(lines: pl.Series, reasons: dict[str, pl.Series]) -> tuple[tuple[int, str], ...]:
-    """Return the lines left out, in their order, each with its first reason; the last entry counts any more lines."""
-    found: dict[int, str] = {}
+def skipped_lines(
+    lines: pl.Series, reasons: dict[str, pl.Series], further: Sequence[tuple[int, str]] = ()
+) -> tuple[tuple[int, str], ...]:
+    """Return the lines left out, in their order, each with its first reason; the last entry counts any more lines.
+
+    `further` are lines that were left out before.
+    """
+    found: dict[int, str] = dict(further)
     for reason, where in reasons.items():
         for line in lines.filter(where):
             found.setdefault(int(line), reason)
@@ -126,7 +132,10 @@ def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Serie
 
 
 def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
-    """Find lines whose key cells repeat the headers; the table must have at least two key columns."""
+    """Find lines whose key cells repeat the headers; the table must have at least two key columns.
+
+    Only headers of two lines come here: the others are found by `pipelines.reading.other_headers`.
+    """
     nothing = pl.repeat(value=False, n=cells.height, eager=True)
     own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
     if len(own) < 2:
@@ -134,11 +143,11 @@ def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Seri
     return reduce(lambda all_of, column: all_of & (cells[column.name] == column.header), own, ~nothing).fill_null(False)
 
 
-def _help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
+def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
     """Find the lines directly below the header, up to the first data line, that describe the columns."""
-    top = list(cells.head(_HELP_ROWS).select(column.name for column in columns).iter_rows())
+    top = list(cells.head(HELP_ROWS).select(column.name for column in columns).iter_rows())
     found = []
-    for row, first in zip(top, label.head(_HELP_ROWS), strict=True):
+    for row, first in zip(top, label.head(HELP_ROWS), strict=True):
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))

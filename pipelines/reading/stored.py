@@ -59,6 +59,7 @@ def _describe_sheet(sheet: Sheet) -> dict[str, object]:
         "faults": [asdict(fault) | {"message": to_json(fault.message)} for fault in sheet.faults],
         "kinds": sheet.kinds is not None,
         "skipped": sheet.skipped,
+        "taken": sheet.taken,
     }
 
 
@@ -73,6 +74,7 @@ def _sheet(about: JsonObject, frames: Iterator[pl.DataFrame]) -> Sheet:
         tuple(LineFault(**fault | {"message": from_json(fault["message"])}) for fault in about["faults"]),
         next(frames) if about["kinds"] else None,
         tuple((line, reason) for line, reason in about["skipped"]),
+        taken=tuple(about.get("taken", ())),  # an upload that was queued under an earlier release has none
     )
 
 

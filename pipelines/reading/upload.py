@@ -3,7 +3,7 @@
 Typing does not belong here: see `rows.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -81,19 +81,21 @@ def read_upload(
     mapping: Mapping[str, object] | None = None,
     mapping_name: str | None = None,
     words: Words | None = None,
+    taken_codes: Collection[str] = (),
     today: date,
 ) -> Upload:
     """Read the tables of an uploaded file by its content; `filename` only names it in a refusal.
 
-    `mapping` is the caller's (decisions §4), `mapping_name` is its name; `words` are the company's own; `today` is
-    the day of submission, for volumes that name no year.
+    `mapping` is the caller's (decisions §4), `mapping_name` is its name; `words` are the company's own;
+    `taken_codes` are codes that no row may have (`pipelines.corrections.repeats`); `today` is the day of submission,
+    for volumes that name no year.
     Raises `ReadingRefused` where the file as a whole cannot be imported.
     """
     mapped = check_mapping(mapping, words)
     of_format = _from_text if detect_format(data, filename) == "csv" else _from_workbook
     upload = of_format(data, mapped, today)
     upload.source["mapping_name"] = mapping_name
-    return upload
+    return replace(upload, main=replace(upload.main, taken=tuple(taken_codes))) if taken_codes else upload
 
 
 def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:

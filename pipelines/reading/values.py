@@ -7,6 +7,7 @@ cell into the input of that function.
 import csv
 import re
 import uuid
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 import polars as pl
 from stdnum import ean
 
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import LONGEST_VALUE, Column
 from pipelines.reading.numbers import read_number, read_numbers
 from pipelines.reading.part_types import part_type
 from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
@@ -25,7 +26,7 @@ from schemas.market_names import market_named
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
-from schemas.words import code_of
+from schemas.words import code_of, fold
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
 MATERIALS: Final = ("material", "material_family")
@@ -56,7 +57,7 @@ def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells
         case "markets":
             return read_distinct(cells, _markets, pl.String)
         case "uuid":
-            return read_distinct(cells, lambda cell: _uuid(cell, field), pl.String)
+            return read_distinct(cells, lambda cell: _uuid(cell, column), pl.String)
         case "gtin":
             return _gtins(cells)
         case _:
@@ -218,14 +219,25 @@ def _array(codes: list[str]) -> str:
     return "{" + ",".join(dict.fromkeys(codes)) + "}"
 
 
-def _uuid(cell: str, field: Field) -> str:
+def _uuid(cell: str, column: Column) -> str:
+    """Return an id; a name that a record has was replaced by its id before."""
     try:
         return str(uuid.UUID(cell.strip()))
     except ValueError:
+        pass
+    names = {fold(name): name for name in column.names}
+    near = [names[folded] for folded in get_close_matches(fold(cell[:LONGEST_VALUE]), names, n=3, cutoff=0)]
+    if not near:
         message = Message(
-            "{cell} is no id; {name} takes the UUID that the service gave.", cell=shown(cell), name=field.name
+            "{cell} is no id; {name} takes the UUID that the service gave.", cell=shown(cell), name=column.field.name
         )
-        raise Unfit("invalid_format", message) from None
+        raise Unfit("invalid_format", message)
+    message = Message(
+        "{cell} is no id, and no record has this name; the nearest names are: {names}.",
+        cell=shown(cell),
+        names=", ".join(near),
+    )
+    raise Unfit("unknown_reference", message)
 
 
 def _ppm(cell: str, column: Column, mark: str | None) -> str:

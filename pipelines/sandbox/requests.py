@@ -32,10 +32,11 @@ class RejectedRows(NamedTuple):
 
 
 class CorrectedFile(NamedTuple):
-    """A file of rejected rows, and the names of its sheets; None for a text."""
+    """A file of corrected rows, the names of its sheets (None for a text), and the codes that no row of it may have."""
 
     data: bytes
     sheets: list[str | None]
+    taken_codes: list[str]
 
 
 Source = bytes | Callable[[], BinaryIO]
@@ -60,6 +61,7 @@ def reading_request(
     mapping: dict[str, object] | None,
     mapping_name: str | None,
     words: Words,
+    taken_codes: Sequence[str] = (),
     today: date,
 ) -> ReadRequest[PackedUpload]:
     """Request `pipelines.reading.read_upload`, with its result packed for the worker."""
@@ -68,6 +70,7 @@ def reading_request(
         "mapping": mapping,
         "mapping_name": mapping_name,
         "words": words,
+        "taken_codes": list(taken_codes),
         "today": today.isoformat(),
     }
     return ReadRequest("table", parameters, data, _packed_upload)
@@ -113,9 +116,20 @@ def corrected_file_request(
     edits: Sequence[Edit],
     form: Literal["csv", "xlsx"],
     with_reasons: bool,
+    whole: bool = False,
+    taken_codes: Sequence[str] = (),
 ) -> ReadRequest[CorrectedFile]:
-    """Request the rejected rows of an import as a file, with these cells changed, and the reasons behind them."""
-    parameters = {"changes": [asdict(edit) for edit in edits], "form": form, "with_reasons": with_reasons}
+    """Request the rejected rows of an import as a file, with these cells changed, and the reasons behind them.
+
+    With `whole` it has all rows of the file. `taken_codes` are those that no row of the import's own file may have.
+    """
+    parameters = {
+        "changes": [asdict(edit) for edit in edits],
+        "form": form,
+        "with_reasons": with_reasons,
+        "whole": whole,
+        "taken_codes": list(taken_codes),
+    }
     return ReadRequest("corrected_file", parameters, _with_report(data, source, report, lang), _corrected_file)
 
 
@@ -163,7 +177,7 @@ def _rejected_rows(file: BinaryIO) -> RejectedRows:
 
 def _corrected_file(file: BinaryIO) -> CorrectedFile:
     about, [data] = answer_file.read(file)
-    return CorrectedFile(data, about["sheets"])
+    return CorrectedFile(data, about["sheets"], about["taken_codes"])
 
 
 def _media_type(file: BinaryIO) -> MediaType:

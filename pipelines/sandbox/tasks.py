@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import BinaryIO, Final
 
-from pipelines.corrections import Edit, Table, as_csv, as_workbook, edits, rejected_tables
+from pipelines.corrections import Edit, as_csv, as_workbook, edits, rejected_tables, repeats
 from pipelines.reading import Upload, read_upload, type_rows
 from pipelines.reading.media.detect import detect_media_type
 from pipelines.reading.packed import PackedUpload
@@ -19,6 +19,7 @@ from schemas.messages import Message, templates
 from schemas.report import ImportSource
 from schemas.technical_files import MEDIA_TYPES
 
+_NONE_REJECTED: Final = Message("The import has rejected no row.")
 _SAMPLE: Final = b"sku_code,name,weight_grams,annual_volume_fr\nA-1,Bottle,12.5,100\n"
 
 
@@ -30,11 +31,19 @@ def table(
     mapping: dict[str, object] | None,
     mapping_name: str | None,
     words: dict[str, dict[str, object]],
+    taken_codes: list[str],
     today: str,
 ) -> None:
     """Write the tables of an import, packed for a worker; raises as `read_upload`."""
-    day = date.fromisoformat(today)
-    upload = read_upload(source.read(), filename, mapping=mapping, mapping_name=mapping_name, words=words, today=day)
+    upload = read_upload(
+        source.read(),
+        filename,
+        mapping=mapping,
+        mapping_name=mapping_name,
+        words=words,
+        taken_codes=taken_codes,
+        today=date.fromisoformat(today),
+    )
     packed = PackedUpload.of(upload)
     about = {"source": packed.source, "rows": packed.rows, "codes": packed.codes, "templates": templates(packed.source)}
     answer_file.write(answer, about, [packed.table])
@@ -70,31 +79,43 @@ def kind(source: BinaryIO, answer: BinaryIO, *, declared: str | None) -> None:
 
 def rejected_rows(source: BinaryIO, answer: BinaryIO, *, offset: int, limit: int) -> None:
     """Write a page of the rejected rows of a file; `source` is a file with the import's report beside it."""
-    tables, _ = _rejected_tables(source, with_reasons=False)
+    about, [data] = answer_file.read(source)
+    tables = rejected_tables(data, about["source"], about["report"], about["lang"], with_reasons=False)
+    if not any(table.lines for table in tables):
+        raise refuse("no_rows", _NONE_REJECTED)
     total = sum(len(table.lines) for table in tables)
     about = {"headers": edits.headers(tables), "rows": edits.rows(tables, offset, limit), "total": total}
     answer_file.write(answer, about, [])
 
 
 def corrected_file(
-    source: BinaryIO, answer: BinaryIO, *, changes: list[JsonObject], form: str, with_reasons: bool
+    source: BinaryIO,
+    answer: BinaryIO,
+    *,
+    changes: list[JsonObject],
+    form: str,
+    with_reasons: bool,
+    whole: bool,
+    taken_codes: list[str],
 ) -> None:
-    """Write the rejected rows with these cells as a file; `source` as for `rejected_rows`. Raises as `with_edits`."""
-    tables, place = _rejected_tables(source, with_reasons=with_reasons)
-    tables = edits.with_edits(tables, [Edit(**change) for change in changes])
+    """Write the rejected rows, or the `whole` file, with these cells; `source` as for `rejected_rows`.
+
+    Beside it are the codes that its rows may not have; `taken_codes` are those of the file that was corrected. Raises
+    as `with_edits`.
+    """
+    about, [data] = answer_file.read(source)
+    place: ImportSource = about["source"]
+    report = about["report"]
+    before = rejected_tables(data, place, report, about["lang"], with_reasons=with_reasons, whole=whole)
+    if not any(table.lines for table in before):
+        raise refuse("no_rows", _NONE_REJECTED)
+    tables = edits.with_edits(before, [Edit(**change) for change in changes])
+    taken = taken_codes if whole else repeats.taken_codes(before, tables, place, report, taken_codes)
     if form == "csv" and len(tables) > 1:
         message = Message("The rejected rows have two sheets, which a CSV cannot have; choose xlsx.")
         raise refuse("invalid_format", message, "format")
     data = as_workbook(tables) if form == "xlsx" else as_csv(tables[0], place)
-    answer_file.write(answer, {"sheets": [table.name for table in tables]}, [data])
-
-
-def _rejected_tables(source: BinaryIO, *, with_reasons: bool) -> tuple[list[Table], ImportSource]:
-    about, [data] = answer_file.read(source)
-    tables = rejected_tables(data, about["source"], about["report"], about["lang"], with_reasons=with_reasons)
-    if not tables:
-        raise refuse("no_rows", Message("The import has rejected no row."))
-    return tables, about["source"]
+    answer_file.write(answer, {"sheets": [table.name for table in tables], "taken_codes": taken}, [data])
 
 
 _ALL_TASKS: Final = (table, rows, table_and_rows, kind, rejected_rows, corrected_file)
@@ -104,7 +125,8 @@ TASKS: Final[Mapping[str, Callable[..., None]]] = {task.__name__: task for task 
 def warm_up() -> None:
     """Read a small table, so that first-time work is done before a caller waits."""
     answer = io.BytesIO()
-    table(io.BytesIO(_SAMPLE), answer, filename="a.csv", mapping=None, mapping_name=None, words={}, today="2026-01-01")
+    plain: JsonObject = {"filename": "a.csv", "mapping": None, "mapping_name": None, "words": {}, "taken_codes": []}
+    table(io.BytesIO(_SAMPLE), answer, today="2026-01-01", **plain)
     _, [packed] = answer_file.read(answer)
     rows(io.BytesIO(packed), io.BytesIO(), default_year=2026, served_markets=["FR"])
 

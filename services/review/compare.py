@@ -30,6 +30,7 @@ from warehouse.skus import detail
 _NOT_COMPARED: Final = frozenset(
     {
         "id",
+        "version",
         "compliance",
         "created_at",
         "updated_at",

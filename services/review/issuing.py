@@ -56,31 +56,26 @@ def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Ruleset
     ).draft
 
 
-def verdict_of(conn: Connection, entry: Entry, on: date, *, now: datetime, rulesets: Rulesets) -> Verdict:
-    """Return the verdict on the item's record as it is now, for a declaration that is issued `on` a day.
+_OUTDATED: Final = Message(
+    "The item's record contradicted conformity when this draft was prepared, and the draft says so; prepare a new one."
+)
 
-    Raises `Conflict` where the draft names no item of the company.
+
+def verdict_of(
+    conn: Connection, entry: Entry, draft: drafts.Draft, on: date, *, now: datetime, rulesets: Rulesets
+) -> Verdict:
+    """Return the verdict on a draft that would be issued `on` a day, by its item's record as it is now.
+
+    A draft that was drawn from a record that contradicted it is outdated once that record is corrected: its text says
+    what was. Raises `Conflict` where the draft names no item of the portfolio.
     """
     found = None if entry.sku_id is None else detail.of(conn, entry.sku_id, now.date())
     if found is None:
         raise Conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
-    return conformity.judge(present.record(found), rulesets.active(conn), on=on)
-
-
-def _refuse_against_record(
-    conn: Connection, entry: Entry, draft: drafts.Draft, issued_on: date, *, now: datetime, rulesets: Rulesets
-) -> None:
-    """Raise `Refused` (`not_conform`) with each fact that contradicts a declaration issued on that day."""
-    facts = verdict_of(conn, entry, issued_on, now=now, rulesets=rulesets).against
-    if not facts and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
-        facts = [Issue("regulator_rule", _OUTDATED)]
-    if facts:
-        raise Refused(facts, "not_conform")
-
-
-_OUTDATED: Final = Message(
-    "The item's record contradicted conformity when this draft was prepared, and the draft says so; prepare a new one."
-)
+    verdict = conformity.judge(present.record(found), rulesets.active(conn), on=on)
+    if not verdict.against and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
+        return verdict._replace(against=[Issue("regulator_rule", _OUTDATED)])
+    return verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +107,8 @@ def complete(
     )
     if form is None:
         raise Refused(issues)
-    _refuse_against_record(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets)
+    if facts := verdict_of(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets).against:
+        raise Refused(facts, "not_conform")
     further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
     return Completed(draft, form, drafts.declaration(draft, form), further)
 

@@ -196,3 +196,35 @@ def test_a_viewer_reads_the_words_and_has_no_form(caller, pool):
     assert "Blech" in page
     assert 'name="text"' not in page
     assert 'name="word"' not in page
+
+
+@pytest.mark.parametrize(("step", "written"), [({}, 0), ({"step": "import"}, 4)])
+def test_corrections_of_a_dry_run_are_the_whole_file(caller, browser, step, written):
+    answer = caller.post("/imports", content=FILE, params={"filename": "liste.csv", "dry_run": 1})
+    run(caller, answer.json()["id"])
+    address = f"/imports/{answer.json()['id']}"
+    page = browser.get(f"{address}/rejected").text
+    fields = hidden(page) | inputs(page) | {"cell.3.C": "2,5", "cell.4.D": "Glas", "cell.5.D": "Glas"} | step
+    report = led_to(caller, browser.post(f"{address}/rejected", fields))
+    assert (report["dry_run"], report["counts"]["created"]) == (not step, 4)
+    assert caller.get("/skus").json()["pagination"]["total"] == written
+
+
+@pytest.mark.parametrize(("step", "written"), [({}, 0), ({"step": "import"}, 3)])
+def test_settled_values_of_a_dry_run_are_the_whole_file(caller, browser, step, written):
+    answer = caller.post("/imports", content=FILE, params={"filename": "liste.csv", "dry_run": 1})
+    run(caller, answer.json()["id"])
+    address = f"/imports/{answer.json()['id']}"
+    fields = hidden(browser.get(f"{address}/values").text) | {"value.0": "glass"} | step
+    report = led_to(caller, browser.post(f"{address}/values", fields))
+    assert (report["dry_run"], report["counts"]["created"], report["counts"]["rejected"]) == (not step, 3, 1)
+    assert caller.get("/skus").json()["pagination"]["total"] == written
+
+
+def test_settled_values_of_an_import_are_its_rejected_rows_alone(caller, browser):
+    repeated = FILE + b"A-1;Flasche 2;13;plastic\r\n"
+    address = imported(caller, repeated)
+    fields = hidden(browser.get(f"{address}/values").text) | {"value.0": "glass"}
+    report = led_to(caller, browser.post(f"{address}/values", fields))
+    assert report["counts"] == {"total": 4, "created": 2, "updated": 0, "unchanged": 0, "rejected": 2}
+    assert {sku["sku_code"]: sku["name"] for sku in caller.get("/skus").json()["data"]}["A-1"] == "Flasche"

@@ -142,3 +142,82 @@ def test_one_idempotency_key_corrects_once(caller):
         caller.post(f"/imports/{first}/corrections", body, headers={"Idempotency-Key": "k-1"}) for _ in range(2)
     )
     assert one.json()["id"] == two.json()["id"]
+
+
+HONEY = b"sku_code,name,weight_grams\nH-1,Honig 500 g,500\nH-1,Honig 250 g,250\nH-2,Glas,x\n"
+
+
+def ended(caller, answer):
+    assert answer.status_code == 202, answer.text
+    run(caller, answer.json()["id"])
+    return caller.get(f"/imports/{answer.json()['id']}").json()
+
+
+def names(caller):
+    return {sku["sku_code"]: sku["name"] for sku in caller.get("/skus").json()["data"]}
+
+
+def test_a_repeated_row_that_is_left_as_it_is_stays_rejected(caller):
+    """The row that counts is not in the file of rejected rows (decisions §13, Corrections)."""
+    first = imported(caller, HONEY, "honey.csv")
+    report = ended(caller, corrected(caller, first, (4, "C", "120")))
+    assert names(caller) == {"H-1": "Honig 500 g", "H-2": "Glas"}
+    assert [(e["line"], e["field"], e["column"], e["code"]) for e in report["errors"]] == [
+        (2, "sku_code", "A", "duplicate_sku_code")
+    ]
+    # And so again: by another correction, where the same file is repeated, and with a code that only looks different.
+    for answer in (
+        corrected(caller, report["id"]),
+        corrected(caller, report["id"], (2, "A", " H-1 ")),
+        caller.post(f"/imports/{report['id']}/repeat", {}),
+    ):
+        assert ended(caller, answer)["counts"]["rejected"] == 1
+    assert names(caller) == {"H-1": "Honig 500 g", "H-2": "Glas"}
+    assert ended(caller, corrected(caller, report["id"], (2, "A", "H-3")))["counts"]["created"] == 1
+    assert names(caller) == {"H-1": "Honig 500 g", "H-2": "Glas", "H-3": "Honig 250 g"}
+
+
+def test_a_row_does_not_take_the_code_of_one_that_was_imported(caller):
+    first = imported(caller, HONEY, "honey.csv")
+    report = ended(caller, corrected(caller, first, (4, "A", "H-1"), (4, "C", "120")))
+    assert {fault["code"] for fault in report["errors"]} == {"duplicate_sku_code"}
+    assert names(caller) == {"H-1": "Honig 500 g"}
+
+
+def test_corrections_of_a_dry_run_are_the_whole_file_and_a_dry_run_again(caller):
+    first = imported(caller, dry_run=True)
+    report = ended(caller, corrected(caller, first, (3, "C", "2,5"), (4, "D", "Glas")))
+    assert (report["dry_run"], report["counts"]["created"], report["counts"]["rejected"]) == (True, 3, 0)
+    assert caller.get("/skus").json()["pagination"]["total"] == 0
+    report = ended(caller, corrected(caller, first, (3, "C", "2,5"), (4, "D", "Glas"), dry_run=False))
+    assert (report["dry_run"], report["counts"]["created"], report["counts"]["rejected"]) == (False, 3, 0)
+    assert set(names(caller)) == {"A-1", "A-2", "A-3"}
+
+
+def test_corrections_of_a_corrected_dry_run_keep_the_lines_of_the_file(caller):
+    first = imported(caller, b"\n" + HONEY, "honey.csv", dry_run=True)
+    report = ended(caller, corrected(caller, first, (5, "C", "120")))
+    assert [(e["line"], e["code"]) for e in report["errors"]] == [(4, "duplicate_sku_code")]
+    report = ended(caller, corrected(caller, report["id"], (4, "A", "H-3"), dry_run=False))
+    assert names(caller) == {"H-1": "Honig 500 g", "H-2": "Glas", "H-3": "Honig 250 g"}
+
+
+def test_corrections_of_a_dry_run_of_a_workbook_are_the_whole_workbook(caller):
+    parts = [["sku_code", "component_type", "material_family"], ["B-1", "body", "plasic"], ["B-2", "body", "glass"]]
+    items = [["sku_code", "name", "weight_grams"], ["B-1", "Bottle", 12.5], ["B-2", "Tray", 3]]
+    first = imported(caller, workbook({"Sheet": items, "components": parts}), "b.xlsx", dry_run=True)
+    cell = {"sheet": "components", "line": 2, "column": "C", "value": "plastic"}
+    report = ended(caller, caller.post(f"/imports/{first}/corrections", {"cells": [cell], "dry_run": False}))
+    assert (report["counts"]["created"], report["errors"]) == (2, [])
+
+
+def test_components_alone_are_corrected_too(caller):
+    """Their SKUs are in no row of the first sheet, which a workbook needs all the same."""
+    assert ended(caller, caller.post("/imports?filename=a.csv", content=b"sku_code,name\nB-1,Bottle\n"))
+    parts = [["sku_code", "component_type", "material_family"], ["B-1", "body", "plasic"]]
+    first = imported(
+        caller, workbook({"Sheet": [["sku_code", "name"], ["B-2", "Tray"]], "components": parts}), "b.xlsx"
+    )
+    cell = {"sheet": "components", "line": 2, "column": "C", "value": "plastic"}
+    report = ended(caller, caller.post(f"/imports/{first}/corrections", {"cells": [cell]}))
+    assert (report["counts"]["updated"], report["errors"]) == (1, [])

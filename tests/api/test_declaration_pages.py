@@ -238,6 +238,17 @@ def test_what_is_filed_is_shown_before_it_is_kept_and_wherever_it_is(declared, b
     assert "100 t" in browser.get("/declarations").text
 
 
+def test_an_archived_item_that_is_not_counted_is_marked_before_anything_is_kept(declared, browser):
+    [box] = [sku for sku in declared.get("/skus").json()["data"] if sku["sku_code"] == "BOX"]
+    _, before = checked(browser)
+    assert "/items/archived" not in before
+    assert declared.post(f"/skus/{box['id']}/archive", {}).status_code == 200
+    counted(declared)
+    _, page = checked(browser)
+    assert "BOX" in page
+    assert "/items/archived" in page
+
+
 def test_an_equal_first_declaration_leads_to_the_first_and_its_correction(declared, browser):
     form, _ = checked(browser)
     assert browser.post("/declarations", form).status_code == 303

@@ -411,3 +411,15 @@ def test_a_part_that_somebody_else_took_away_is_saved_as_a_new_one(caller, brows
     body, label = stored(caller, item["id"])["components"]
     assert body["id"] == item["components"][0]["id"]
     assert (label["weight_g"], label["id"] == item["components"][1]["id"]) == (0.75, False)
+
+
+def test_the_filters_of_pages_take_names_of_brands(caller, browser):
+    brand = caller.post("/brands", {"name": "Alpenquell"}).json()["data"]["id"]
+    made(caller, sku_code="B-1", brand_id=brand)
+    made(caller, sku_code="B-2")
+    for value in (brand, "alpenquell"):
+        page = browser.get(f"/items?brand_id={value}&lang=en").text
+        assert ("B-1" in page, "B-2" in page) == (True, False)
+    unknown = browser.get("/items?brand_id=Alpenqell&lang=en")
+    assert (unknown.status_code, "Alpenquell" in unescape(unknown.text)) == (400, True)
+    assert caller.get("/skus", params={"brand_id": "Alpenquell"}).status_code == 400

@@ -35,5 +35,13 @@ def test_a_dry_run_says_what_would_become_of_the_grades():
     assert summary(done() | {"preview": nothing}, [], "en") == summary(done(), [], "en")
 
 
+def test_warnings_are_counted_with_what_they_mean():
+    told = summary(done() | {"warning_counts": {"weight_mismatch": 3, "of_tomorrow": 1}}, [], "en").splitlines()
+    assert told[1:] == [
+        "Warning weight_mismatch: 3. The total weight and the sum of the components differ by more than 5 %.",
+        "Warning of_tomorrow: 1. ",
+    ]
+
+
 def test_an_import_of_before_asks_nothing():
     assert summary(done(), [], "en") == "Completed, 1 SKUs: 1 created, 0 updated, 0 unchanged, 0 rejected."

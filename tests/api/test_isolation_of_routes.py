@@ -64,6 +64,7 @@ OF_A_RECORD = {
 """Routes whose path names a record of a company."""
 LISTS = {
     "GET /review",
+    "GET /portfolio/records",
     "GET /items",
     "GET /items/export",
     "GET /items/archived",

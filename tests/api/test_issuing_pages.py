@@ -160,3 +160,15 @@ def test_the_page_lists_what_is_open_and_issues_all_the_same(stopped, browser, p
         True,
         False,
     )
+
+
+def test_the_page_of_a_draft_that_a_correction_outdated_asks_for_a_new_one(stopped, browser):
+    heavy = {"heavy_metals": {"status": "above_limit"}}
+    made = stopped.made(material="glass", weight_grams=300, substances=heavy)
+    draft = stopped.post(f"/skus/{made['id']}/doc-drafts", {}).json()["data"]["id"]
+    clean = {"sku_code": made["sku_code"], "name": "Bottle", "substances": {"heavy_metals": {"status": "absent"}}}
+    assert stopped.post("/skus", clean).status_code == 200
+    page = words(browser.get(f"/review/{draft}"))
+    assert "contradicted conformity when this draft was prepared" in page
+    assert stopped.post(f"/skus/{made['id']}/archive", {}).status_code == 200
+    assert 'value="accept"' in browser.get(f"/review/{draft}").text, "and who tries is told that the item is archived"

@@ -95,3 +95,29 @@ def test_the_audit_names_what_changed(caller):
     put(caller, WORDS)
     [entry] = [e for e in caller.get("/audit-log").json()["data"] if e["action"] == "own_words.updated"]
     assert entry["after"] == {"colour: schwarz": "dark", "material: Kunststoff X": "plastic"}
+
+
+def test_a_file_names_brands_sites_suppliers_and_shared_components(caller):
+    """Decisions §13: wherever a person types one; REST keeps ids."""
+    made = {
+        "brand_id": caller.post("/brands", {"name": "Alpenquell"}).json()["data"]["id"],
+        "packing_site_id": caller.post("/sites", {"name": "Werk Süd", "roles": ["packing"]}).json()["data"]["id"],
+    }
+    cap = {"code": "CAP-28", "name": "Cap 28 mm", "component_type": "cap", "material_family": "plastic"}
+    component_id = caller.post("/components", cap).json()["data"]["id"]
+    rows = [
+        "sku_code,name,brand_id,packing_site_id,component_type,material_family,component_id",
+        "N-1,Bottle,alpenquell,WERK SÜD,cap,plastic,Cap 28 mm",
+        f"N-2,Bottle,{made['brand_id']},,cap,plastic,CAP-28",
+        "N-3,Bottle,Alpenqell,,cap,plastic,",
+    ]
+    accepted, report = imported(caller, "\n".join(rows).encode())
+    assert report["counts"]["created"] == 2, report["errors"]
+    [fault] = report["errors"]
+    assert (fault["sku_code"], fault["code"], "Alpenquell" in fault["message"]) == ("N-3", "unknown_reference", True)
+    first = caller.get("/skus", params={"sku_code": "N-1", "include": "components"}).json()["data"][0]
+    assert {name: first[name] for name in made} == made
+    assert first["components"][0]["component_id"] == component_id
+    assert accepted["source"]["words"]["brand_id"] == {"Alpenquell": made["brand_id"]}
+    refused = caller.post("/skus", {"sku_code": "N-4", "name": "x", "brand_id": "Alpenquell"})
+    assert refused.status_code == 400

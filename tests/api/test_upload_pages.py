@@ -343,3 +343,36 @@ def test_a_person_chooses_whether_archived_items_of_the_file_come_back(caller, b
         assert report["counts"]["rejected"] == rejected
         page = browser.get(address).text
     assert report["warning_counts"] == {"returned_from_archive": 1}
+
+
+@pytest.mark.parametrize("dry_run", [0, 1])
+@pytest.mark.parametrize("lang", ["en", "de", "fr"])
+def test_a_file_that_is_not_read_yet_has_no_counts(caller, browser, lang, dry_run):
+    answer = caller.post("/imports", content=FILE, params={"filename": "liste.csv", "dry_run": dry_run})
+    address = f"/imports/{answer.json()['id']}?lang={lang}"
+    page = unescape(browser.get(address).text)
+    assert words("imports.not_read.queued", lang) in page
+    for key in ("imports.no_faults", "imports.dry_run_note", "imports.would", "imports.counts"):
+        assert words(key, lang) not in page
+    assert (words("imports.dry_run_begun", lang) in page) == bool(dry_run)
+    for listed in (browser.get(f"/imports?lang={lang}").text, browser.get(f"/?lang={lang}").text):
+        row = re.search(rf'<tr><th scope="row"><a href="{re.escape(address)}".*?</tr>', unescape(listed), re.DOTALL)
+        if row:
+            assert re.findall(r'class="number"[^>]*>([^<]*)<', row[0]) == ["–"] * 4
+    run(caller, answer.json()["id"])
+    page = unescape(browser.get(address).text)
+    assert words("imports.no_faults", lang) in page
+    assert (words("imports.dry_run_note", lang) in page) == bool(dry_run)
+
+
+def test_the_page_lists_the_warnings_of_an_import(caller, browser):
+    text = b"sku_code,name,material_subtype\nA-1,Jar,PTE\nA-2,Jar,PP\n"
+    answer = caller.post("/imports", content=text, params={"filename": "liste.csv"})
+    run(caller, answer.json()["id"])
+    found = caller.get(f"/imports/{answer.json()['id']}").json()
+    assert found["warning_counts"] == {"polymer_unresolved": 1}
+    german = caller.get(f"/imports/{answer.json()['id']}", headers={"Accept-Language": "de"}).json()
+    assert german["warnings"][0]["message"].startswith("Das Material ist nicht bekannt")
+    page = unescape(browser.get(f"/imports/{answer.json()['id']}?lang=de").text)
+    assert "Warnungen" in page
+    assert german["warnings"][0]["message"] in page

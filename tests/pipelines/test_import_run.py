@@ -8,6 +8,7 @@ from uuid import UUID
 import dagster as dg
 import psycopg
 import pytest
+import structlog
 
 from pipelines.imports.undo import undo
 from pipelines.writing.plans import PlanLimitReached
@@ -276,6 +277,26 @@ def test_an_import_that_meets_a_fault_of_ours_fails_once_and_says_so(
     assert "smaller parts" not in ended["failure"]["message"]
     assert desk.run(import_id), "it is not tried again, which is no failure"
     assert desk.entries() == {"import.submitted": 1, "import.failed": 1}
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_the_operator_finds_a_fault_of_ours_by_the_callers_id(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a cell of the caller: A1")
+
+    monkeypatch.setattr("pipelines.defs.imports.assets.type_rows", broken)
+    import_id = desk.send(FILE, dry_run=dry_run)
+    with structlog.testing.capture_logs() as logged:
+        assert not desk.run(import_id)
+    failure = desk.poll(import_id)["failure"]
+    (entry,) = [entry for entry in logged if entry["event"] == "import.failed_by_us"]
+    assert entry["correlation_id"] == failure["correlationId"] == ORIGIN.correlation_id
+    assert entry["frames"][-1].endswith(" broken")
+    assert "a cell of the caller" not in str(entry)
+    assert failure["correlationId"] in failure["message"]
+    assert ("nothing was written" in failure["message"]) == dry_run
 
 
 def test_a_contract_that_is_broken_is_a_fault_of_ours_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,7 +196,8 @@ def test_every_fault_of_a_body_is_translated(body: object) -> None:
 
 
 def test_every_reason_of_a_skipped_line_is_translated() -> None:
-    named = (skipped.NOTHING_READ, skipped.EXAMPLE, skipped.TOTAL, skipped.NOTE, skipped.HELP, skipped.REPEATED)
+    named = (skipped.NOTHING_READ, skipped.EXAMPLE, skipped.TOTAL, skipped.NOTE, skipped.HELP)
+    named += (skipped.REPEATED, skipped.OTHER_HEADER)
     assert [reason for reason in named if translate(reason, "fr") == reason] == []
 
 

@@ -9,8 +9,11 @@ from typing import Final
 from pipelines.imports.template import template
 from schemas.labels import LANGUAGES
 from tools.fuzz_files.quoting import mutated_csv
+from tools.fuzz_files.tables import table
 from tools.fuzz_files.xml_parts import mutated_xml
 
+_TABLE_OF: Final = 4
+"""Every so many seeds there is a table that is well-formed and odd, instead of a damaged file."""
 _LARGEST: Final = 256 * 1024
 """Bytes of the largest file that is mutated: larger ones would leave time for fewer seeds."""
 _TOKENS: Final = (
@@ -99,6 +102,8 @@ def corpus(folders: list[Path]) -> list[tuple[str, bytes]]:
 
 def mutated(seed: int, files: list[tuple[str, bytes]]) -> tuple[str, bytes]:
     """Return the name and bytes of the file of a seed."""
+    if seed % _TABLE_OF == 0:
+        return table(seed)
     rng = random.Random(seed)
     name, data = rng.choice(files)
     if data.startswith(b"PK") and rng.random() < 0.9:

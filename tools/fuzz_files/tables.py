@@ -245,7 +245,7 @@ _DAMAGES: Final[tuple[Callable[[random.Random, Table], Table], ...]] = (
 
 
 def _width(rows: Table) -> int:
-    return max(1, max(len(row) for row in rows))
+    return max((len(row) for row in rows), default=1) or 1
 
 
 def _replaced(row: list[Cell], at: int, cell: Cell) -> list[Cell]:
@@ -254,8 +254,11 @@ def _replaced(row: list[Cell], at: int, cell: Cell) -> list[Cell]:
 
 def _csv(rng: random.Random, rows: Table) -> bytes:
     out = io.StringIO()
-    quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
-    csv.writer(out, delimiter=rng.choice(",;\t"), quoting=quoting).writerows(rows)
+    delimiter = rng.choice(",;\t")
+    if rng.random() < 0.3:
+        csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(rows)
+    else:
+        csv.writer(out, delimiter=delimiter).writerows(rows)
     return out.getvalue().encode(rng.choice(("utf-8", "utf-8", "utf-8-sig", "utf-16")))
 
 

@@ -49,6 +49,7 @@ _INSERTED: Final = (
     "source",
     "templates",
     "rows_total",
+    "taken_codes",
     "key_id",
     "key_name",
     "correlation_id",
@@ -139,13 +140,18 @@ class Recent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredUpload:
-    """The file of an import, and the mapping that it was read with, as far as `source` tells it."""
+    """The file of an import, and the mapping that it was read with, as far as `source` tells it.
+
+    `taken_codes` are codes that none of its rows may have; None where there are none.
+    """
 
     upload_key: str
     filename: str
     sha256: str
     source: ImportSource
+    dry_run: bool
     keep_archived: bool
+    taken_codes: list[str] | None
 
 
 class Reason(NamedTuple):

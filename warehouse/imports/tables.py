@@ -55,6 +55,7 @@ imports = Table(
     ),
     Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
     Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
+    Column("taken_codes", JSON, comment="codes that no row of this file of corrections may have; null where none"),
     Column("warnings", JSON, comment="ImportWarnings; null where there are none"),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),

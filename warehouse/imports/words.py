@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from schemas.words import fold
 from warehouse import pages
 from warehouse.sessions import Connection
 
@@ -17,6 +18,17 @@ _KEEP: Final = (
     "DO UPDATE SET text = excluded.text, value = excluded.value, updated_at = excluded.updated_at"
 )
 _REMOVE: Final = "DELETE FROM own_words WHERE field = %s AND folded = %s"
+_NAMES: Final = """
+SELECT 'brands', name, id::text FROM brands UNION ALL SELECT 'sites', name, id::text FROM sites
+UNION ALL SELECT 'suppliers', name, id::text FROM suppliers
+UNION ALL SELECT 'library_components', unnest(ARRAY[code, name]), id::text FROM library_components"""
+_FIELDS_OF: Final = {
+    "brands": ("brand_id",),
+    "sites": ("manufacturing_site_id", "packing_site_id"),
+    "suppliers": ("supplier_id",),
+    "library_components": ("component_id",),
+}
+"""The fields of a file that refer to each kind of record."""
 _COUNT: Final = "SELECT count(*) FROM own_words"
 
 
@@ -35,6 +47,26 @@ def load(conn: Connection) -> dict[str, dict[str, object]]:
     for field, text, value in conn.execute(_ALL):
         words.setdefault(field, {})[text] = value
     return words
+
+
+def for_reading(conn: Connection) -> dict[str, dict[str, object]]:
+    """Return what a file's texts mean in the session's company, by field: its own words, and the names of its records.
+
+    A brand, a site, a supplier and a shared component are named in a file as people name them (decisions §13). A name
+    that several records have, as names are compared, means none of them; the company's own words come first.
+    """
+    ids: dict[tuple[str, str], set[str]] = {}
+    named: dict[str, dict[str, object]] = {}
+    for table, name, record_id in conn.execute(_NAMES):
+        ids.setdefault((table, fold(name)), set()).add(record_id)
+        for field in _FIELDS_OF[table]:
+            named.setdefault(field, {})[name] = record_id
+    for table, fields in _FIELDS_OF.items():
+        for field in fields:
+            names = named.get(field, {})
+            named[field] = {name: found for name, found in names.items() if len(ids[table, fold(name)]) == 1}
+    own = load(conn)
+    return {field: {**named.get(field, {}), **own.get(field, {})} for field in {**named, **own}}
 
 
 def count(conn: Connection) -> int:

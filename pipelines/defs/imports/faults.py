@@ -19,6 +19,8 @@ from pipelines.imports import settle, work
 from warehouse.imports import claims
 from warehouse.sessions import Pool
 
+_FRAMES: Final = 12
+"""Innermost frames of the fault that are logged, under the correlation id that the caller quotes."""
 _FROM_OUTSIDE: Final = (psycopg.OperationalError, OSError, MemoryError)
 
 log = structlog.get_logger(__name__)
@@ -44,7 +46,7 @@ def fail_import_once(context: dg.HookContext) -> None:
         return
     sent = work.load(pool, claim.company_id, claim.import_id)
     # The exception's message is not logged: it may quote a cell of the caller's file. Dagster's own record has it.
-    *_, place = traceback.extract_tb(chain[-1].__traceback__) or [None]
+    frames = traceback.extract_tb(chain[-1].__traceback__)[-_FRAMES:]
     log.error(
         "import.failed_by_us",
         import_id=str(sent.id),
@@ -52,9 +54,11 @@ def fail_import_once(context: dg.HookContext) -> None:
         step=context.op.name,
         correlation_id=sent.correlation_id,
         error=type(chain[-1]).__name__,
-        place=place and f"{place.filename}:{place.lineno}",
+        run_id=context.run_id,
+        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
     )
-    settle.fail(pool, claim, sent, context.resources.clock.clock, settle.our_fault_issue(sent.correlation_id))
+    failure = settle.our_fault_issue(sent.correlation_id, dry_run=sent.dry_run)
+    settle.fail(pool, claim, sent, context.resources.clock.clock, failure)
 
 
 def _chain(fault: BaseException | None) -> Iterator[BaseException]:

@@ -39,5 +39,5 @@ def end_import(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_
         return
     sent = work.load(pool, company_id, import_id)
     with suppress(claims.ClaimLost):
-        settle.fail(pool, claim, sent, clock, settle.ended_by_operator())
+        settle.fail(pool, claim, sent, clock, settle.ended_by_operator(dry_run=sent.dry_run))
         log.info("import.ended_by_operator", import_id=str(import_id), company_id=str(company_id), run_id=run_id)

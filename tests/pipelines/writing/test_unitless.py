@@ -151,7 +151,7 @@ def test_a_row_of_a_file_that_says_nothing_new_is_judged_all_the_same(write, dat
     )
     sent = typed([{"sku_code": code, "name": "n", "material": "glass"} for code in "ABC"])
     with pool.company(company) as conn:
-        grades = unchanged.find(conn, sent)
+        grades = unchanged.find(conn, sent, RULES)
         patch = Patch.of(sent.values, sent.given)
         prepared = prepare(conn, patch, now=clock.now(), rules=RULES, whole_rows=False, locking=False)
     assert [grade is None for grade in grades] == [True, True, False]
