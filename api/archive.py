@@ -1,4 +1,4 @@
-"""Archive endpoints: a SKU leaves lists, figures and the plan's count, and comes back; nothing of it is removed."""
+"""Archive endpoints: a SKU leaves lists, gaps and the plan's count, and comes back; nothing of it is removed."""
 
 from functools import partial
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api.answers import json_of, json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound, WrongMethod
+from api.errors import InvalidBody, WrongMethod
 from api.parameters import DryRun, Limit, Offset, RecordId
 from api.preconditions import ETAG, IfMatch, Precondition, fingerprint_for, with_etag
 from api.reading import read
@@ -22,7 +22,6 @@ from schemas.json_values import Json, JsonObject
 from schemas.reasons import ReasonInput
 from schemas.responses import ArchivedSkuListResponse, SkuWriteResult
 from services import archiving
-from services.archiving import NoSuchSku
 from warehouse.sessions import Connection
 from warehouse.skus import archive
 
@@ -53,9 +52,10 @@ async def list_archived(request: Request, presented: Presented, limit: Limit = 5
     ),
 )
 def post_archive(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
-    """Takes a SKU out of lists, figures and the plan's count. Its history, files and declarations stay.
+    """Takes a SKU out of lists, gaps and the plan's count. Its history, files and declarations stay.
 
-    `GET /skus/{id}` still answers it, with `archived_at`. A write with its `sku_code` brings it back.
+    What was placed of it stays in the figures, which is warned of. `GET /skus/{id}` still answers it, with
+    `archived_at`. A write with its `sku_code` brings it back.
     """
     write, body = received.admitted()
     return answer_archive(write, body, sku_id, if_match, dry_run=dry_run)
@@ -83,22 +83,33 @@ def answer_archive(
 ) -> Response:
     """Archive a SKU, for the reason of the body; return SkuWriteResult.
 
-    Raise `NotFound`, `InvalidBody`, and `VersionConflict` where its version is not one of `if_match`.
+    Raise `NotThere`, `InvalidBody`, and `VersionConflict` where its version is not one of `if_match`.
     """
     write = with_reason(write, body)
 
     def work(conn: Connection) -> _Archived:
-        try:
-            done = archiving.archive_sku(
-                conn, write.company_id, sku_id, origin=write.origin, now=write.now, dry_run=dry_run
-            )
-        except NoSuchSku:
-            raise NotFound from None
+        done = archiving.archive_sku(
+            conn,
+            write.company_id,
+            sku_id,
+            origin=write.origin,
+            now=write.now,
+            rules=write.service.rulesets.active(conn),
+            dry_run=dry_run,
+        )
         if if_match is not None:
             if_match.check(done.version_before)
         data = archiving.archived_detail(conn, done.found, write.service.rulesets, write.now, write.lang)
-        shown: JsonObject = {"outcome": done.outcome, "dry_run": dry_run, "data": data, "warnings": []}
-        return _Archived(shown, None if dry_run else done.found.row["version"])
+        version = done.version_before if dry_run else done.found.row["version"]
+        warnings = [warning.as_dict() for warning in done.warnings]
+        shown: JsonObject = {
+            "outcome": done.outcome,
+            "dry_run": dry_run,
+            "version": version,
+            "data": data,
+            "warnings": warnings,
+        }
+        return _Archived(shown, None if dry_run else version)
 
     return write.answer(fingerprint_for(body, if_match), work, _rested, dry_run=dry_run)
 
@@ -127,18 +138,15 @@ def answer_return(
 def _returned(
     write: Write, sku_id: UUID, if_match: Precondition | None, conn: Connection, *, dry_run: bool
 ) -> WriteOutcome:
-    try:
-        row = archiving.return_sku(
-            conn,
-            write.company_id,
-            sku_id,
-            origin=write.origin,
-            now=write.now,
-            rulesets=write.service.rulesets,
-            dry_run=dry_run,
-        )
-    except NoSuchSku:
-        raise NotFound from None
+    row = archiving.return_sku(
+        conn,
+        write.company_id,
+        sku_id,
+        origin=write.origin,
+        now=write.now,
+        rulesets=write.service.rulesets,
+        dry_run=dry_run,
+    )
     if if_match is not None:
         if_match.check(row.version_before)
     if row.outcome == "rejected":
@@ -149,7 +157,13 @@ def _returned(
 def _shown(write: Write, row: WriteOutcome, *, dry_run: bool) -> Response:
     assert row.detail is not None, "an accepted row can be shown"
     warnings = [warning.as_dict() for warning in row.warnings]
-    shown = {"outcome": row.outcome, "dry_run": dry_run, "data": row.detail(lang=write.lang), "warnings": warnings}
+    shown = {
+        "outcome": row.outcome,
+        "dry_run": dry_run,
+        "version": row.stored_version(dry_run=dry_run),
+        "data": row.detail(lang=write.lang),
+        "warnings": warnings,
+    }
     return with_etag(json_of(shown), None if dry_run else row.version)
 
 

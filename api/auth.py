@@ -14,6 +14,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from api.errors import Forbidden, RateLimited, Unauthenticated
+from api.known_parameters import READS, refuse_unknown_parameters
 from api.service import service_of
 from schemas.vocabularies import VOCABULARIES
 from warehouse.access import tokens
@@ -94,7 +95,8 @@ def admit_parameters(request: Request, credential: Credential) -> dict[str, Any]
 def accept_key(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
     """Return the live key behind the row of `ADMIT`; add its company to the log.
 
-    Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order.
+    Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order, then `InvalidBody` for a parameter that the
+    write does not have.
     """
     request.state.credential = None
     digest_found = bytes(row[5]) if row else bytes(len(credential.digest))
@@ -107,6 +109,7 @@ def accept_key(request: Request, row: Sequence[Any] | None, credential: Credenti
         raise RateLimited(retry_after)
     if scope not in key.scopes:
         raise Forbidden(scope)
+    refuse_unknown_parameters(request)
     return key
 
 
@@ -133,7 +136,7 @@ async def admit_left_over(request: Request) -> None:
     """
     credential: Credential | None = getattr(request.state, "credential", None)
     if credential is not None:
-        await admit(request, credential, "read" if request.method in ("GET", "HEAD") else "write")
+        await admit(request, credential, "read" if request.method in READS else "write")
 
 
 async def _writer(request: Request) -> Key:

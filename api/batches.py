@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from fastapi import APIRouter
 from pydantic import Field as PydanticField
@@ -11,16 +11,18 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from api.answers import json_of
+from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, WrongMethod
-from api.parameters import DryRunValues, agreed, truth
-from api.preconditions import IfMatch, fingerprint_for
+from api.parameters import DryRunValues, agreed, said_in, truth
 from api.writing import JsonWrite
 from pipelines.writing.records import WriteOutcome, write_records
 from pipelines.writing.volume_rows import patch_of
 from schemas.batches import MAX_BATCH, SkuBatchInput, inside_volumes, parse_batch_row
 from schemas.bounds import first_hundred
+from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
+from schemas.messages import Message
 from schemas.models import Invalid, issues_of
 from schemas.responses import SkuBatchResponse
 from schemas.sku import SkuPatch, VolumeRow
@@ -38,8 +40,20 @@ class _BatchOfRows(SkuBatchInput):
     skus: Annotated[list[Json], PydanticField(max_length=MAX_BATCH)]
 
 
-Records = dict[int, SkuPatch]
 Rows = dict[int, WriteOutcome]
+_PER_ROW: Final = Message(
+    "A batch has a version for each row: send if_version with the row (0 where it must not exist yet), and no If-Match."
+)
+
+
+class _Batch(NamedTuple):
+    """What a batch asks for, by the index of the row: records, volumes and versions of some, and rejected rows."""
+
+    records: dict[int, SkuPatch]
+    volumes: dict[int, str]
+    if_versions: dict[int, int]
+    rejected: Rows
+    keep_archived: bool
 
 
 @router.post(
@@ -47,46 +61,39 @@ Rows = dict[int, WriteOutcome]
     **operation(
         "Create or update many SKUs",
         answers={200: SkuBatchResponse},
-        errors=(*WRITE_ERRORS, "version_conflict"),
+        errors=WRITE_ERRORS,
         body=body_of(SkuBatchInput),
     ),
 )
-def post_batch(received: JsonWrite, sent: DryRunValues = None, if_match: IfMatch = None) -> Response:
+def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
     """Up to 1 000 SKUs. A row that is refused is reported with its reasons and holds back no other.
 
     A row may have `volumes`, which are upserted by market, year and half in the same write as its fields.
     A fault above the rows, such as an unknown field, refuses the whole body. `dry_run` is taken from the body and from
-    the query. With `If-Match` the whole batch is refused where a row that it would write has none of these versions.
+    the query. A row with `if_version` is written only where the SKU has that version, 0 where it does not exist.
     """
     write, body = received.admitted()
-    dry_run = agreed("dry_run", truth, [*(sent or ()), *_said_in(body)]) or False
+    if received.request.headers.get("If-Match") is not None:
+        raise InvalidBody([Issue("unknown_field", _PER_ROW, "If-Match")])
+    dry_run = agreed("dry_run", truth, [*(sent or ()), *said_in(body, "dry_run")]) or False
 
     def work(conn: Connection) -> Rows:
-        records, volumes, rows = _validated(body, cache(partial(served_markets, conn)))
-        rows |= write_records(
+        valid = _validated(body, cache(partial(served_markets, conn)))
+        return valid.rejected | write_records(
             conn,
             write.company_id,
-            records,
+            valid.records,
             origin=write.origin,
             now=write.now,
             rulesets=write.service.rulesets,
             dry_run=dry_run,
-            volumes=volumes,
+            volumes=valid.volumes,
+            if_versions=valid.if_versions,
+            keep_archived=valid.keep_archived,
         )
-        if if_match is not None:
-            for row in rows.values():
-                if row.outcome != "rejected":
-                    if_match.check(row.version_before)
-        return rows
 
     show = partial(_shown, dry_run=dry_run)
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
-
-
-def _said_in(body: Json) -> list[str]:
-    """Return `dry_run` from the body where it is a boolean; `_validated` refuses another type."""
-    sent = body.get("dry_run") if isinstance(body, dict) else None
-    return [str(sent).lower()] if isinstance(sent, bool) else []
+    return write.answer(fingerprint(body), work, show, dry_run=dry_run)
 
 
 def _shown(rows: Rows, *, dry_run: bool) -> Response:
@@ -95,7 +102,7 @@ def _shown(rows: Rows, *, dry_run: bool) -> Response:
         {
             "dry_run": dry_run,
             "summary": {"total": len(rows), **{name: outcomes[name] for name in _OUTCOMES}},
-            "results": [_published(index, rows[index]) for index in sorted(rows)],
+            "results": [_published(index, rows[index], dry_run=dry_run) for index in sorted(rows)],
         }
     )
 
@@ -107,30 +114,30 @@ def wrong_method() -> Response:
     raise WrongMethod(["POST"])
 
 
-def _validated(body: Json, served: Callable[[], frozenset[str]]) -> tuple[Records, dict[int, str], Rows]:
-    """Return valid records, the volumes of some, and rejected rows, by their index.
+def _validated(body: Json, served: Callable[[], frozenset[str]]) -> _Batch:
+    """Return what a batch asks for. Raise `InvalidBody` for a fault above the rows.
 
-    `served` finds the markets that volumes can be of. Raise `InvalidBody` for a fault above the rows.
+    `served` finds the markets that volumes can be of.
     """
     try:
-        rows = _BatchOfRows.model_validate(body).skus
+        batch = _BatchOfRows.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(issues_of(error)) from None
-    records: Records = {}
-    units: dict[int, str] = {}
-    rejected: Rows = {}
-    for index, row in enumerate(rows):
+    asked = _Batch({}, {}, {}, {}, keep_archived=batch.archived == "keep")
+    for index, row in enumerate(batch.skus):
         try:
-            record, volumes = parse_batch_row(row)
+            record, volumes, if_version = parse_batch_row(row)
             if volumes is not None:
-                units[index] = _units(volumes, served())
-            records[index] = record
+                asked.volumes[index] = _units(volumes, served())
+            if if_version is not None:
+                asked.if_versions[index] = if_version
+            asked.records[index] = record
         except Invalid as invalid:
             code = row.get("sku_code") if isinstance(row, dict) else None
-            rejected[index] = WriteOutcome(
+            asked.rejected[index] = WriteOutcome(
                 index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues
             )
-    return records, units, rejected
+    return asked
 
 
 def _units(volumes: list[VolumeRow], served: frozenset[str]) -> str:
@@ -140,13 +147,14 @@ def _units(volumes: list[VolumeRow], served: frozenset[str]) -> str:
         raise Invalid(inside_volumes(invalid.issues)) from None
 
 
-def _published(index: int, row: WriteOutcome) -> JsonObject:
-    """Return the BatchRow of decisions §1."""
+def _published(index: int, row: WriteOutcome, *, dry_run: bool) -> JsonObject:
+    """Return the BatchRow of decisions §1, with the version of §13."""
     return {
         "index": index,
         "sku_code": row.sku_code or None,
         "outcome": row.outcome,
         "id": row.id,
+        "version": row.stored_version(dry_run=dry_run),
         "recyclability_grade": row.recyclability_grade,
         "recyclability_score": row.recyclability_score,
         "errors": [issue.as_dict() for issue in first_hundred(row.errors)],

@@ -25,8 +25,8 @@ from schemas.technical_file_form import visible
 MAX_JSON_BYTES: Final = 2 * 2**20
 """Largest body of a SKU write, a batch or a volumes write (interface v1, Limits)."""
 
-IMPORT_PARTS: Final = ("file", "dry_run", "mapping", "mapping_name")
-"""The parts that a multipart import may have (decisions §12)."""
+IMPORT_PARTS: Final = ("file", "dry_run", "mapping", "mapping_name", "archived")
+"""The parts that a multipart import may have (decisions §§12 and 13)."""
 
 MAX_IMPORT_BYTES: Final = 10 * 2**20
 """Largest import file (interface v1, Limits)."""

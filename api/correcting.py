@@ -92,6 +92,7 @@ async def submit_corrected(
         fingerprint=digest,
         sender_id=sender_id,
         taken_codes=corrected.taken_codes,
+        keep_archived=found.keep_archived,
     )
     return await submit(request, write, sent)
 

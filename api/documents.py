@@ -22,6 +22,7 @@ from api.parameters import DryRun, Limit, Offset, RecordId, one_of
 from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
+from schemas import refusals
 from schemas.document_models import DocDraftInput, DocIssueInput, DocWithdrawInput
 from schemas.issues import Issue
 from schemas.issuing_form import POINT
@@ -39,8 +40,7 @@ from schemas.responses import (
     Error,
 )
 from services import documents, review
-from services.documents import DocUnknown, Prepared
-from services.drafts.content import SkuUnknown
+from services.documents import Prepared
 from services.review.issuing import Completed
 from warehouse.declarations import queries as declarations
 from warehouse.declarations import register
@@ -240,14 +240,16 @@ def post_renewal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> Resp
         "Issue a declaration",
         body=body_of(DocIssueInput),
         answers={200: DocResult, 201: DocResult},
-        errors=_WRITE,
+        errors=(*_WRITE, "not_conform"),
         preview=True,
     ),
 )
 def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Response:
     """Completes a draft, and stores the declaration with a PDF in each language; it is valid from then on.
 
-    Refused where an open point has no text. Neither content nor PDF ever changes.
+    Refused where an open point has no text, and with `not_conform` where the SKU's own record contradicts conformity:
+    PFAS above a limit in food contact, heavy metals above theirs, a format ban in force on `issued_on`. `details` name
+    each fact. Neither content nor PDF ever changes.
     """
     write, body = received.admitted()
     sent = _parsed(DocIssueInput, body)
@@ -309,18 +311,18 @@ def _refusing(work: Callable[[Connection], T], conn: Connection) -> T:
     """Return what the work returns; what it cannot do is the contract's refusal."""
     try:
         return work(conn)
-    except (SkuUnknown, DocUnknown, review.EntryUnknown):
+    except review.EntryUnknown:
         raise NotFound from None
     except review.Conflict as conflict:
         raise unreadable(message_of(str(conflict))) from None
-    except review.Incomplete as incomplete:
-        raise InvalidBody([_of_body(issue) for issue in incomplete.issues]) from None
+    except refusals.Refused as refused:
+        raise refusals.Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
 
 
 def _of_body(issue: Issue) -> Issue:
     """Return a fault of the issuing form under the name that its field has in the body."""
-    field = str(issue.field)
-    named = f"points.{field.removeprefix(POINT)}" if field.startswith(POINT) else field
+    field = issue.field
+    named = f"points.{field.removeprefix(POINT)}" if field and field.startswith(POINT) else field
     return Issue(issue.code, issue.message, named)
 
 

@@ -128,18 +128,25 @@ class KeyReused(Refused):
 
 
 class VersionConflict(Refused):
-    """The SKU has another version than If-Match names, which `ETag` names, or is not stored; nothing was written."""
+    """The SKU has another version than If-Match names, or exists against If-None-Match; nothing was written.
 
-    def __init__(self, version: int | None) -> None:
-        """`version` is the stored one; None where the SKU is not stored."""
+    `ETag` names the stored version.
+    """
+
+    def __init__(self, version: int | None, *, create_only: bool = False) -> None:
+        """`version` is the stored one; None where the SKU is not stored. With `create_only` it should not be."""
         self.version = version
         if version is None:
             message = Message("The SKU is not stored, so that no version of it can match.")
             super().__init__("version_conflict", message)
             return
-        message = Message(
-            "The SKU has version {version} by now; read it, and send the change again for that version.",
-            version=version,
+        message = (
+            Message("The SKU exists and has version {version}; nothing was created.", version=version)
+            if create_only
+            else Message(
+                "The SKU has version {version} by now; read it, and send the change again for that version.",
+                version=version,
+            )
         )
         super().__init__("version_conflict", message, headers={"ETag": f'"{version}"'})
 

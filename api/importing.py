@@ -43,7 +43,8 @@ class Submission:
 
     With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
     a person can say what they are. `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`).
-    `sender_id` is the client of the key, or the person. `taken_codes` are those that no row may have.
+    `sender_id` is the client of the key, or the person. `taken_codes` are those that no row may have. With
+    `keep_archived` rows of archived SKUs are rejected.
     """
 
     data: bytes
@@ -56,6 +57,7 @@ class Submission:
     sender_id: UUID
     asks_columns: bool = False
     taken_codes: Sequence[str] = ()
+    keep_archived: bool = False
 
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
@@ -108,6 +110,7 @@ def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Respons
             key_id=sent.sender_id,
             now=write.now,
             taken_codes=sent.taken_codes,
+            keep_archived=sent.keep_archived,
         )
         nonlocal launch
         slug = slugs.own(conn, write.company_id)
@@ -166,13 +169,15 @@ def repeated(
     sender_id: UUID,
     keep_as: str | None = None,
     asks_columns: bool = False,
+    keep_archived: bool | None = None,
 ) -> Submission | Response:
     """Return the submission of an earlier import's file with this mapping, or the answer that an equal request had.
 
-    `keep_as` is the name under which an import keeps the mapping; `asks_columns` as in `Submission`. Raise
-    `InvalidBody` where the file is no longer stored.
+    `keep_as` is the name under which an import keeps the mapping; `asks_columns` as in `Submission`. Without
+    `keep_archived` it is as in the earlier import. Raise `InvalidBody` where the file is no longer stored.
     """
-    named = [] if keep_as is None else [keep_as]
+    keeps = found.keep_archived if keep_archived is None else keep_archived
+    named = [*([] if keep_as is None else [keep_as]), *([keeps] if keeps else [])]
     digest = fingerprint([found.sha256, found.filename, mapping, dry_run, *named])
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
@@ -187,6 +192,7 @@ def repeated(
         sender_id=sender_id,
         asks_columns=asks_columns,
         taken_codes=found.taken_codes or (),
+        keep_archived=keeps,
     )
 
 

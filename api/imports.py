@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, TypeVar, get_args
 
 import orjson
 from fastapi import APIRouter, Query
@@ -15,13 +15,14 @@ from starlette.responses import Response
 
 from api.answers import json_text, revalidated
 from api.auth import Presented, Writer
-from api.bodies import Upload, fingerprint, json_body, refuse_unknown, upload
+from api.bodies import Upload, fingerprint, json_body, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
 from api.errors import InvalidBody, NotFound
 from api.importing import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
 from api.languages import accepted_language, in_language
 from api.parameters import (
     INSTANT_OR_DAY,
+    ArchivedValues,
     DryRunValues,
     Filename,
     ImportStatus,
@@ -33,11 +34,14 @@ from api.parameters import (
     agreed,
     bound,
     one_of,
+    said_in,
     sent_once,
     truth,
 )
+from api.parameters import archived as read_archived
 from api.reading import read
 from api.writing import Write
+from schemas.batches import Archived
 from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
@@ -58,14 +62,17 @@ _BODY = {
         "schema": {
             "type": "object",
             "required": ["file"],
-            "properties": {"file": _FILE, "dry_run": {"type": "boolean"}, "mapping": _TEXT, "mapping_name": _TEXT},
+            "properties": {
+                "file": _FILE,
+                "dry_run": {"type": "boolean"},
+                "mapping": _TEXT,
+                "mapping_name": _TEXT,
+                "archived": {"type": "string", "enum": list(get_args(Archived)), "x-stability": "preview"},
+            },
         },
     },
     "application/octet-stream": {"schema": _FILE},
 }
-
-
-_PARAMETERS: Final = ("filename", "dry_run", "mapping", "mapping_name")
 
 
 SubmittedSince = Annotated[
@@ -95,6 +102,7 @@ class _Sent:
     dry_run: list[str]
     mapping: list[str]
     mapping_name: list[str]
+    archived: list[str]
 
 
 @router.post(
@@ -114,6 +122,7 @@ async def post_import(
     dry_run: DryRunValues = None,
     mapping: MappingValues = None,
     mapping_name: MappingNameValues = None,
+    archived: ArchivedValues = None,
 ) -> Response:
     """The file as the `file` part of a multipart body, or raw with `filename` naming it.
 
@@ -122,11 +131,9 @@ async def post_import(
     parameters and parts are refused.
     """
     file = await upload(request, filename)
-    refuse_unknown(request.query_params, _PARAMETERS, Message("parameter"))
     write = await run_in_threadpool(Write.by_key, request, key)
-    asked = await run_in_threadpool(
-        _submission, write, key, file, _Sent(dry_run or [], mapping or [], mapping_name or [])
-    )
+    sent = _Sent(dry_run or [], mapping or [], mapping_name or [], archived or [])
+    asked = await run_in_threadpool(_submission, write, key, file, sent)
     return asked if isinstance(asked, Response) else await submit(request, write, asked)
 
 
@@ -140,18 +147,34 @@ async def post_import(
         preview=True,
     ),
 )
-async def post_repeat(request: Request, key: Writer, import_id: RecordId) -> Response:
+async def post_repeat(
+    request: Request,
+    key: Writer,
+    import_id: RecordId,
+    *,
+    dry_run: DryRunValues = None,
+    archived: ArchivedValues = None,
+) -> Response:
     """Reads the stored file once more, with another mapping or as another kind of run.
 
     So a dry run is looked at, its columns are corrected, and the same bytes are imported. Without `mapping` the columns
-    are recognised anew; `dry_run` is false unless it is sent. Refused with `invalid_format` where the file is no longer
-    stored.
+    are recognised anew; `dry_run` is false unless it is sent, as a member of the body or as a parameter. Without
+    `archived` it does with archived SKUs what the earlier import did. Refused with `invalid_format` where the file is
+    no longer stored.
     """
-    sent = _repeat(await json_body(request))
+    body = await json_body(request)
+    sent = _repeat(body)
+    dry = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")]) or False
     write = await run_in_threadpool(Write.by_key, request, key)
     found = await run_in_threadpool(stored_import, write.service, write.company_id, import_id)
     submission = await run_in_threadpool(
-        repeated, write, found, mapping=sent.mapping, dry_run=sent.dry_run, sender_id=key.client_id
+        repeated,
+        write,
+        found,
+        mapping=sent.mapping,
+        dry_run=dry,
+        sender_id=key.client_id,
+        keep_archived=None if archived is None else archived[0] == "keep",
     )
     return submission if isinstance(submission, Response) else await submit(request, write, submission)
 
@@ -180,6 +203,7 @@ def _submission(write: Write, key: Key, file: Upload, sent: _Sent) -> Submission
         keeps_mapping=given is not None,
         fingerprint=digest,
         sender_id=key.client_id,
+        keep_archived=_with_part("archived", read_archived, sent.archived, file) == "keep",
     )
 
 
@@ -188,7 +212,7 @@ def _fingerprint(file: Upload, sent: _Sent) -> bytes:
     content = hashlib.sha256(file.data).hexdigest()
     fields = {name: value for name, value in file.fields.items() if name != "dry_run"}
     mapping, name = agreed("mapping", sent_once, sent.mapping), agreed("mapping_name", sent_once, sent.mapping_name)
-    return fingerprint([content, file.filename, fields, mapping, name])
+    return fingerprint([content, file.filename, fields, mapping, name, *sent.archived[:1]])
 
 
 def _with_part(name: str, check: Callable[[Sequence[str]], T], values: list[str], file: Upload) -> T | None:

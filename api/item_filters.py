@@ -1,6 +1,7 @@
 """Declares the filters and the order of a list of items: parameters of the REST API, and of the pages' addresses.
 
-Both read a value by the same function, so that a link of a page says the same as the request of a program.
+Both read a value by the same function, so that a link of a page says the same as the request of a program; a page takes
+names beside codes.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from api.parameters import one_of
 from api.service import service_of
 from schemas import normalise, texts
 from schemas.issues import Issue
+from schemas.market_names import market_named
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit
@@ -82,10 +84,14 @@ class Filters:
         return Finding(**{name: self.given[name] for name in _OF_FINDING if name in self.given})
 
 
+_TYPED: Final[Mapping[str, Callable[[str], Any]]] = {**READ, "market": market_named}
+"""The same for a person, who names a market in words, too."""
+
+
 def read_filters(request: Request) -> tuple[Filters, list[Issue]]:
     """Return the filters of a page's address that can be read, and a fault for each other one; empty is none."""
     given, faults = dict[str, Any](), list[Issue]()
-    for name, read in READ.items():
+    for name, read in _TYPED.items():
         if not (value := texts.shown(request.query_params.get(name, ""))):
             continue
         try:
@@ -116,7 +122,7 @@ _PUBLISHED: Final[Mapping[str, tuple[Mapping[str, object], str]]] = {
     "q": (_TEXT, _OF_WORDS),
     "market": (
         {"type": "string"},
-        "Only SKUs placed on this market, by `markets` or by volumes; a country includes its subdivisions.",
+        "Only SKUs of this market, named or with units above 0 in 2026 or later; a country includes its subdivisions.",
     ),
     "grade": (_codes(VOCABULARIES["recyclability_grade"]), "Only SKUs of this grade."),
     "doc_status": (_codes(VOCABULARIES["doc_status"]), "Only SKUs of this DoC status."),

@@ -1,14 +1,15 @@
 """Declares the parameters of the REST API: their types, how they are read, and their published descriptions.
 
 A handler names them in its signature; the framework reads and publishes them. A parameter that cannot be read is
-refused, never ignored; unknown ones are ignored (decisions §1). What belongs here: parameters that several operations
-have, and the header Idempotency-Key. What does not: how a fault is answered (`api.refusals`).
+refused, never ignored; unknown ones are ignored by reads (decisions §1) and refused by writes (`api.known_parameters`).
+What belongs here: parameters that several operations have, and the header Idempotency-Key. What does not: how a fault
+is answered (`api.refusals`).
 """
 
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final, TypeVar, get_args
 from uuid import UUID
 
 from fastapi import Depends, Path, Query
@@ -17,6 +18,7 @@ from starlette.requests import Request
 
 from api.errors import InvalidBody
 from schemas import normalise, texts
+from schemas.batches import Archived
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.models import validator
@@ -104,6 +106,11 @@ def sent_once(values: Sequence[T]) -> T:
     return values[0]
 
 
+def archived(values: Sequence[str]) -> str:
+    """Return the one choice about archived SKUs that all values name; raise `Unfit`."""
+    return one_of(sent_once(values), get_args(Archived))
+
+
 def _agreeing(values: list[str], check: Callable[[Sequence[str]], object]) -> list[str]:
     check(values)
     return values
@@ -120,6 +127,12 @@ def agreed(name: str, check: Callable[[Sequence[str]], T], values: Sequence[str]
         return check(values)
     except Unfit as unfit:
         raise InvalidBody([Issue(unfit.code, unfit.message, name)]) from None
+
+
+def said_in(body: object, name: str) -> list[str]:
+    """Return a parameter that a body may have as a member, where it is a boolean there; other types are the body's."""
+    sent = body.get(name) if isinstance(body, dict) else None
+    return [str(sent).lower()] if isinstance(sent, bool) else []
 
 
 ImportStatus = Annotated[
@@ -188,6 +201,16 @@ async def _dry_run(values: DryRunValues = None) -> bool:
 DryRun = Annotated[bool, Depends(_dry_run)]
 
 
+ArchivedValues = Annotated[
+    list[str] | None,
+    AfterValidator(validator(_agreeing, archived)),
+    WithJsonSchema({"type": "string", "enum": list(get_args(Archived)), "x-stability": "preview"}),
+    Query(
+        alias="archived",
+        description="What happens to an archived SKU that a row names: return, it comes back, or keep, the row is "
+        "rejected with sku_archived. In a multipart body it is a part of this name.",
+    ),
+]
 MappingValues = Annotated[
     list[str] | None,
     AfterValidator(validator(_agreeing, sent_once)),

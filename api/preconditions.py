@@ -1,4 +1,4 @@
-"""Reads `If-Match`: a write that names the version it was made for is refused once another version is stored.
+"""Reads `If-Match` and `If-None-Match`: a write for a version is refused once another one is stored.
 
 A SKU's entity tag is its version (`ETag: "3"`). The version is compared in the write's transaction, where the row is
 locked, so that of two writers with the same version one is refused.
@@ -59,8 +59,27 @@ IfMatch = Annotated[
 ]
 
 
-def fingerprint_for(body: object, if_match: Precondition | None) -> bytes:
+def _create_only(value: str) -> bool:
+    if value != _ANY:
+        raise Unfit("invalid_format", Message("If-None-Match of a write is *: the SKU must not exist yet."))
+    return True
+
+
+CreateOnly = Annotated[
+    bool,
+    BeforeValidator(validator(_create_only)),
+    WithJsonSchema({"type": "string", "enum": [_ANY]}),
+    Header(
+        alias="If-None-Match",
+        description="`*`: the SKU is created or nothing is written; refused with 412 where it exists, archived or not.",
+    ),
+]
+
+
+def fingerprint_for(body: object, if_match: Precondition | None, *, create_only: bool = False) -> bytes:
     """Return the fingerprint of a write: its body, and the versions that it was made for where it names some."""
+    if create_only:
+        return fingerprint([body, sorted(if_match.tags) if if_match else None, _ANY])
     return fingerprint(body if if_match is None else [body, sorted(if_match.tags)])
 
 

@@ -15,12 +15,12 @@ from api.answers import json_of, json_text
 from api.auth import Credential, Presented, admit
 from api.cursors import AskedCursor, Cursor, next_cursor, sort_of
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound
+from api.errors import InvalidBody, NotFound, VersionConflict
 from api.included import Include, with_parts
 from api.item_filters import FilterParameters, Filters, place_of
 from api.languages import accepted_language, in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
-from api.preconditions import ETAG, IfMatch, Precondition, fingerprint_for, with_etag
+from api.preconditions import ETAG, CreateOnly, IfMatch, Precondition, fingerprint_for, with_etag
 from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
@@ -165,13 +165,15 @@ async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str
         headers=ETAG,
     ),
 )
-def post_sku(received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None) -> Response:
+def post_sku(
+    received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = False
+) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
     write, body = received.admitted()
-    return _answer(write, body, if_match, addressed=None, dry_run=dry_run)
+    return _answer(write, body, if_match, create_only=create_only, addressed=None, dry_run=dry_run)
 
 
 @router.put(
@@ -184,22 +186,32 @@ def post_sku(received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None) -> 
         headers=ETAG,
     ),
 )
-def put_sku(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
+def put_sku(
+    received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = False
+) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
     write, body = received.admitted()
-    return _answer(write, body, if_match, addressed=sku_id, dry_run=dry_run)
+    return _answer(write, body, if_match, create_only=create_only, addressed=sku_id, dry_run=dry_run)
 
 
 def _answer(
-    write: Write, body: Json, if_match: Precondition | None, *, addressed: UUID | None, dry_run: bool
+    write: Write,
+    body: Json,
+    if_match: Precondition | None,
+    *,
+    create_only: bool,
+    addressed: UUID | None,
+    dry_run: bool,
 ) -> Response:
     """Return the answer to a write of one SKU, by its code or also by the id of the path."""
 
     def work(conn: Connection) -> WriteOutcome:
-        return write_one(conn, write, body, if_match, addressed=addressed, dry_run=dry_run)
+        return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
 
     show = partial(_shown, lang=write.lang, dry_run=dry_run)
-    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run, pipelined=True)
+    return write.answer(
+        fingerprint_for(body, if_match, create_only=create_only), work, show, dry_run=dry_run, pipelined=True
+    )
 
 
 def write_one(
@@ -208,10 +220,11 @@ def write_one(
     body: Json,
     if_match: Precondition | None = None,
     *,
+    create_only: bool = False,
     addressed: UUID | None,
     dry_run: bool,
 ) -> WriteOutcome:
-    """Write the one SKU of a body in the caller's transaction.
+    """Write the one SKU of a body in the caller's transaction; with `create_only` only where it does not exist.
 
     `addressed` is the id of the path; None where the SKU is found by its code. Raise `InvalidBody`, `NotFound` or
     `VersionConflict` where it is refused.
@@ -225,7 +238,10 @@ def write_one(
         now=write.now,
         rulesets=write.service.rulesets,
         dry_run=dry_run,
+        if_versions={0: 0} if create_only else {},
     ).values()
+    if create_only and row.version_before is not None:
+        raise VersionConflict(row.version_before, create_only=True)
     if if_match is not None:
         if_match.check(row.version_before)
     if row.outcome == "rejected":
@@ -261,6 +277,7 @@ def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
     shown = {
         "outcome": row.outcome,
         "dry_run": dry_run,
+        "version": row.stored_version(dry_run=dry_run),
         "data": row.detail(lang=lang),
         "warnings": [warning.as_dict() for warning in row.warnings],
     }

@@ -17,6 +17,7 @@ from api.answers import json_of
 from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
 from api.errors import InvalidBody, NotFound, RateLimited
+from api.known_parameters import refuse_unknown_parameters
 from api.origin import client_network
 from api.service import service_of
 from api.writing import Write
@@ -57,6 +58,7 @@ async def post_supplier_data(request: Request, token: Token) -> Response:
     unknown; after a rejection it takes another. Ten a minute for a token, and ten for an address.
     """
     company_id, request_id = await admit_supplier(request, token)
+    refuse_unknown_parameters(request)
     body = await json_body(request)
     try:
         response = parse_submission(body)

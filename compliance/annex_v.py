@@ -11,9 +11,9 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
-from compliance import catalogue
 from compliance.flag_texts import reason
 from compliance.grading.components import lines
+from compliance.markets import is_in_union, of_record
 from compliance.material_path import material_path, same_material
 from compliance.rule_rows import Ban
 from compliance.ruleset import RuleSet
@@ -36,9 +36,11 @@ def flags(record: Sku, rules: RuleSet, *, today: date) -> list[AnnexVFlag]:
 def bans(record: Sku, rules: RuleSet) -> list[tuple[Ban, list[str]]]:
     """Return the bans that the record points to, each with its open facts; none where no market is in the Union.
 
+    The markets are those in effect: declared, or with units from 2026 on (decisions §13).
+
     An empty list of use contexts was never asked for and points to no ban (rollup of the record, step 9).
     """
-    if not may_be_in_the_union(record.get("markets")):
+    if not may_be_in_the_union(of_record(record)):
         return []
     return _bans(tuple(_facts(record, rules).items()), rules)
 
@@ -73,8 +75,7 @@ def _may_hold(ban: Ban, known: Mapping[str, Fact]) -> bool:
 
 def may_be_in_the_union(markets: Sequence[str] | None) -> bool:
     """Return whether one of the markets is in the European Union, or none is given."""
-    codes = catalogue.eu_codes()
-    return not markets or any(code in codes or code[:2] in codes for code in markets)
+    return not markets or any(map(is_in_union, markets))
 
 
 @lru_cache(maxsize=4096)

@@ -4,15 +4,16 @@ The limits are rows of `limits.csv`: Article 5 of Regulation (EU) 2025/40, and A
 very high concern. The caller decides whether a declared status contradicts a value.
 """
 
-from collections.abc import Collection, Iterable
 from datetime import date
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
+from compliance.markets import why_in_union
 from compliance.rule_rows import Limit
 from compliance.ruleset import RuleSet
 from schemas.messages import Message
-from schemas.sku import SubstanceEntry
+from schemas.sku import Component, Sku, SubstanceEntry
+from schemas.vocabularies import Substance
 
 _LIMIT_OF: Final = {
     ("pfas", "single"): "pfas_single",
@@ -79,52 +80,88 @@ def _breaches(value: float, unit: str, limit: Limit) -> bool:
     return measured >= allowed if limit.comparator == ">=" else measured > allowed
 
 
-def pfas_food_contact_prohibited(
-    *,
-    food_contact: bool | None,
-    markets: Iterable[str] | None,
-    pfas: Iterable[SubstanceEntry | None],
-    on: date,
-    eu_codes: Collection[str],
-    rules: RuleSet,
-) -> Message | None:
-    """Return the sentence that refuses a food-contact pack with PFAS for a market in the Union, or None.
+class Declaration(NamedTuple):
+    """What a record declares of one substance: of the packaging itself, or of one part of it (`part`)."""
 
-    `pfas` are the entries of the SKU and of its components. Article 5(5) of Regulation (EU) 2025/40; refusing on a
-    declaration without a value is this service's reading, and the sentence says which of the two decided.
-    """
-    limit = rules.limits[_PROHIBITION]
-    assert limit.applies_from is not None
-    if not food_contact or on < limit.applies_from:
-        return None
-    market = next((code for code in markets or () if code in eu_codes or code[:2] in eu_codes), None)
-    above = [entry for entry in pfas if entry and entry.get("status") == "above_limit"]
-    if market is None or not above:
-        return None
-    entry = next((entry for entry in above if _measured(entry, rules)), above[0])
-    decided = (
-        Message("the measured value of {value} reaches the limit", value=_amount(entry, rules))
-        if _measured(entry, rules)
-        else Message("the declaration says that PFAS are above the limit")
-    )
-    return Message(
-        "Food-contact packaging with PFAS above the limit must not be placed on the Union market ({market}) since "
-        "{since}, by Article 5(5) of Regulation (EU) 2025/40: {decided}. It can be held "
-        "when the pack has no food contact, PFAS are below the limit, or no market is in the European Union.",
-        market=market,
-        since=limit.applies_from.isoformat(),
-        decided=decided,
-    )
+    entry: SubstanceEntry
+    part: Component | None
 
 
-def _amount(entry: SubstanceEntry, rules: RuleSet) -> str:
-    """Return a measured PFAS value with its unit, or with that of its limit, as the one without a unit is read."""
-    return f"{entry['value']:g} {entry.get('unit') or unit_of_limit('pfas', entry.get('basis'), rules)}"
+def declarations(record: Sku, substance: Substance) -> list[Declaration]:
+    """Return the declarations of a substance: that of the packaging first, then those of its parts in their order."""
+    of_parts = [(line.get("substances", {}).get(substance), line) for line in record.get("components") or ()]
+    found = [(record.get(substance), None), *of_parts]
+    return [Declaration(entry, part) for entry, part in found if entry]
 
 
-def _measured(entry: SubstanceEntry, rules: RuleSet) -> bool:
-    """Return whether the entry's own value shows the breach."""
+def is_above(substance: Substance, entry: SubstanceEntry, rules: RuleSet) -> bool:
+    """Return whether a declaration breaches the substance's limit, by its status or by its measured value."""
+    return entry.get("status") == "above_limit" or is_measured_above(substance, entry, rules)
+
+
+def is_measured_above(substance: Substance, entry: SubstanceEntry, rules: RuleSet) -> bool:
+    """Return whether the declaration's own value shows the breach."""
     value = entry.get("value")
     if value is None:
         return False
-    return implied_status("pfas", value, entry.get("unit"), entry.get("basis"), rules) == "above_limit"
+    return implied_status(substance, value, entry.get("unit"), entry.get("basis"), rules) == "above_limit"
+
+
+def pfas_food_contact_prohibited(record: Sku, *, on: date, rules: RuleSet) -> Message | None:
+    """Return the sentence that refuses a food-contact pack with PFAS for a market in the Union, or None.
+
+    Article 5(5) of Regulation (EU) 2025/40; the markets are those in effect (decisions §13). Refusing on a declaration
+    without a value is this service's reading. The sentence says which of the two decided, of which part, and what made
+    the market one.
+    """
+    limit = rules.limits[_PROHIBITION]
+    assert limit.applies_from is not None
+    if not record.get("food_contact") or on < limit.applies_from:
+        return None
+    above = pfas_above(record, rules)
+    if above is None or (because := why_in_union(record)) is None:
+        return None
+    return Message(
+        "Food-contact packaging with PFAS above the limit must not be placed on the Union market since {since}, by "
+        "Article 5(5) of Regulation (EU) 2025/40: {decided}; {because}. It can be held when the pack has no food "
+        "contact, PFAS are below the limit, or no market is in the European Union. If it is no longer sold, archive "
+        "it: its units can be written then.",
+        since=limit.applies_from.isoformat(),
+        decided=above,
+        because=because,
+    )
+
+
+def pfas_above(record: Sku, rules: RuleSet) -> Message | None:
+    """Return which declaration says that PFAS are above a limit, a measured one first; None where none says so."""
+    above = [each for each in declarations(record, "pfas") if is_above("pfas", each.entry, rules)]
+    if not above:
+        return None
+    shown = next((each for each in above if is_measured_above("pfas", each.entry, rules)), above[0])
+    return breach("pfas", shown, rules)
+
+
+def breach(substance: Substance, declared: Declaration, rules: RuleSet) -> Message:
+    """Return what a declaration above a limit says, and of which part."""
+    entry, part = declared.entry, part_named(declared.part)
+    if is_measured_above(substance, entry, rules):
+        value = f"{entry['value']:g} {entry.get('unit') or unit_of_limit(substance, entry.get('basis'), rules)}"
+        if substance == "pfas":
+            return Message("the measured value of {value} of {part} reaches the limit", value=value, part=part)
+        return Message("the measured value of {value} of {part} is above the limit", value=value, part=part)
+    if substance == "pfas":
+        return Message("the declaration of {part} says that PFAS are above the limit", part=part)
+    return Message("the declaration of {part} says that heavy metals are above the limit", part=part)
+
+
+def part_named(part: Component | None) -> Message:
+    """Return a part as sentences name it: type, material, and its position where the record has one."""
+    if part is None:
+        return Message("the packaging itself")
+    kind = part["component_type"]
+    material = part.get("polymer_or_grade") or part.get("material_family")
+    named = f"{kind} ({material})" if material else kind
+    position = part.get("position_in_sku")
+    if position is None:
+        return Message("the component {named}", named=named)
+    return Message("the component {named} at position {position}", named=named, position=position)

@@ -5,10 +5,12 @@ portfolio find the same SKUs by SQL (`warehouse.analytics.findings`), with the t
 """
 
 import math
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from schemas.issues import Issue
 from schemas.messages import Figure, Message
+from schemas.sku import Component
 
 TOLERANCE: Final = 0.05
 """Share by which the stated weight and the sum of the parts may differ without a warning (decisions §3)."""
@@ -24,6 +26,12 @@ def weight_source(stated_g: float | None, parts_g: float | None) -> WeightSource
     if stated_g is not None:
         return "declared"
     return None if parts_g is None else "components"
+
+
+def total_g(lines: Iterable[Component]) -> float | None:
+    """Return the sum of the weights of the lines of a graph, in g; None where no line has one."""
+    weights = [weight for line in lines if (weight := line.get("weight_g")) is not None]
+    return float(f"{sum(weights):.9f}") if weights else None
 
 
 def weight_mismatch(stated_g: float | None, parts_g: float | None) -> Issue | None:

@@ -5,9 +5,10 @@ only offered in a warning.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 from types import MappingProxyType
 from typing import Final
 
@@ -43,7 +44,7 @@ class MaterialText:
 
 
 _NOTHING: Final = MaterialText()
-_PAIRS: Final = {
+_PAIRS: Final[Mapping[frozenset[Value], str]] = {
     frozenset({"transparent", "transparent_coloured"}): "transparent_coloured",
     frozenset({"dark", "transparent_coloured"}): "dark",
 }
@@ -81,7 +82,7 @@ def _facts(said: list[str], code: str, rules: "RuleSet") -> Mapping[str, Value]:
     given = [fact for fact in found if fact.holds_for(material) and fact.field not in material.implied]
     facts: dict[str, Value] = {}
     for name in {fact.field for fact in given}:
-        values = frozenset(fact.value for fact in given if fact.field == name)
+        values: frozenset[Value] = frozenset(fact.value for fact in given if fact.field == name)
         value = next(iter(values)) if len(values) == 1 else _PAIRS.get(values)
         if value is not None:
             facts[name] = value
@@ -93,12 +94,40 @@ def _alias(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
 
     With it come the words that may give facts: those that were dropped, and the colours of an alias (*pet clear*).
     """
-    for kinds in ((), _FORM, _ALL):
-        kept, dropped = _without(normal, kinds, rules)
-        if kept in rules.aliases:
-            colours = [word for word in _without(normal, ("colour",), rules)[1] if word not in dropped]
-            return rules.aliases[kept], [*dropped, *colours]
-    return None, []
+    # A metallisation goes first: without its form words *carton board métallisé* would be the metallisation alone.
+    for kinds in ((), ("metallised",), _FORM):
+        if (found := _known(normal, kinds, rules)) is not None:
+            return found
+    found = _with_fewest_dropped(normal, rules) if rules.word_facts else None
+    return found or _known(normal, _ALL, rules) or (None, [])
+
+
+def _known(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str, list[str]] | None:
+    kept, dropped = _without(normal, kinds, rules)
+    if kept not in rules.aliases:
+        return None
+    colours = [word for word in _without(normal, ("colour",), rules)[1] if word not in dropped]
+    return rules.aliases[kept], [*dropped, *colours]
+
+
+def _with_fewest_dropped(normal: str, rules: "RuleSet") -> tuple[str, list[str]] | None:
+    """Return the same for an alias that has words of colour or form itself: *PE-coated board black*.
+
+    Only colours and metallisations are dropped, as few as possible.
+    """
+    dropped = _without(normal, ("colour", "metallised"), rules)[1]
+    if len(dropped) > _MOST_DROPPED:
+        return None
+    runs = (run for count in range(1, len(dropped) + 1) for run in combinations(dropped, count))
+    return next(
+        ((rules.aliases[kept], dropped) for run in runs if (kept := _words_out(normal, run)) in rules.aliases), None
+    )
+
+
+def _words_out(normal: str, words: Iterable[str]) -> str:
+    for word in words:
+        normal = " ".join(f" {normal} ".replace(f" {word} ", " ", 1).split())
+    return normal
 
 
 _FORM: Final = ("form", "recycled")
@@ -123,6 +152,8 @@ def _without(normal: str, kinds: tuple[str, ...], rules: "RuleSet") -> tuple[str
     return " ".join(kept), dropped
 
 
+_MOST_DROPPED: Final = 5
+"""Colours of a text that are tried one by one: a text of more is prose."""
 _MOST_WORDS: Final = 3
 """Words of the longest colour: *noir de carbone*."""
 
@@ -148,9 +179,10 @@ def _laminate(normal: str, rules: "RuleSet") -> tuple[str | None, list[str]]:
     return rules.aliases.get(normalise("/".join(groups))), said
 
 
-def plain_material(text: str, rules: "RuleSet") -> str:
-    """Return a material text, normalised, without its words for form, recycling, colour and metallisation."""
-    return _without(normalise(text[:_LONGEST]), _ALL, rules)[0]
+def plain_materials(text: str, rules: "RuleSet") -> list[str]:
+    """Return a material text, normalised, without its colours and metallisation, then without its form words too."""
+    normal = normalise(text[:_LONGEST])
+    return [_without(normal, kinds, rules)[0] for kinds in (("colour", "metallised"), _ALL)]
 
 
 def nearest_materials(text: str, rules: "RuleSet") -> list[str]:

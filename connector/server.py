@@ -103,13 +103,14 @@ def build_server(service: Service) -> MCPServer[None]:
     )
     server.middleware.insert(0, remember_question)  # before the state is unsealed
     server.middleware.append(check_requests(server))
-    for tool in _tools(service):
+    for tool in tools_of(service):
         _add(server, tool)
     add_guides(server, service)
     return server
 
 
-def _tools(service: Service) -> list[Tool]:
+def tools_of(service: Service) -> list[Tool]:
+    """Return every tool, in the order in which the list has them; decisions §13 allow at most 22."""
     parts = (
         ItemTools,
         PortfolioTools,

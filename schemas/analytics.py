@@ -4,6 +4,7 @@ They are JSON objects that `warehouse.analytics` makes and that the pages, the t
 show. The list of SKUs and one SKU are in `schemas.sku`, a grade's questions in `schemas.grading`.
 """
 
+from datetime import datetime
 from typing import TypedDict
 
 from schemas.grading import MissingFact, OpenFact
@@ -57,8 +58,12 @@ class IncompleteSku(TypedDict):
 
 
 class Missing(Head):
-    """The gaps of a portfolio, the worst first, and a page of the SKUs that have some."""
+    """The gaps of a portfolio, the worst first, and a page of the SKUs that have some.
 
+    `period` is the calendar year whose units stand beside them; null where no units are recorded up to it.
+    """
+
+    period: int | None
     gaps: list[Gap]
     items: list[IncompleteSku]
     pagination: Pagination
@@ -76,7 +81,7 @@ class QuestionedSku(IncompleteSku, Questions):
 
 
 class MarketSkus(TypedDict):
-    """The SKUs that name a market."""
+    """The SKUs of which a market is one in effect; a country counts its subdivisions."""
 
     market: str
     skus: int
@@ -116,6 +121,17 @@ class PortfolioTonnes(TypedDict):
     by_market: list[MarketTonnes]
 
 
+class TonnesOfYear(TypedDict):
+    """The tonnes of one calendar year and its halves by market, and how many rows of it could not be counted."""
+
+    year: int | None
+    years: list[int]
+    rows: list[MarketTonnes]
+    as_of: datetime
+    ruleset_version: str
+    uncounted: int
+
+
 class JurisdictionFacts(TypedDict):
     """The facts of a jurisdiction that the overview shows; null where the catalogue does not serve it."""
 
@@ -128,7 +144,7 @@ class JurisdictionFacts(TypedDict):
 
 
 class InScope(JurisdictionFacts):
-    """A jurisdiction that SKUs or volumes name."""
+    """A jurisdiction that is a market in effect of some SKU; `volume_rows` counts its rows of all periods."""
 
     code: str
     skus: int

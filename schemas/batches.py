@@ -1,17 +1,35 @@
-"""Models of the body of POST /skus/batch, and the reading of a row: a SKU, and its volumes where it has some."""
+"""Models of the body of POST /skus/batch, and the reading of a row: a SKU, its volumes, the version it is made for."""
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic import Field as PydanticField
 
 from schemas.issues import Issue
-from schemas.models import MAX_VOLUME_ROWS, Invalid, SkuInput, Strict, VolumeRowInput, parse_sku, parse_volumes
+from schemas.models import (
+    MAX_VOLUME_ROWS,
+    Invalid,
+    SkuInput,
+    Strict,
+    VolumeRowInput,
+    issue_of,
+    parse_sku,
+    parse_volumes,
+    whole,
+)
 from schemas.sku import SkuPatch, VolumeRow
 
 MAX_BATCH: Final = 1000
 """Most SKUs of one batch (interface v1, Limits)."""
+
+
+Archived: TypeAlias = Literal["return", "keep"]
+"""What happens to an archived SKU that a batch or an import names: it comes back, or its row is rejected."""
+_IF_VERSION: Final = "if_version"
+_Version: TypeAlias = Annotated[int, PydanticField(strict=True, ge=0), BeforeValidator(whole)]
+_VERSION: Final = TypeAdapter[int](_Version)
 
 
 class SkuBatchRow(SkuInput):  # type: ignore[valid-type, misc]  # made of the field table
@@ -26,6 +44,14 @@ class SkuBatchRow(SkuInput):  # type: ignore[valid-type, misc]  # made of the fi
             json_schema_extra={"x-stability": "preview"},
         ),
     ]
+    if_version: Annotated[
+        _Version | None,
+        PydanticField(
+            description="The version of the SKU that the row is made for; 0 where it must not exist yet. The row alone"
+            " is rejected with `version_conflict` where another one is stored.",
+            json_schema_extra={"x-stability": "preview"},
+        ),
+    ] = None
 
 
 class SkuBatchInput(Strict):
@@ -33,24 +59,45 @@ class SkuBatchInput(Strict):
 
     skus: Annotated[list[SkuBatchRow], PydanticField(max_length=MAX_BATCH)]
     dry_run: bool = False
+    archived: Annotated[
+        Archived,
+        PydanticField(
+            description="Whether an archived SKU that a row names comes back, or the row is rejected with"
+            " `sku_archived`.",
+            json_schema_extra={"x-stability": "preview"},
+        ),
+    ] = "return"
 
 
-def parse_batch_row(row: object) -> tuple[SkuPatch, list[VolumeRow] | None]:
-    """Return one row of a batch: the given fields, and its volumes, None where it has none. Raise `Invalid`."""
-    if not isinstance(row, dict) or "volumes" not in row:
-        return parse_sku(row), None
+class BatchRecord(NamedTuple):
+    """One row of a batch: the given fields, its volumes and the version it is made for; None where it has none."""
+
+    record: SkuPatch
+    volumes: list[VolumeRow] | None
+    if_version: int | None
+
+
+def parse_batch_row(row: object) -> BatchRecord:
+    """Return one row of a batch. Raise `Invalid`."""
+    if not isinstance(row, dict) or not row.keys() & {"volumes", _IF_VERSION}:
+        return BatchRecord(parse_sku(row), None, None)
     issues: list[Issue] = []
+    volumes, if_version = None, None
     try:
-        record = parse_sku({name: value for name, value in row.items() if name != "volumes"})
+        record = parse_sku({name: value for name, value in row.items() if name not in ("volumes", _IF_VERSION)})
     except Invalid as invalid:
         issues += invalid.issues
     try:
-        volumes = parse_volumes(row["volumes"])
+        volumes = parse_volumes(row["volumes"]) if "volumes" in row else None
     except Invalid as invalid:
         issues += inside_volumes(invalid.issues)
+    try:
+        if_version = None if row.get(_IF_VERSION) is None else _VERSION.validate_python(row[_IF_VERSION])
+    except ValidationError as error:
+        issues += [replace(issue_of(fault), field=_IF_VERSION) for fault in error.errors(include_url=False)]
     if issues:
         raise Invalid(issues)
-    return record, volumes
+    return BatchRecord(record, volumes, if_version)
 
 
 def inside_volumes(issues: Iterable[Issue]) -> list[Issue]:

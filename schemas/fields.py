@@ -157,9 +157,7 @@ COMPONENT_FIELDS: Final[tuple[Field, ...]] = (
 )
 """Fields of SkuComponentInput, in the order in which a component is stored and read back."""
 
-LINE_ID: Final = Field(
-    "id", "uuid", "Id of one of this SKU's components, which the line updates or moves; omitted, the line is matched."
-)
+LINE_ID: Final = Field("id", "uuid", "The SKU's component that this line is; omitted, it is matched.")
 """Names the part that a line of JSON is. It is no column of a file."""
 
 SKU: Final[dict[str, Field]] = {field.name: field for field in SKU_FIELDS}

@@ -24,7 +24,7 @@ def _code(value: str) -> str:
 
 
 def _country(value: str) -> str:
-    code = normalise.market(value)
+    code = normalise.place(value)
     if "-" in code:
         raise Unfit("unknown_market", Message("Send a country, ISO 3166-1 alpha-2, such as FR."))
     return code

@@ -222,7 +222,7 @@ class VolumeRowInput(Strict):
 
     market: Annotated[
         str,
-        AfterValidator(validator(normalise.market)),
+        AfterValidator(validator(normalise.place)),
         PydanticField(description="Any jurisdiction code that the catalogue serves; normalised as in `markets`."),
     ]
     year: Annotated[

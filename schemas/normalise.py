@@ -5,8 +5,9 @@ a sentence that names the right form. The file reader turns text cells into numb
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Final
 
 import pycountry
 from stdnum import ean
@@ -18,6 +19,12 @@ from schemas.vocabularies import VOCABULARIES
 
 _GTIN_LENGTHS = (8, 12, 13, 14)
 _SUBDIVISION = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
+TERRITORIES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("GP", "MQ", "GF", "RE", "YT", "MF"), "FR"),
+    "AX": "FI",
+}
+"""Territories of the European Union with a code of their own beside that of their Member State (Articles 349 and 355
+of the Treaty on the Functioning of the European Union): each is a part of it, as `FR-974` is (decisions §13)."""
 
 
 class Unfit(ValueError):  # noqa: N818  (it is a verdict on a value; callers turn it into an Issue)
@@ -69,8 +76,8 @@ def gtin(value: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def market(value: str) -> str:
-    """Return a jurisdiction code in the form CC or CC-XX; `markets` checks subdivisions against the catalogue.
+def place(value: str) -> str:
+    """Return a jurisdiction code in the form CC or CC-XX, as it was named: a territory keeps its own code.
 
     Upper and lower case, underscore and space are accepted; UK is GB. Raise `unknown_market` for a value that is not an
     ISO 3166-1 alpha-2 code, alone or before a hyphen.
@@ -90,10 +97,24 @@ def market(value: str) -> str:
     return f"{country}-{rest}" if rest else country
 
 
+def market(value: str) -> str:
+    """Return the code of a market as `place` does, a territory of the Union as its Member State.
+
+    `markets` checks subdivisions against the catalogue. Raise `unknown_market` as `place`.
+    """
+    code = place(value)
+    return country_of(code) if code[:2] in TERRITORIES else code
+
+
+def country_of(code: str) -> str:
+    """Return the country that a normalised code is of or in: FR for FR, for FR-974 and for RE."""
+    return TERRITORIES.get(code[:2], code[:2])
+
+
 def markets(values: Iterable[str], served_subdivisions: frozenset[str]) -> list[str]:
     """Return the codes normalised, a subdivision that the catalogue does not have as its parent, without repeats."""
     codes = (market(value) for value in values)
-    kept = (code if "-" not in code or code in served_subdivisions else code[:2] for code in codes)
+    kept = (code if "-" not in code or code in served_subdivisions else country_of(code) for code in codes)
     return list(dict.fromkeys(kept))
 
 

@@ -9,6 +9,11 @@ _ANY: Final = Context(prec=400)
 """Enough digits for every double: 309 before the decimal mark, and the requested ones after it."""
 
 
+def decimal_mark(lang: str) -> str:
+    """Return what stands before the decimals in a language."""
+    return _MARKS[lang][1]
+
+
 def number(value: float | Decimal, lang: str, digits: int = 0) -> str:
     """Format a number with at most `digits` decimals, rounded half away from zero, without trailing zeros."""
     rounded = Decimal(str(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _ANY)

@@ -156,10 +156,11 @@ class SkuPatch(SkuFields, LegacySubstances, total=False):
 class Sku(SkuFields, total=False):
     """A stored SKU as `compliance` reads it; grading reads a part of the fields (`compliance.grading.GRADED_INPUTS`).
 
-    No markets and no use contexts mean that none were given.
+    No markets and no use contexts mean that none were given; `compliance.markets` says on which ones it is in effect.
     """
 
     markets: Sequence[str] | None
+    volumes: Sequence[VolumeRow]
     use_contexts: Sequence[str]
     components: Sequence[Component]
     pfas: SubstanceEntry | None
@@ -171,7 +172,7 @@ class Sku(SkuFields, total=False):
 class SkuDetail(SkuFields, LegacySubstances):
     """A SKU with its graph, its volumes and its compliance: `data` of SkuDetailResponse.
 
-    A dry run's new SKU has neither `id` nor instants; only an archived one has `archived_at`.
+    A dry run's new SKU has neither `id`, version nor instants; only an archived one has `archived_at`.
     """
 
     id: str | None
@@ -188,4 +189,5 @@ class SkuDetail(SkuFields, LegacySubstances):
     compliance: SkuCompliance
     created_at: str | None
     updated_at: str | None
+    version: int | None
     archived_at: NotRequired[str]

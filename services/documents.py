@@ -19,8 +19,8 @@ import orjson
 from schemas import texts
 from schemas.labels import LANGUAGES
 from schemas.messages import Message
+from schemas.refusals import NotThere
 from services import drafts, review
-from services.drafts.content import SkuUnknown
 from services.review import issuing
 from services.review.entries import EntryUnknown
 from services.review.proposed import Conflict
@@ -34,12 +34,6 @@ from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
 KIND: Final = "doc_draft"
-
-
-class DocUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
-    """The company has no such declaration."""
-
-    code = "not_found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +56,21 @@ def prepare(
     rulesets: Rulesets,
     renews: UUID | None = None,
 ) -> Prepared:
-    """Draw a draft for one item from the records, in each language at the same instant. Raises `SkuUnknown`."""
+    """Draw a draft for one item from the records, in each language at the same instant. Raises `NotThere`."""
     code = skus.code_of(conn, sku_id)
     if code is None:
-        raise SkuUnknown(f"There is no SKU {sku_id}.")
+        raise NotThere(f"There is no SKU {sku_id}.")
     named, rules = texts.plain(reference or f"DoC-{code}"), rulesets.active(conn)
-    made = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
-    draft = made.pop(lang)
-    further = {each: translation.as_dict() for each, translation in made.items()}
-    payload: dict[str, object] = {"reference": named, "lang": lang, "draft": draft.as_dict(), "translations": further}
-    return Prepared(sku_id, code, draft, payload | ({"renews": str(renews)} if renews else {}))
+    drawn = {each: drafts.draft(conn, sku_id, reference=named, lang=each, now=now, rules=rules) for each in LANGUAGES}
+    made = drawn.pop(lang)
+    payload: dict[str, object] = {
+        "reference": named,
+        "lang": lang,
+        "draft": made.draft.as_dict(),
+        "translations": {each: translation.draft.as_dict() for each, translation in drawn.items()},
+        issuing.AGAINST: bool(made.verdict.against),
+    }
+    return Prepared(sku_id, code, made.draft, payload | ({"renews": str(renews)} if renews else {}))
 
 
 def prepare_renewal(
@@ -83,13 +82,13 @@ def prepare_renewal(
     now: datetime,
     rulesets: Rulesets,
 ) -> Prepared:
-    """Draw a draft that renews a declaration, in its language. Raises `DocUnknown`, and `Conflict` without an item.
+    """Draw a draft that renews a declaration, in its language. Raises `NotThere`, and `Conflict` without an item.
 
     The earlier declaration stays as it is: it ends by itself, or is withdrawn.
     """
     doc = register.lock(conn, doc_id, today=now.date())
     if doc is None:
-        raise DocUnknown(f"There is no declaration {doc_id}.")
+        raise NotThere(f"There is no declaration {doc_id}.")
     if doc.sku_id is None or skus.code_of(conn, doc.sku_id) is None:
         raise Conflict(Message("This declaration names no item. Prepare a draft for the item that it is about."))
     issued = declarations.of_doc(conn, doc_id)
@@ -141,7 +140,8 @@ def issue(
 ) -> UUID:
     """Issue a draft with the fields of `schemas.issuing_form`; return the id of the declaration.
 
-    Raises `EntryUnknown`, `Conflict` where it is decided already, and `issuing.Incomplete`.
+    Raises `EntryUnknown`, `Conflict` where it is decided already, and `Refused`: `not_conform` where the record
+    contradicts conformity, else for the faults of the form.
     """
     load_draft(conn, entry_id)
     review.accept(
@@ -174,11 +174,11 @@ def withdraw(
 ) -> register.Doc:
     """Withdraw a declaration: it covers its item no longer. Return the record as it was.
 
-    Raises `DocUnknown`, and `Conflict` where it is withdrawn already or was rejected.
+    Raises `NotThere`, and `Conflict` where it is withdrawn already or was rejected.
     """
     doc = register.lock(conn, doc_id, today=now.date())
     if doc is None:
-        raise DocUnknown(f"There is no declaration {doc_id}.")
+        raise NotThere(f"There is no declaration {doc_id}.")
     if doc.status == "rejected":
         raise Conflict(Message("This declaration was withdrawn or rejected already; prepare a new one for the item."))
     if not dry_run:
@@ -197,10 +197,10 @@ def withdraw(
 
 
 def one(conn: Connection, doc_id: UUID, now: datetime) -> dict[str, object]:
-    """Return a declaration as it is listed. Raises `DocUnknown`."""
+    """Return a declaration as it is listed. Raises `NotThere`."""
     row = conn.execute(register.one_query(), {"doc_id": doc_id, "today": now.date()}).fetchone()
     if row is None:
-        raise DocUnknown(f"There is no declaration {doc_id}.")
+        raise NotThere(f"There is no declaration {doc_id}.")
     found: dict[str, object] = orjson.loads(row[0])
     return found
 
@@ -250,7 +250,7 @@ def _content(draft: drafts.Draft, payload: Mapping[str, object]) -> dict[str, ob
             "key": point.key,
             "number": point.number,
             "heading": point.heading,
-            "lines": point.lines if point.complete else point.lines[:-1],
+            "lines": [*(point.lines if point.complete else point.lines[:-1]), *point.notes],
             "open": point.key in asked,
             "source": point.source,
         }

@@ -6,6 +6,7 @@ needs a decision.
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
@@ -49,7 +50,7 @@ def doctor(
         else:
             if not any(problem.check == "migration" for problem in problems):
                 companies = [company] if company else every_company(operator.pool)
-                number, records = len(companies), {**_records(operator, companies, as_json=as_json)}
+                number, records = len(companies), {**_records(operator, companies, settings.data_dir, as_json=as_json)}
     show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
 
 
@@ -65,13 +66,15 @@ def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
     return found
 
 
-def _records(operator: Operator, companies: Iterable[UUID], *, as_json: bool) -> dict[str, list[JsonObject]]:
+def _records(
+    operator: Operator, companies: Iterable[UUID], data_dir: Path, *, as_json: bool
+) -> dict[str, list[JsonObject]]:
     """Return the findings of all companies by kind; on a terminal texts are written in ASCII, so that none hides."""
     found: dict[str, list[JsonObject]] = {kind: [] for kind in record_findings.KINDS}
     rulesets, today = Rulesets(), operator.clock.today()
     for company_id in companies:
         with operator.company(company_id) as connection:
-            listed = record_findings.find(record_findings.Looked(connection, rulesets, today))
+            listed = record_findings.find(record_findings.Looked(connection, rulesets, today, company_id, data_dir))
         for kind, rows in listed.items():
             found[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]
     return found

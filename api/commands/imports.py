@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, cast  # Any: typer has no public name for its bar
+from typing import Annotated, Any, Final, cast, get_args  # Any: typer has no public name for its bar
 
 import orjson
 import typer
@@ -18,6 +18,7 @@ from api.commands.http import Client
 from api.commands.shared import AsJson, DataDir, Refusal, check_choices, locale_language, show
 from api.commands.summary import summary
 from pipelines.corrections import as_csv, as_workbook, rejected_tables
+from schemas.batches import Archived
 from schemas.labels import LANGUAGES
 from schemas.messages import Message, translate
 from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource
@@ -27,6 +28,14 @@ _POLL_SECONDS: Final = 1.0
 """Pause between two polls: leaves half of a key's requests per minute to other programs."""
 _PAGE_SIZE: Final = 200
 _PATH: Final = "/api/v1/imports"
+
+ArchivedSkus = Annotated[
+    str,
+    typer.Option(
+        "--archived",
+        help="return: archived SKUs of the file come back; keep: they stay so, and the rows are rejected.",
+    ),
+]
 
 
 def import_file(
@@ -57,6 +66,7 @@ def import_file(
     mapping_name: Annotated[
         str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")
     ] = None,
+    archived: ArchivedSkus = "return",
     lang: Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -72,7 +82,8 @@ def import_file(
     given = (("mapping", mapping), ("mapping_name", mapping_name))
     mapping_fields = {name: value for name, value in given if value is not None}
     parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
-    accepted = cast(ImportAccepted, service.send(f"{_PATH}?dry_run={int(dry_run)}", parts))
+    path = f"{_PATH}?dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
+    accepted = cast(ImportAccepted, service.send(path, parts))
     finished = _poll_until_ended(service, accepted)
     if finished["status"] != "completed":
         reason = finished["failure"]["message"] if finished["failure"] else "no reason is given"

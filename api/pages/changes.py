@@ -202,7 +202,7 @@ def reason_in_words(reason: str, lang: str) -> str:
     return reason
 
 
-_SHOWN_APART: Final = ("draft", "translations", "renews", "asked")
+_SHOWN_APART: Final = ("draft", "translations", "renews", "is_against_record", "asked")
 """Members of an entry that its own page shows elsewhere."""
 
 

@@ -69,7 +69,8 @@ async def get_authorize(request: Request) -> Response:
         scopes=wanted.scopes,
         sent=pairs,
         redirect_host=redirects.host(wanted.redirect_uri),
-        is_loopback=redirects.is_loopback(wanted.redirect_uri),
+        leads_to=_leads_to(wanted.redirect_uri),
+        scheme=redirects.scheme(wanted.redirect_uri),
         published_by=redirects.host(wanted.client.id) if is_document(wanted.client.id) else None,
     )
 
@@ -136,6 +137,13 @@ def _authorise(request: Request, session: Session, wanted: AuthorizationRequest)
         return connections.authorise(
             connection, session.company_id, session.user_id, wanted, origin=origin, now=service.clock.now()
         )
+
+
+def _leads_to(address: str) -> str:
+    """Return the text that says what the answer goes to."""
+    if redirects.is_private(address):
+        return "consent.private"
+    return "consent.loopback" if redirects.is_loopback(address) else "consent.unchecked"
 
 
 def _redirect(address: str) -> Response:

@@ -46,7 +46,7 @@ CountAttempt: TypeAlias = Callable[[Connection, str, str, datetime], FoundAttemp
 def credentials_of(form: Form) -> Credentials | None:
     """Return the credentials of a sign-in form; None for texts that no account can have."""
     email, password = form.get("email", ""), form.get("password", "")
-    if len(email) > passwords.LONGEST or len(password) > passwords.LONGEST or "\x00" in email:
+    if len(email) > passwords.LONGEST or passwords.is_too_long(password) or "\x00" in email:
         return None
     return Credentials(email, password)
 

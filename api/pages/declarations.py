@@ -27,6 +27,7 @@ from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Approver, Session, Viewer
 from api.pages.texts import text
+from api.pages.typed_values import market_code, unread_values
 from api.refusals import answered
 from api.service import service_of
 from pipelines.figures.compute import loaded_catalogue
@@ -71,6 +72,8 @@ async def post_declaration(request: Request, session: Approver) -> Response:
     body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
     write = await run_in_threadpool(write_of, request, session, form.get("once"))
     try:
+        if unread := unread_values(body):
+            raise InvalidBody(unread)
         answer = await declare(request, write, body, dry_run=not is_kept)
     except InvalidBody as refused:
         faults = list(_faults(refused, form, language_of(request)))
@@ -142,11 +145,12 @@ def _list_page(
     service, lang, offset = service_of(request), language_of(request), offset_of(request)
     given = form or _prefilled_form(request, session)
     stored = figures.current(service.settings.data_dir, session.company_id)
-    markets = sorted({market for market, *_ in periods(stored)}) if stored else []
+    placed = {(market, year) for market, year, _ in periods(stored)} if stored else set()
+    markets = sorted({market for market, _ in placed})
     with service.writes.company(session.company_id) as conn:
         found, total = kept.newest(conn, limit=PAGE_SIZE, offset=offset)
         entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
-        calendar = list(due(entries, markets, kept.latest(conn), service.clock.today()))
+        calendar = due(entries, placed, kept.latest(conn), service.clock.today())
     return page(
         request,
         "declarations.html",
@@ -190,7 +194,7 @@ def _prefilled_form(request: Request, session: Session) -> Form:
 def _body_of(form: Form) -> JsonObject:
     """Return the body of POST /declarations; what is no number stays text, which the body's model refuses."""
     sent = {name: form.get(name, "").strip() for name in FIELDS}
-    body: JsonObject = {"market": sent["market"], "format": sent["format"]}
+    body: JsonObject = {"market": market_code(sent["market"]), "format": sent["format"]}
     body |= {name: _number(sent[name]) for name in ("year", "half") if sent[name]}
     if sent["corrects"]:
         body["corrects"] = sent["corrects"]

@@ -26,8 +26,9 @@ from schemas.json_values import JsonObject
 from schemas.labels import LANGUAGES
 from schemas.messages import translate
 from schemas.normalise import Unfit
+from schemas.refusals import NotThere
 from services import documents, review
-from services.documents import DocUnknown, Prepared
+from services.documents import Prepared
 from warehouse.declarations import register
 from warehouse.review import entries
 from warehouse.sessions import Connection
@@ -123,7 +124,7 @@ def _one(
     with service.writes.company(session.company_id) as conn:
         try:
             doc = documents.one(conn, path_id(request), service.clock.now())
-        except DocUnknown:
+        except NotThere:
             raise PageRefused(404, "refused.gone") from None
     return page(
         request,
@@ -161,7 +162,7 @@ def _renew(request: Request, session: Session, form: Form) -> Response:
 
     try:
         entry_id = filed(request, session, form, prepare)
-    except DocUnknown:
+    except NotThere:
         raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
         return _one(request, session, form=form, faults=[("", translate(str(conflict), lang))], status=409)
@@ -213,7 +214,7 @@ def _withdraw(request: Request, session: Session, form: Form) -> Response:
         )
     except Unfit as unfit:
         return _one(request, session, form=form, faults=[("reason", translate(unfit.message, lang))])
-    except DocUnknown:
+    except NotThere:
         raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
         return _one(request, session, form=form, faults=[("", translate(str(conflict), lang))], status=409)

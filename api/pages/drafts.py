@@ -54,4 +54,5 @@ def _load(request: Request, session: Session) -> tuple[drafts.Draft, declaration
     content = issued.content if issued else entry.payload.get("draft")
     if entry.kind != "doc_draft" or content is None:
         raise PageRefused(404, "refused.gone")
-    return drafts.Draft.of(content), issued, pdf
+    draft = drafts.Draft.of(content)
+    return draft if issued else drafts.in_todays_form(draft), issued, pdf

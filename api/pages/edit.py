@@ -26,6 +26,7 @@ from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import path_id, version_of, write_of
 from api.pages.sessions import Editor, Session
 from api.pages.texts import text
+from api.pages.typed_values import faults_with, unread_values
 from api.preconditions import Precondition
 from api.service import service_of
 from api.skus import write_one
@@ -36,7 +37,7 @@ from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
-from schemas.models import Invalid, parse_volumes
+from schemas.models import Invalid, parse_sku, parse_volumes
 from schemas.sku import SkuDetail
 from services.audit.page import difference_of_rows
 from warehouse.library import queries as library
@@ -226,8 +227,10 @@ def _id_in(answer: Response) -> str | None:
 def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_run: bool) -> WriteOutcome:
     """Write the fields and volumes that differ, in the caller's transaction. Raise the refusals of the contract."""
     base = opened.form(write.lang) if opened.sku_id else Form([])
-    body = item_form.changed(form, base)
+    body = item_form.changed(form, base, write.lang)
+    rows = item_form.changed_volumes(form, base, write.lang)
     named = {"sku_code": form.get("sku_code", ""), "name": form.get("name", "")}
+    _check_typed({**body, **named}, rows)
     if opened.sku_id is None:
         body = {name: value for name, value in body.items() if value not in (None, [])}
         written = write_one(conn, write, body | named, addressed=None, dry_run=dry_run)
@@ -240,10 +243,18 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
         if "name" not in body and seen is not None and seen != opened.version:
             named["name"] = _name_at(conn, opened.sku_id, seen) or named["name"]
         written = write_one(conn, write, body | named, precondition, addressed=opened.sku_id, dry_run=dry_run)
-    rows = item_form.changed_volumes(form, base)
     if rows:
         _write_volumes(conn, write, written, rows, dry_run=dry_run)
     return written
+
+
+def _check_typed(body: JsonMapping, rows: Sequence[tuple[str, JsonMapping]]) -> None:
+    """Raise `InvalidBody` with each number and market that could not be read, or may be two."""
+    unread = faults_with(body, parse_sku)
+    for place, (_, row) in enumerate(rows):
+        unread += [_in_volumes(Issue(i.code, i.message, i.field, place), rows) for i in unread_values(row)]
+    if unread:
+        raise InvalidBody(unread)
 
 
 def _name_at(conn: Connection, sku_id: UUID, version: int) -> str | None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.pages.advice import said
 from api.pages.changes import fact_in_words
 from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
@@ -24,8 +25,8 @@ from pipelines.declarations import explain
 from pipelines.declarations.declare import Inputs
 from pipelines.figures.compute import loaded_catalogue
 from schemas.labels import word
+from schemas.market_names import market_named
 from schemas.normalise import Unfit
-from schemas.normalise import market as normalised
 from warehouse import figures, snapshots
 from warehouse.analytics import figure_rows
 from warehouse.analytics.figure_rows import Rows, Table, periods
@@ -164,9 +165,9 @@ def _choice_of(request: Request) -> tuple[Choice, list[tuple[str, str]]]:
     market, year, half = (sent.get(name, "").strip() or None for name in Choice._fields)
     if market is not None:
         try:
-            market = normalised(market)
-        except Unfit:
-            faults.append(("market", text("market.unknown", lang)))
+            market = market_named(market)
+        except Unfit as unfit:
+            faults.append(("market", said(unfit.message, lang)))
     if year is not None and not _YEAR.fullmatch(year):
         faults.append(("year", text("figures.year.hint", lang)))
         year = None

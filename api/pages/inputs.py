@@ -9,6 +9,8 @@ from typing import Final
 
 from api.pages.changes import code_in_words, field_in_words
 from api.pages.texts import text
+from api.pages.typed_values import market_codes, number_of
+from pipelines.reading.values import LIST_SEPARATOR
 from schemas.fields import Field
 from schemas.labels import meaning
 from schemas.numbers import plain
@@ -89,10 +91,10 @@ def texts_of(value: object, lang: str) -> list[str]:
     return [str(value)]
 
 
-def value_of(sent: Sequence[str], kind: str) -> object:
+def value_of(sent: Sequence[str], kind: str, lang: str, unit: str | None = None) -> object:
     """Return the filled-in text as the JSON that the field accepts; None where it was left empty.
 
-    What is no number stays text, which the field refuses with a sentence.
+    What is no number, or may be two, is `Unread`, which `unread_values` finds in the body.
     """
     filled = [each.strip() for each in sent if each.strip()]
     if not filled:
@@ -101,17 +103,10 @@ def value_of(sent: Sequence[str], kind: str) -> object:
         case "codes":
             return [each for each in filled if each != NONE]
         case "markets":
-            return [code for each in filled for code in each.replace(",", " ").replace(";", " ").split()]
+            parts = (part.strip() for each in filled for part in LIST_SEPARATOR.split(each))
+            return [code for part in parts if part for code in market_codes(part)]
         case "truth":
             return TRUTHS.get(filled[0], filled[0])
         case "number" | "integer":
-            return number_of(filled[0], whole=kind == "integer")
+            return number_of(filled[0], lang, whole=kind == "integer", unit=unit)
     return filled[0]
-
-
-def number_of(filled: str, *, whole: bool = False) -> float | str:
-    """Return the number of a text, with a point or a comma before its decimals; the text where it is none."""
-    try:
-        return int(filled) if whole else float(filled.replace(",", "."))
-    except ValueError:
-        return filled

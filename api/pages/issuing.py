@@ -6,6 +6,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -18,8 +19,10 @@ from api.pages.request_values import path_id
 from api.pages.sessions import Viewer
 from api.pages.texts import text
 from api.service import service_of
+from compliance.conformity import OpenPoint, Verdict
 from schemas.issues import Issue
 from schemas.issuing_form import POINT
+from schemas.labels import header
 from schemas.messages import translate
 from services import drafts, review
 from services.review import issuing
@@ -27,6 +30,8 @@ from warehouse.declarations import queries as declarations
 from warehouse.sessions import Connection
 
 router = APIRouter()
+
+_NOTHING: Final = Verdict([], [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,8 @@ class IssuingForm:
     issued: declarations.Issued | None
     further: tuple[str, ...]
     """Languages in which it can be issued beside its own."""
+    verdict: Verdict
+    """What contradicts the declaration by the item's record as it is today, and what is open; of an open draft."""
 
 
 @router.get("/declarations/{id}.pdf")
@@ -86,8 +93,11 @@ def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> Is
         return None
     service, issued = service_of(request), declarations.of_entry(conn, entry.id)
     now = service.clock.now()
+    verdict = _NOTHING
     try:
         draft = issuing.draft_of(conn, entry, now=now, rulesets=service.rulesets)
+        if entry.state == "open":
+            verdict = issuing.verdict_of(conn, entry, now.date(), now=now, rulesets=service.rulesets)
     except review.Conflict:
         return None
     further = entry.payload.get("translations", {})
@@ -95,7 +105,19 @@ def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> Is
     if lang != own and lang in further:
         draft = drafts.Draft.of(further[lang])
     drafted = entry.filed_at.astimezone(UTC).date()
-    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued, tuple(further))
+    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued, tuple(further), verdict)
+
+
+def sentences_of(found: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:
+    """Return facts or open points of a verdict: each sentence with the field that it is about, named for people."""
+    return [(translate(each.message, lang), _field_named(each.field, lang)) for each in found]
+
+
+def _field_named(field: str | None, lang: str) -> str:
+    if not field:
+        return ""
+    name = field.removeprefix("substances.")
+    return header("sku", f"{name}_status" if name != field else name, lang)
 
 
 def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:

@@ -31,8 +31,10 @@ from compliance.weights import weight_mismatch
 from pipelines.writing import present
 from schemas.analytics import IncompleteSku
 from schemas.issues import Issue
+from schemas.messages import Message
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
+from services.archiving import what_was_placed
 from services.audit import history
 from warehouse import analytics
 from warehouse.analytics import Now
@@ -60,7 +62,8 @@ _VERSIONS_SHOWN: Final = 10
 class _ItemData:
     """The stored data of one SKU; `history` is None where the plan has no audit log.
 
-    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here.
+    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here, `placed` what of the
+    SKU was placed, in words.
     """
 
     item: SkuDetail
@@ -74,6 +77,7 @@ class _ItemData:
     rules: RuleSet
     declared: set[UUID]
     archived_at: str | None
+    placed: Message | None
     weights: Issue | None
 
 
@@ -123,6 +127,7 @@ def item_page(request: Request, session: Session, refused: Form | None = None) -
         ban=partial(translated_reason, rules=data.rules, lang=lang),
         standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
         archived_at=data.archived_at,
+        placed=data.placed and said(data.placed, lang),
         weights=None if data.weights is None else said(data.weights.message, lang),
         once=str(uuid4()),
         saved=request.query_params.get("saved") == "yes",
@@ -164,6 +169,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
         rules,
         declarations.of_sku(conn, sku_id),
         archived and archived.archived_at,
+        what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived else None,
         weight_mismatch(row["weight_grams"], row["components_weight_g"]),
     )
 

@@ -29,10 +29,10 @@ from api.service import service_of
 from api.uploads import FileForm
 from api.writing import Write
 from schemas.json_values import JsonObject
+from schemas.refusals import NotThere
 from schemas.technical_files import CONTENTS, TAKEN
 from services import documents
 from services.documents import Prepared
-from services.drafts.content import SkuUnknown
 from warehouse.declarations import register
 from warehouse.review import entries
 from warehouse.sessions import Connection
@@ -123,7 +123,7 @@ def _draft(request: Request, session: Session, form: Form) -> Response:
 
     try:
         entry_id = filed(request, session, form, prepare)
-    except SkuUnknown:
+    except NotThere:
         raise PageRefused(404, "refused.gone") from None
     return redirect(link(request, f"/review/{entry_id}"))
 

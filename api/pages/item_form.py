@@ -12,6 +12,7 @@ from typing import Final
 from api.pages.forms import Form
 from api.pages.inputs import MAY_BE_NONE, SUBSTANCE_PARTS, Input, input_of, substance_inputs, texts_of, value_of
 from api.pages.texts import text
+from api.pages.typed_values import market_code
 from schemas.fields import COMPONENT_FIELDS, LINE_ID, SKU, SKU_FIELDS, Field
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.sku import SkuDetail, Substances
@@ -149,11 +150,11 @@ def _of_substances(prefix: str, entries: Substances, lang: str) -> Iterator[tupl
             yield from ((f"{prefix}substances.{substance}.{part}", " ".join(each.splitlines())) for each in texts)
 
 
-def body_of(form: Form) -> Body:
+def body_of(form: Form, lang: str) -> Body:
     """Return the whole body that a program would send for the form; an empty input is null."""
-    body: Body = {field.name: value_of(_one_line(form, field.name), field.kind) for field in _FIELDS}
-    body["substances"] = {name: _declared(form, f"substances.{name}") for name in SUBSTANCES}
-    body["components"] = [_line(form, f"parts.{key}.") for key in form.getlist("part")]
+    body: Body = {field.name: value_of(_one_line(form, field.name), field.kind, lang, field.unit) for field in _FIELDS}
+    body["substances"] = {name: _declared(form, f"substances.{name}", lang) for name in SUBSTANCES}
+    body["components"] = [_line(form, f"parts.{key}.", lang) for key in form.getlist("part")]
     return body
 
 
@@ -162,54 +163,55 @@ def _one_line(form: Form, name: str) -> list[str]:
     return [each.replace("\r\n", "\n").replace("\r", "\n") for each in form.getlist(name)]
 
 
-def _declared(form: Form, at: str) -> Body | None:
-    entry = {part: value_of(_one_line(form, f"{at}.{part}"), kind) for part, (kind, _) in SUBSTANCE_PARTS.items()}
+def _declared(form: Form, at: str, lang: str) -> Body | None:
+    entry = {part: value_of(_one_line(form, f"{at}.{part}"), kind, lang) for part, (kind, _) in SUBSTANCE_PARTS.items()}
     return {part: value for part, value in entry.items() if value is not None} or None
 
 
-def _line(form: Form, prefix: str) -> Body:
+def _line(form: Form, prefix: str, lang: str) -> Body:
     """Return one line of the graph. What is left empty is left out, so that a library component may fill it."""
     line = {
         field.name: value
         for field in (LINE_ID, *COMPONENT_FIELDS)
         if field.kind != "substances"
-        and (value := value_of(_one_line(form, prefix + field.name), field.kind)) is not None
+        and (value := value_of(_one_line(form, prefix + field.name), field.kind, lang, field.unit)) is not None
     }
-    declared = {name: entry for name in SUBSTANCES if (entry := _declared(form, f"{prefix}substances.{name}"))}
+    declared = {name: entry for name in SUBSTANCES if (entry := _declared(form, f"{prefix}substances.{name}", lang))}
     return {**line, **({"substances": declared} if declared else {})}
 
 
-def changed(form: Form, base: Form) -> Body:
+def changed(form: Form, base: Form, lang: str) -> Body:
     """Return the body of what a form says otherwise than the one that it was opened as; empty where nothing differs."""
-    after, before = body_of(form), body_of(base)
+    after, before = body_of(form, lang), body_of(base, lang)
     body = {name: value for name, value in after.items() if name != "substances" and value != before[name]}
     substances = {name: entry for name, entry in after["substances"].items() if entry != before["substances"][name]}
     return {**body, **({"substances": substances} if substances else {})}
 
 
-def changed_volumes(form: Form, base: Form) -> list[tuple[str, Body]]:
+def changed_volumes(form: Form, base: Form, lang: str) -> list[tuple[str, Body]]:
     """Return the rows of volumes that differ, each with its key in the form; one that is gone is cleared."""
-    after, before = _volumes(form), _volumes(base)
+    after, before = _volumes(form, lang), _volumes(base, lang)
     rows = [(key, row) for place, (key, row) in after.items() if place not in before or before[place][1] != row]
     gone = [("", {**row, "units_placed": None}) for place, (_, row) in before.items() if place not in after]
     return rows + gone
 
 
-def _volumes(form: Form) -> dict[object, tuple[str, Body]]:
+def _volumes(form: Form, lang: str) -> dict[object, tuple[str, Body]]:
     found: dict[object, tuple[str, Body]] = {}
     for key in form.getlist("volume"):
         row = {name: form.get(f"volumes.{key}.{name}", "").strip() for name in VOLUME}
         if row["market"] or row["units_placed"]:
-            body = {"market": row["market"], **{name: _whole(row[name], name) for name in VOLUME[1:]}}
+            whole = {name: _whole(row[name], name, lang) for name in VOLUME[1:]}
+            body = {"market": market_code(row["market"]), **whole}
             place = (body["market"], body["year"], body["half"])
             found[place if place not in found else key] = (key, body)  # the write refuses a row that is there twice
     return found
 
 
-def _whole(filled: str, name: str) -> object:
+def _whole(filled: str, name: str, lang: str) -> object:
     if not filled:
         return 0 if name == "half" else None
-    return value_of([filled], "integer")
+    return value_of([filled], "integer", lang)
 
 
 def input_of_path(path: str, form: Form) -> str:

@@ -148,7 +148,7 @@ def _codes(group: str, codes: tuple[str, ...], lang: str) -> list[tuple[str, str
 def _fault_of(request: Request, fault: Issue, lang: str) -> tuple[str, str]:
     """Return what is wrong with a filter; all but the words are choices, of which an address may name one too many."""
     name = fault.field or ""
-    if name == "q":
+    if name in ("q", "market"):
         return name, said(fault.message, lang)
     return name, text("items.no_choice", lang, value=request.query_params.get(name, "")[:MOST_CHARACTERS])
 

@@ -17,8 +17,8 @@ from api.pages.sessions import Session, Viewer
 from api.service import service_of
 from compliance.confidence import word as confidence_word
 from compliance.coverage import KINDS
+from schemas.market_names import market_named
 from schemas.normalise import Unfit
-from schemas.normalise import market as normalised
 from warehouse import analytics, figures
 
 router = APIRouter()
@@ -34,7 +34,7 @@ async def get_market(request: Request, code: str, session: Viewer) -> Response:
 
 def _page(request: Request, code: str, session: Session) -> Response:
     try:
-        market = normalised(code)
+        market = market_named(code)
     except Unfit:
         raise PageRefused(404, "market.unknown") from None
     covered = analytics.covered_packaging(market)

@@ -96,7 +96,7 @@ def _person_of_link(request: Request) -> Person:
 
 def _fault_of(form: Form) -> str | None:
     """Return the text of the new password's fault."""
-    if form.get("new", "") != form.get("again", ""):
+    if passwords.normalised(form.get("new", "")) != passwords.normalised(form.get("again", "")):
         return "password.differ"
     fault = passwords.fault(form.get("new", ""))
     return f"password.{fault}" if fault else None

@@ -24,14 +24,12 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from compliance.grading.languages import rule_text
 from compliance.ruleset import RuleSet
-from schemas.analytics import Overview
 from schemas.report import has_counts
 from warehouse import analytics, figures, snapshots
 from warehouse.analytics import Now
 from warehouse.analytics.found import skus_by_rule
 from warehouse.companies.queries import counters
 from warehouse.declarations import docs
-from warehouse.figures import StoredFigures
 from warehouse.imports import queries as imports
 
 router = APIRouter()
@@ -66,7 +64,7 @@ def _page(request: Request, session: Session) -> Response:
         recent, _ = imports.newest(conn, limit=_SHOWN // 2)
     snapshot = snapshots.current(service.settings.data_dir, session.company_id)
     stored = figures.current(service.settings.data_dir, session.company_id)
-    overview = missing = None
+    overview = missing = tonnes = None
     lowering = list[tuple[str, str, int]]()
     if snapshot is not None and snapshot.rows["skus"]:
         overview = analytics.overview(snapshot, now, stored)
@@ -74,6 +72,8 @@ def _page(request: Request, session: Session) -> Response:
         with service.writes.company(session.company_id) as conn:
             items = analytics.with_asked(conn, found["items"], service.rulesets, language_of(request))
         missing = {**found, "items": items}
+        if stored is not None:
+            tonnes = analytics.tonnes_of_year(stored, request.query_params.get("year"), now.today.year)
         lowering = _lowering(skus_by_rule(snapshot), rules, language_of(request))
     return page(
         request,
@@ -89,7 +89,7 @@ def _page(request: Request, session: Session) -> Response:
         counted=has_counts,
         asks_columns=asked_for_columns,
         ban=ban,
-        tonnes=_tonnes_of_year(overview, stored, request.query_params.get("year"), now.today.year),
+        tonnes=tonnes,
     )
 
 
@@ -101,24 +101,3 @@ def _lowering(fired: Mapping[str, int], rules: RuleSet, lang: str) -> list[tuple
         for rule, items in found
         if rule.verdict in LOWERING_VERDICTS
     ][:_SHOWN]
-
-
-def _tonnes_of_year(
-    overview: Overview | None, stored: StoredFigures | None, wanted_year: str | None, this_year: int
-) -> dict[str, object] | None:
-    """Return tonnes of one year by market, the most first, with their source; None without figures."""
-    if overview is None or stored is None or overview["tonnes"] is None:
-        return None
-    rows = overview["tonnes"]["by_market"]
-    years = sorted({row["year"] for row in rows}, reverse=True)
-    not_ahead = next((year for year in years if year <= this_year), years[-1] if years else None)
-    year = next((year for year in years if str(year) == wanted_year), not_ahead)
-    of_year = sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"])
-    return {
-        "year": year,
-        "years": years,
-        "rows": of_year,
-        "as_of": stored.origin.as_of,
-        "ruleset_version": stored.origin.ruleset_version,
-        "uncounted": stored.rows["uncounted"],
-    }

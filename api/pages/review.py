@@ -27,6 +27,7 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from schemas import texts
 from schemas.issues import Issue
+from schemas.refusals import Refused
 from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
 from services import review
@@ -153,8 +154,10 @@ def _decide(request: Request, session: Session, form: Form) -> Response:
         raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
         return _entry_page(request, session, form=form, conflict=conflict)
-    except review.Incomplete as incomplete:
-        return _entry_page(request, session, form=form, faults=incomplete.issues)
+    except Refused as refused:
+        if refused.code == "not_conform":
+            return _entry_page(request, session, form=form, against=refused.issues)
+        return _entry_page(request, session, form=form, faults=refused.issues)
     return redirect(link(request, f"/review/{entry_id}"))
 
 
@@ -180,6 +183,7 @@ def _entry_page(
     form: Form | None = None,
     conflict: review.Conflict | None = None,
     faults: Sequence[Issue] = (),
+    against: Sequence[Issue] = (),
 ) -> Response:
     """Show the entry; with `form` as it was sent and why nothing was written."""
     service, lang, entry_id = service_of(request), language_of(request), path_id(request)
@@ -200,7 +204,7 @@ def _entry_page(
         request,
         "review_entry.html",
         session=session,
-        status=409 if conflict else 400 if faults else 200,
+        status=409 if conflict or against else 400 if faults else 200,
         entry=entry,
         attached=attached,
         types=CONTENTS[lang],
@@ -215,6 +219,9 @@ def _entry_page(
         further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
         faults=issuing.faults_of_form(faults, issuing_form, lang),
         conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
+        against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
+        open_points=issuing.sentences_of(issuing_form.verdict.open if issuing_form else (), lang),
+        is_refused=bool(against),
         reason=partial(changes.grade_reason, lang=lang, rules=rules),
         ban=partial(translated_reason, rules=rules, lang=lang),
         warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],

@@ -22,6 +22,7 @@ from api.pages.advice import said
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
 from api.pages.texts import text
+from api.pages.typed_values import faults_with
 from api.service import service_of
 from api.supplier_data import admit_supplier, file_answer
 from api.uploads import FileForm, judge_file
@@ -148,7 +149,10 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
         lines = supplier_requests.requested_lines(conn, supplier_request) if supplier_request else []
     components = [line["id"] for line in lines]
     try:
-        file_answer(request, company_id, request_id, parse_submission(supplier_form.body_of_form(form, components)))
+        body = supplier_form.body_of_form(form, components, language_of(request))
+        if unread := faults_with(body, parse_submission):
+            raise Invalid(unread)
+        file_answer(request, company_id, request_id, parse_submission(body))
     except Invalid as invalid:
         issues: Sequence[Mapping[str, object]] = [issue.as_dict() for issue in invalid.issues]
     except InvalidBody as fault:
@@ -157,7 +161,7 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
         raise PageRefused(404, "supplier.gone") from None
     else:
         return redirect(_path(request, "/thanks"))
-    places = supplier_form.answered_places(form, components)
+    places = supplier_form.answered_places(form, components, language_of(request))
     faults = [
         (supplier_form.input_of_path(str(issue["field"] or ""), places), str(issue["message"]))
         for issue in issues

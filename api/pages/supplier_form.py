@@ -84,12 +84,12 @@ def substance_questions(place: int, lang: str) -> list[tuple[str, list[Question]
     return [(text(f"substance.{name}", lang), list(_questions_of_substance(place, name, lang))) for name in SUBSTANCES]
 
 
-def body_of_form(form: Form, components: Sequence[str]) -> dict[str, object]:
+def body_of_form(form: Form, components: Sequence[str], lang: str) -> dict[str, object]:
     """Return the body that a program would send for this form; text that is no number stays text, and is refused."""
     answers = [
         {"component_id": component, **answer}
         for place, component in enumerate(components)
-        if (answer := _parse_answer(form, place))
+        if (answer := _parse_answer(form, place, lang))
     ]
     contact_and_comment = {name: form[name] for name in ("contact", "comment") if form.get(name, "").strip()}
     return {"consent": form.get("consent") == "yes", "response": {"components": answers, **contact_and_comment}}
@@ -126,9 +126,9 @@ def input_of_path(path: str | None, places: Sequence[int]) -> str:
     return f"{places[int(number)]}{rest.partition('[')[0]}"
 
 
-def answered_places(form: Form, components: Sequence[str]) -> list[int]:
+def answered_places(form: Form, components: Sequence[str], lang: str) -> list[int]:
     """Return the places of the components with any answer in the form."""
-    return [place for place in range(len(components)) if _parse_answer(form, place)]
+    return [place for place in range(len(components)) if _parse_answer(form, place, lang)]
 
 
 def input_labels(place: int, title: str, lang: str) -> dict[str, str]:
@@ -164,19 +164,21 @@ def _questions_of_substance(place: int, name: str, lang: str) -> Iterator[Questi
     yield Question(f"{at}.evidence", "supplier.evidence", "", None, "text")
 
 
-def _parse_answer(form: Form, place: int) -> dict[str, object]:
+def _parse_answer(form: Form, place: int, lang: str) -> dict[str, object]:
     answer: dict[str, object] = {}
     for name in (*_FIRST, *_DESIGN):
-        value = value_of(form.getlist(f"{place}.{name}"), COMPONENT[name].kind)
+        value = value_of(form.getlist(f"{place}.{name}"), COMPONENT[name].kind, lang, COMPONENT[name].unit)
         if value is not None:
             answer[name] = value
-    declared = {name: entry for name in SUBSTANCES if (entry := _parse_substance(form, f"{place}.substances.{name}"))}
+    declared = {
+        name: entry for name in SUBSTANCES if (entry := _parse_substance(form, f"{place}.substances.{name}", lang))
+    }
     return {**answer, **({"substances": declared} if declared else {})}
 
 
-def _parse_substance(form: Form, at: str) -> Mapping[str, object]:
+def _parse_substance(form: Form, at: str, lang: str) -> Mapping[str, object]:
     kinds = {"status": "code", "value": "number", "unit": "code", "evidence": "text"}
-    entry = {part: value_of(form.getlist(f"{at}.{part}"), kind) for part, kind in kinds.items()}
+    entry = {part: value_of(form.getlist(f"{at}.{part}"), kind, lang) for part, kind in kinds.items()}
     if entry["value"] is None:
         entry["unit"] = None
     return {part: value for part, value in entry.items() if value is not None}

@@ -33,7 +33,7 @@ from schemas.messages import Message
 
 router = APIRouter(prefix="/imports")
 
-_PARTS = (forms.CSRF_FIELD, "file", "rows", "lang", "mapping_name")
+_PARTS = (forms.CSRF_FIELD, "file", "rows", "lang", "mapping_name", "archived")
 _PASTED_NAME = "pasted.csv"
 """File name of rows that a person pasted; the reader finds their delimiter."""
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -68,6 +68,7 @@ async def post_upload(request: Request, session: Editor) -> Response:
             fingerprint=b"",
             sender_id=session.user_id,
             asks_columns=True,
+            keep_archived=file.fields.get("archived") == "keep",
         )
         return redirect(import_address(request, await submit(request, write, sent)))
     except Refused as refused:
@@ -93,8 +94,16 @@ def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submi
     mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
     name = form.get("mapping_name", "").strip()
     keep_as = mapping_name(name) if name and not dry_run else None
+    archived = form.get("archived")
     return repeated(
-        write, found, mapping=mapping, dry_run=dry_run, sender_id=sender_id, keep_as=keep_as, asks_columns=dry_run
+        write,
+        found,
+        mapping=mapping,
+        dry_run=dry_run,
+        sender_id=sender_id,
+        keep_as=keep_as,
+        asks_columns=dry_run,
+        keep_archived=archived == "keep" if archived else None,
     )
 
 

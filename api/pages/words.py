@@ -150,7 +150,7 @@ def _change(request: Request, session: Session, form: Form) -> Response:
         return _list_page(request, session, sent=form, faults=[("value", text("words.value.missing", lang))])
 
     def work(conn: Connection) -> None:
-        change_words(conn, write.company_id, _input_of(form), origin=write.origin, now=write.now)
+        change_words(conn, write.company_id, _input_of(form, lang), origin=write.origin, now=write.now)
         for mapping_id in chosen:
             remove_mapping(conn, write.company_id, mapping_id, origin=write.origin, now=write.now)
 
@@ -170,14 +170,14 @@ def _chosen_mappings(form: Form) -> list[UUID]:
         raise PageRefused(404, "refused.gone") from None
 
 
-def _input_of(form: Form) -> OwnWordsInput:
+def _input_of(form: Form, lang: str) -> OwnWordsInput:
     """Return what the form asks for. Raise `ValidationError`."""
     chosen = [key.partition(_SEPARATOR) for key in form.getlist("word") if _SEPARATOR in key]
     gone = [OwnWordKey(field=field, text=word) for field, _, word in chosen]
     if "field" not in form:
         return OwnWordsInput(remove=gone)
     column = _columns().get(form["field"])
-    value = None if "empty" in form else value_of(form.getlist("value"), column.field.kind if column else "text")
+    value = None if "empty" in form else value_of(form.getlist("value"), column.field.kind if column else "text", lang)
     return OwnWordsInput(words=[OwnWordInput(field=form["field"], text=form.get("text", ""), value=value)], remove=gone)
 
 

@@ -208,8 +208,8 @@ def part_of(line: Component, sku_svhc: str | None, rules: RuleSet) -> Part:
         given["svhc"] = declared
     text = line.get("polymer_or_grade")
     code = _text_code(text, rules) if text else None
-    for field, said in material_of(text, rules).facts.items() if text else ():
-        given.setdefault(field, said)
+    for name, said in material_of(text, rules).facts.items() if text else ():
+        given.setdefault(name, said)
     material_code = code or code_without_text(rules, component_type, family, given)
     return make_part(
         rules,

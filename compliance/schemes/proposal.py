@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from compliance.grading.components import lines
 from compliance.grading.units import LAYERS
+from compliance.markets import of_record
 from compliance.ruleset import RuleSet
 from compliance.schemes.rating import BODY, Rated, is_exempt, rate, worst
 from compliance.schemes.settling import Case, OpenFact
@@ -16,6 +17,7 @@ from compliance.schemes.units import units_of
 from schemas import grading
 from schemas.grading import SchemeRating
 from schemas.messages import ORIGINAL
+from schemas.normalise import country_of
 from schemas.sku import Sku
 
 
@@ -31,15 +33,16 @@ class PartRating(NamedTuple):
 
 
 def published_schemes(record: Sku, rules: RuleSet, year: int, lang: str = ORIGINAL) -> list[SchemeRating]:
-    """Return the `compliance.schemes` block of a SKU in a year: an entry per scheme of its markets, of all without any.
+    """Return the `compliance.schemes` block of a SKU in a year: an entry per scheme of its markets in effect.
 
-    A SKU that a scheme does not rate at all has no entry of it. Questions are in a language of `schemas.labels`.
+    Without a market it is of all schemes; a SKU that a scheme does not rate at all has no entry of it. Questions are in
+    a language of `schemas.labels`.
     """
-    markets = record.get("markets") or ()
+    markets = of_record(record)
     return [
         _entry(record, scheme, rules, lang)
         for scheme in of_year(year)
-        if (not markets or any(code[:2] == scheme.market for code in markets)) and not is_exempt(record, scheme)
+        if (not markets or any(country_of(code) == scheme.market for code in markets)) and not is_exempt(record, scheme)
     ]
 
 

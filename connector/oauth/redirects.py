@@ -1,11 +1,17 @@
 """Checks the redirect addresses of applications: https, or a program on the person's own computer (RFC 8252).
 
+Such a program listens on a loopback address, or opens addresses of a scheme of its own (section 7.1), such as
+`cursor://host/callback`.
+
 Addresses are compared letter by letter, except the port of a loopback address, which such a program gets anew each
 time (RFC 8252, section 7.3).
 """
 
+import csv
 import re
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlencode, urlsplit
 
@@ -15,11 +21,23 @@ _HOST: Final = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63}){0,126}\.?
 """A host name, an IPv4 or an IPv6 address: no character with a special meaning in a policy or a header."""
 
 
+_PRIVATE_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,63}")
+_PRIVATE_PLACE: Final = re.compile(r"//[A-Za-z0-9_.-]{1,255}(/.*)?|/[^/].*|/", re.DOTALL)
+"""What stands behind a private scheme: a host and a path, or a path alone (`com.example.app:/callback`)."""
+_SCHEMES_OF_OTHERS: Final = Path(__file__).with_name("schemes_of_others.csv")
+"""Schemes that run or show something by themselves, or are those of protocols and programs of everybody: none of them
+can be an application's own."""
+_SYSTEM_SCHEME: Final = re.compile(r"(ms|microsoft|windows|x-apple|apple|android|search)-.*|.*-ms|android-app|view-.*")
+"""Schemes of operating systems, such as `ms-msdt` and `search-ms`."""
+
+
 def is_allowed(address: str) -> bool:
     """Return whether an application may register the address."""
     parts = _split(address)
     if parts is None or len(address) > _LONGEST or "#" in address or "@" in parts.netloc or "\\" in address:
         return False
+    if is_private(address):
+        return True
     host_alone = parts.netloc.removesuffix("" if parts.port is None else f":{parts.port}")
     return bool(_HOST.fullmatch(host_alone)) and (parts.scheme == "https" or is_loopback(address))
 
@@ -30,6 +48,22 @@ def is_loopback(address: str) -> bool:
     return parts is not None and parts.scheme == "http" and parts.hostname in _LOOPBACK
 
 
+def is_private(address: str) -> bool:
+    """Return whether the address is of a scheme of an application's own (RFC 8252, section 7.1).
+
+    A scheme that is the reverse of a domain, as the section asks, may have a path alone; others, as applications really
+    use them, name a host: `cursor://anysphere.cursor-mcp/oauth/callback`. Nothing else can go there than a program that
+    has claimed the scheme on the person's computer, so it must be no scheme that does something by itself.
+    """
+    parts = _split(address)
+    if parts is None or not _PRIVATE_SCHEME.fullmatch(parts.scheme) or not address.startswith(f"{parts.scheme}:"):
+        return False
+    place = address.removeprefix(f"{parts.scheme}:").partition("?")[0]
+    if parts.scheme in _schemes_of_others() or _SYSTEM_SCHEME.fullmatch(parts.scheme):
+        return False
+    return bool(_PRIVATE_PLACE.fullmatch(place)) and ("." in parts.scheme or place.startswith("//"))
+
+
 def is_registered(address: str, registered: Sequence[str]) -> bool:
     """Return whether an address is one of those registered."""
     if address in registered:
@@ -38,22 +72,35 @@ def is_registered(address: str, registered: Sequence[str]) -> bool:
 
 
 def host(address: str) -> str:
-    """Return the part of an address that a person is shown: host and port."""
+    """Return the part of an address that a person is shown: host and port, behind the scheme where it is private."""
     parts = _split(address)
     assert parts is not None, "only registered addresses are shown"
+    if is_private(address):
+        return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"{parts.scheme}:{parts.path}"
     return parts.netloc
+
+
+def scheme(address: str) -> str:
+    """Return the scheme of an address with its colon, as a person is shown it: `cursor:`."""
+    return f"{address.partition(':')[0]}:"
 
 
 def source(address: str) -> str:
     """Return the address as a source of a content security policy, which has no form for IPv6 (CSP Level 3, 2.3.1)."""
     parts = _split(address)
     assert parts is not None, "only registered addresses are gone to"
-    return f"{parts.scheme}:" if "[" in parts.netloc else f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}:" if "[" in parts.netloc or is_private(address) else f"{parts.scheme}://{parts.netloc}"
 
 
 def with_answer(address: str, answer: dict[str, str]) -> str:
     """Return the address with the parameters of an answer behind its own."""
     return f"{address}{'&' if '?' in address else '?'}{urlencode(answer)}"
+
+
+@cache
+def _schemes_of_others() -> frozenset[str]:
+    with _SCHEMES_OF_OTHERS.open(encoding="utf-8", newline="") as file:
+        return frozenset(row["scheme"] for row in csv.DictReader(file))
 
 
 def _split(address: str) -> SplitResult | None:

@@ -65,7 +65,11 @@ def metadata(document: object) -> Metadata:
         code = "invalid_redirect_uri" if field == "redirect_uris" else "invalid_client_metadata"
         raise OAuthRefused(code, f"The value of {field} is missing or cannot be used here.") from None
     if not all(redirects.is_allowed(address) for address in read.redirect_uris):
-        raise OAuthRefused("invalid_redirect_uri", "A redirect address is https, or http on the same computer.")
+        raise OAuthRefused(
+            "invalid_redirect_uri",
+            "A redirect address is https, http on the same computer, or of a scheme that is the application's own: "
+            "app://host/path.",
+        )
     if "authorization_code" not in read.grant_types or "code" not in read.response_types:
         raise OAuthRefused("invalid_client_metadata", "Only the grant authorization_code with code is served.")
     return read

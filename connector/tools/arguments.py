@@ -7,6 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from connector.tools.answer import refusal
 from schemas import texts
+from schemas.market_names import market_named
+from schemas.normalise import Unfit
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
 
@@ -40,6 +42,14 @@ def require_one(id: str | None, sku_code: str | None) -> None:  # noqa: A002  (t
     """Refuse a call that names no item, or names it twice."""
     if (id is None) == (sku_code is None):
         raise refusal("invalid_body", "Name one packaging item: send either sku_code or id.")
+
+
+def market_code(text: str) -> str:
+    """Return the code of the market that a call names. Raises the tool's refusal, with the nearest known names."""
+    try:
+        return market_named(text)
+    except Unfit as unfit:
+        raise refusal(unfit.code, f"market: {unfit.message}") from None
 
 
 def uuid_of(text: str) -> UUID | None:

@@ -3,19 +3,32 @@
 from dataclasses import replace
 from typing import Annotated, Any  # Any: pydantic's annotations
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from connector.tools.answer import refusal
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.fields import Field as FieldRow
 from schemas.json_values import JsonObject
-from schemas.models import Strict, model_of
+from schemas.market_names import market_named
+from schemas.models import Strict, model_of, validator
 
-SkuChanges: type[Strict] = model_of(
+_Fields: type[Strict] = model_of(
     "SkuChanges",
     tuple(replace(field, required=False) for field in SKU_FIELDS),
     "Fields of a SKU to change: an omitted field stays, null clears.",
 )
+
+
+def _with_market_codes(changes: object) -> object:
+    """Return the changes with the codes of markets that are named; what names none is left to the field's own check."""
+    if not isinstance(changes, dict) or not isinstance(markets := changes.get("markets"), list):
+        return changes
+    named = [market_named(each) if isinstance(each, str) else each for each in markets]
+    return {**changes, "markets": named}
+
+
+SkuChanges: Any = Annotated[_Fields, BeforeValidator(validator(_with_market_codes))]
+"""Fields of a SKU that an assistant changes; markets by name, too (decisions §13)."""
 _LINE = FieldRow("id", "uuid", "The line's id.", required=True, nullable=False)
 ComponentChange: type[Strict] = model_of(
     "ComponentChange",
@@ -27,7 +40,7 @@ _AS_LINES: Any = WithJsonSchema({"type": ["array", "null"], "items": {"type": "o
 MOST_LINES = 500
 
 FreeChanges = Annotated[
-    SkuChanges | None,  # type: ignore[valid-type]
+    SkuChanges | None,
     _AS_CHANGES,
     Field(description="Fields of the item, as `changes` of propose_sku_update."),
 ]
@@ -35,8 +48,7 @@ ComponentChanges = Annotated[
     list[ComponentChange] | None,  # type: ignore[valid-type]
     _AS_LINES,
     Field(
-        description="Single components: each the `id` of its line, from get_packaging_item, and fields such "
-        "as weight_g; the others stay.",
+        description="Parts: each its `id`, from get_packaging_item, and fields such as weight_g; the others stay.",
         max_length=MOST_LINES,
     ),
 ]

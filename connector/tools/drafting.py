@@ -89,10 +89,10 @@ def _sku_update(service: Service) -> Callable[..., object]:
         *,
         answer: Annotated[ElicitationResult[Yes], Resolve(confirm)],
         changes: Annotated[
-            SkuChanges | None,  # type: ignore[valid-type]
+            SkuChanges | None,
             Field(
                 description="Only the fields to change, as in SkuInput; null clears a field, components replaces "
-                "the whole graph: to change some components use component_changes."
+                "the whole graph: to change some use component_changes."
             ),
         ] = None,
         component_changes: ComponentChanges = None,

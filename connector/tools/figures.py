@@ -4,22 +4,22 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Any, Final, Literal  # Any: an annotation made from a vocabulary; lines of a file
 
 import orjson
 from pydantic import Field
 
 from compliance.rollup.categories import families_of
+from compliance.rollup.exact import written_tonnes
 from compliance.rollup.periods import HALF_YEARLY
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.answer import Found, Tool, instant, refusal
-from connector.tools.arguments import Limit, Offset
+from connector.tools.arguments import Limit, Offset, market_code
 from connector.tools.portfolio import Market
 from pipelines.figures.compute import loaded_catalogue
-from schemas import normalise
 from schemas.json_values import JsonMapping, JsonObject
-from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
 from warehouse import analytics, figures
 from warehouse.declarations import kept
@@ -65,7 +65,7 @@ class FigureTools:
         counted, with the facts they lack. Only GB has halves; other markets are held by the year.
         Tonnages, seuils; Tonnen, Mengen, Schwellen.
         """
-        company_id, code = current_principal().company_id, _market(market)
+        company_id, code = current_principal().company_id, market_code(market)
         stored = figures.current(self._service.settings.data_dir, company_id)
         if stored is None:
             raise refusal("not_found", "No figures are computed yet; they follow the first volumes within minutes.")
@@ -77,9 +77,9 @@ class FigureTools:
             {"materials": sorted(families_of(row["category_code"], entries[code])) if code in entries else [], **row}
             for row in placed.tonnes
         ]
-        by_material = defaultdict[str, float](float)
+        by_material = defaultdict[str, Decimal](Decimal)
         for row in rows:
-            by_material["/".join(row["materials"]) or row["category_name"]] += row["tonnes"]
+            by_material["/".join(row["materials"]) or row["category_name"]] += placed.grams[row["category_code"]]
         shown = [row for row in rows if material is None or material in row["materials"]]
         end = offset + limit
         answer = {
@@ -89,12 +89,13 @@ class FigureTools:
             "halves": placed.halves,
             "half_note": _half_note(code, placed.year) if half and not held else None,
             "unit": "tonnes",
-            "total_tonnes": round(sum(row["tonnes"] for row in shown), 6),
-            "by_material": {name: round(tonnes, 6) for name, tonnes in sorted(by_material.items())},
+            "total_tonnes": _tonnes(sum((placed.grams[row["category_code"]] for row in shown), Decimal())),
+            "by_material": {name: _tonnes(grams) for name, grams in sorted(by_material.items())},
             "by_category": [_category(row) for row in shown],
             "obligations": [_obligation(row) for row in placed.obligations if _is_of(row, material)],
             "uncounted": {
                 "items": len({row["sku_code"] for row in placed.uncounted}),
+                "total": len(placed.uncounted),
                 "rows": placed.uncounted[offset:end],
                 "next_offset": end if end < len(placed.uncounted) else None,
             },
@@ -112,7 +113,7 @@ class FigureTools:
 
     def list_filed_declarations(
         self,
-        market: Annotated[str | None, Field(description="Jurisdiction code, such as GB.")] = None,
+        market: Annotated[str | None, Field(description="Name or code, such as GB.")] = None,
         year: Annotated[int | None, Field(description="Calendar year that was declared.")] = None,
         half: Annotated[Literal[0, 1, 2] | None, Field(description="0 the year, 1 or 2 a half of it.")] = None,
         limit: Limit = 5,
@@ -124,7 +125,7 @@ class FigureTools:
         For tonnes that are not declared yet use get_market_figures; for declarations of conformity list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
-        given = {"market": None if market is None else _market(market), "year": year, "half": half}
+        given = {"market": None if market is None else market_code(market), "year": year, "half": half}
         wanted = {name: value for name, value in given.items() if value is not None}
         with self._service.writes.company(current_principal().company_id) as conn:
             row = conn.execute(kept.page(limit, offset, tuple(wanted)), wanted).fetchone()
@@ -146,11 +147,9 @@ class FigureTools:
         )
 
 
-def _market(text: str) -> str:
-    try:
-        return normalise.market(text)
-    except Unfit as unfit:
-        raise refusal(unfit.code, f"market: {unfit.message}") from None
+def _tonnes(grams: Decimal) -> float:
+    """Return a sum as a figure is written: rounded once, from the exact sum."""
+    return float(written_tonnes(grams))
 
 
 def _half_note(market: str, year: int) -> str:

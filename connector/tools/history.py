@@ -59,22 +59,34 @@ class HistoryTools:
         company_id, begin = current_principal().company_id, _instant(since)
         with self._service.writes.company(company_id) as conn:
             if sku_code is not None or id is not None:
-                found = self._of_item(conn, id, sku_code, begin, field)
-                page = None if found is None else (found[offset : offset + limit], len(found))
+                of_item = self._of_item(conn, id, sku_code, begin, field)
+                found = None
+                if of_item is not None:
+                    found = recent.Found(of_item[offset : offset + limit], len(of_item), None)
+            elif field is not None:
+                found = recent.with_field(conn, begin, field, limit=limit, offset=offset)
             else:
                 page = recent.recent(conn, begin, limit=limit, offset=offset)
-            if page is None:
+                found = page and recent.Found(*page, back_to=None)
+            if found is None:
                 return self._without_log(conn, begin, limit, offset)
-        changes, total = page
-        end = offset + len(changes)
-        shown = [entry for change in changes if (entry := _change(change, field))]
+        end = offset + len(found.changes)
+        answer: JsonObject = {
+            "changes": [_change(change) for change in found.changes],
+            "total": found.total,
+            "next_offset": end if end < found.total else None,
+        }
+        next_step = (
+            f"Call again with offset {end} for more of {found.total}." if end < found.total else "Name who and when."
+        )
+        if found.back_to is not None:
+            answer["looked_back_to"] = found.back_to
+            next_step += f" Only changes since {found.back_to} were looked at; ask for one item, or with a later since."
         return Found(
             as_of=instant(self._service.clock.now()),
             sources=[_SOURCE],
-            next_step=f"Call again with offset {end} for more of {total}." if end < total else "Name who and when.",
-            answer=orjson.loads(
-                orjson.dumps({"changes": shown, "total": total, "next_offset": end if end < total else None})
-            ),
+            next_step=next_step,
+            answer=orjson.loads(orjson.dumps(answer)),
         )
 
     def _of_item(
@@ -89,11 +101,10 @@ class HistoryTools:
         found = recent.of_sku(conn, sku_id, str(skus.code_of(conn, sku_id)), limit=_MOST_VERSIONS)
         if found is None:
             return None
-        return [
-            change
-            for change in found
-            if (begin is None or datetime.fromisoformat(change.at) >= begin) and _change(change, field)
-        ]
+        of_time = [change for change in found if begin is None or datetime.fromisoformat(change.at) >= begin]
+        if field is None:
+            return of_time
+        return [narrowed for change in of_time if (narrowed := recent.of_field(change, field))]
 
     def _without_log(self, conn: Connection, begin: datetime | None, limit: int, offset: int) -> Found:
         now = self._service.clock.now()
@@ -147,15 +158,12 @@ def _instant(text: str | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _change(change: Change, field: str | None) -> JsonObject | None:
-    """Return a change as the answer has it; None where no field of it contains the asked text."""
-    fields = [each for each in change.fields if field is None or field.casefold() in each.field]
-    if field is not None and not fields:
-        return None
+def _change(change: Change) -> JsonObject:
+    """Return a change as the answer has it."""
     entry: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
     if change.reason:
         entry["reason"] = change.reason
-    entry["fields"] = [each._asdict() for each in fields[:_MOST_FIELDS]]
-    if len(fields) > _MOST_FIELDS:
-        entry["more_fields"] = len(fields) - _MOST_FIELDS
+    entry["fields"] = [each._asdict() for each in change.fields[:_MOST_FIELDS]]
+    if len(change.fields) > _MOST_FIELDS:
+        entry["more_fields"] = len(change.fields) - _MOST_FIELDS
     return entry

@@ -9,7 +9,7 @@ from pydantic import Field
 from connector.principal import current_principal
 from connector.service import Service
 from connector.tools.answer import Answer, Tool, refusal
-from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id
+from connector.tools.arguments import UNKNOWN_ITEM, ItemId, Limit, Offset, SkuCode, item_id, market_code
 from schemas.analytics import Head, QuestionedSku
 from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL
@@ -22,16 +22,25 @@ from warehouse.skus import queries as skus
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots import current as newest
 
-Market = Annotated[
-    str, Field(description="Jurisdiction code of the market: FR, DE, GB, US-CA, …", min_length=2, max_length=20)
-]
+Market = Annotated[str, Field(description="Name or code: France, FR, GB, US-CA, …", min_length=2, max_length=100)]
 State: Any = Literal[STATES]
 _SOURCE: Final = "A snapshot of the company's own records; grades are indicative (Regulation (EU) 2025/40, Annex II)"
 _CATALOGUE: Final = "The service's jurisdiction catalogue"
 _COUNT_NOTE: Final = (
     "pagination.total counts the items with any gap; each gap counts its own items, so that one item counts in several."
 )
-_OF_ITEMS: Final = ("market", "skus", "blocked", "to_decide", "incomplete", "ready", "blocks", "decide", "indicative")
+_OF_ITEMS: Final = (
+    "market",
+    "period",
+    "skus",
+    "blocked",
+    "to_decide",
+    "incomplete",
+    "ready",
+    "blocks",
+    "decide",
+    "indicative",
+)
 """The members of a market's readiness that stand beside the items of a class; the others are asked without a class."""
 _SAID_ELSEWHERE: Final = ("scope_key", "scope_confidence", "source_url", "out_of_scope_tonnes")
 """Members of a row of figures that get_market_figures has, or its sources."""
@@ -104,6 +113,7 @@ class PortfolioTools:
         advice. Tonnes and thresholds in full: get_market_figures.
         Vendre, marché; verkaufen, Markt.
         """
+        market = market_code(market)
         snapshot, now = newest_snapshot(self._service)
         try:
             stored = figures.current(self._service.settings.data_dir, snapshot.company_id)

@@ -8,9 +8,7 @@ from pydantic import Field
 from compliance import ruleset
 from compliance.words import nearest_materials, resolve_material
 from connector.tools.answer import refusal
-from connector.tools.arguments import uuid_of
-from schemas import normalise
-from schemas.normalise import Unfit
+from connector.tools.arguments import market_code, uuid_of
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.found import GAPS, Finding
 from warehouse.library import queries as library
@@ -22,7 +20,7 @@ Gap: Any = Literal[GAPS]
 DocStatus: Any = Literal[tuple(VOCABULARIES["doc_status"])]
 
 Words = Annotated[str | None, Field(description="Words of code, name, GTIN, format, category, brand or supplier.")]
-InMarket = Annotated[str | None, Field(description="Jurisdiction code, such as FR.")]
+InMarket = Annotated[str | None, Field(description="Name or code, such as FR.")]
 OfGrade = Annotated[Grade | None, Field(description="Recyclability grade.")]
 WithGap = Annotated[Gap | None, Field(description="What is not recorded.")]
 WithFlag = Annotated[str | None, Field(description="Code of a format ban, as in compliance_overview.")]
@@ -76,7 +74,7 @@ def asked(
         raise refusal("invalid_body", "Send supplier or component, not both.")
     found = Search(
         words=words,
-        market=_market(market),
+        market=None if market is None else market_code(market),
         grade=grade,
         doc_status=doc_status,
         material=family,
@@ -106,13 +104,6 @@ def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]
             "not_found", f"No {what} of the library has “{text}” in its code or name. The first are: {known}."
         )
     return found
-
-
-def _market(text: str | None) -> str | None:
-    try:
-        return None if text is None else normalise.market(text)
-    except Unfit as unfit:
-        raise refusal(unfit.code, f"market: {unfit.message}") from None
 
 
 def _material(text: str | None) -> tuple[str | None, str | None]:

@@ -239,6 +239,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
                 source=source,
                 import_id=work.id,
                 ahead=ahead,
+                keep_archived=work.keep_archived,
             )
         found = report.writer_faults([*unfit, *outcome.errors], values, job.upload, work)
         unnamed = report.missing_names(conn, job.typed, chunk.faults)

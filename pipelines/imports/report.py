@@ -125,7 +125,7 @@ def _place(
     component = None if one_line else _COMPONENT.match(path or "")
     of_parts = work.source["components"]
     if upload.components is not None and of_parts is not None and (component or named_there):
-        field = path
+        field = _column_name(path, of_parts["columns"])
         if component:
             of_sku = lines.get(record["sku_code"], [])
             if int(component[1]) >= len(of_sku):
@@ -139,14 +139,15 @@ def _place(
 
 
 def _column_name(path: str | None, columns: Sequence[SourceColumn]) -> str | None:
-    """Return the import column of a field path of the JSON API; a component's may have a prefix."""
+    """Return the import column of a field path of the JSON API, whether the file has it; a component's has a prefix."""
     mapped = {column["field"] for column in columns}
     substance = _SUBSTANCE.match(path or "")
     if substance is None:
         return f"component_{path}" if path not in mapped and f"component_{path}" in mapped else path
     name = substance[1]
     candidates = (f"{name}_status", f"{name}_value", LEGACY[name])
-    return next((column for column in candidates if column in mapped), candidates[0])
+    of_parts = [f"component_{column}" for column in candidates]
+    return next((column for column in (*candidates, *of_parts) if column in mapped), candidates[0])
 
 
 def _cell(field: str | None, columns: Sequence[SourceColumn], table: pl.DataFrame, line: int) -> dict[str, str | None]:

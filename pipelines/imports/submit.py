@@ -40,19 +40,21 @@ def submit(
     key_id: UUID,
     now: datetime,
     taken_codes: Sequence[str] = (),
+    keep_archived: bool = False,
 ) -> ImportAccepted:
     """Queue a file that was read, in the caller's transaction, and return the contract's ImportAccepted.
 
-    `upload` is a reader's result for `data` (`pipelines.sandbox`), which was told `taken_codes`. Raises
-    `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
-    for a dry run).
+    `upload` is a reader's result for `data` (`pipelines.sandbox`), which was told `taken_codes`. With `keep_archived`
+    rows of archived SKUs will be rejected instead of bringing them back. Raises `plans.PlanLimitReached` where its new
+    codes would exceed the plan's limit, or its bytes the plan's storage (neither for a dry run).
     """
     if not dry_run:
-        plans.check_codes(conn, company_id, upload.codes)
+        plans.check_codes(conn, company_id, upload.codes, keep_archived=keep_archived)
     quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=dry_run)
     import_id, row = _row(
         company_id, upload.source, data=data, filename=filename, dry_run=dry_run, origin=origin, key_id=key_id, now=now
     )
+    row["keep_archived"] = keep_archived
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
         kept = beside.submit(objects.put, row["upload_key"], data)  # both wait for the disk
         objects.put(row["table_key"], upload.table)
@@ -114,6 +116,7 @@ def _row(
         "id": import_id,
         "company_id": company_id,
         "dry_run": dry_run,
+        "keep_archived": False,
         "filename": filename,
         "size_bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),

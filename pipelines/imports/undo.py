@@ -1,5 +1,7 @@
 """Takes the writes of an import back: each SKU returns to the version before it, a created one is archived.
 
+Its units go back, too: what was placed stays in the figures (decisions §13), but these units never were.
+
 A SKU that somebody has changed or archived since stays as it is, and is reported. All of it is one transaction of the
 caller's; a second call finds nothing left to do.
 """
@@ -90,13 +92,15 @@ def undo(
     touched = earlier.touched_by(conn, import_id, lock=not dry_run)
     counts = Counter(sku.state for sku in touched)
     refused = _restore(conn, company_id, touched, origin=origin, now=now, rules=rules, dry_run=dry_run)
-    gone = [sku.sku_id for sku in touched if sku.state == "archive"]
+    gone = {sku.sku_id: sku.version_before for sku in touched if sku.state == "archive"}
+    resting = {sku.sku_id: sku.volumes_before for sku in touched if sku.state == "take_units"}
     kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
         Kept(code, issue.code, message_of(issue.message)) for code, issue in refused
     ]
-    done = Undone(counts["restore"] - len(refused), len(gone), counts["undone"], sorted(kept))
+    done = Undone(counts["restore"] - len(refused), len(gone) + len(resting), counts["undone"], sorted(kept))
     if not dry_run and (done.restored or done.archived):
-        archive.archive(conn, company_id, gone, origin=origin, now=now)
+        archive.take_back(conn, company_id, gone, origin=origin, now=now)
+        archive.write_units(conn, company_id, resting, origin=origin, now=now)
         queries.undone(conn, import_id, now)
         after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
         ledger.enter(conn, company_id, "import.undone", import_id, origin=origin, now=now, before=None, after=after)

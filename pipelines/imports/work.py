@@ -31,6 +31,7 @@ class Work:
     correlation_id: str
     ip: str | None
     user_agent: str | None
+    keep_archived: bool = False
     status: str = "processing"
     claim: UUID | None = None
     run_id: str | None = None

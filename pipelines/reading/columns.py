@@ -15,7 +15,7 @@ from pipelines.reading.levels import SALES, level_of, without_sales_level
 from pipelines.reading.units import unit_within, without_unit
 from pipelines.reading.wordings import language_sides, term_and_note, wordings
 from schemas.fields import SKU_CODE
-from schemas.normalise import Unfit, market
+from schemas.normalise import Unfit, place
 from schemas.words import fold, headers, words
 
 _FIELDS_WITH_LEVEL = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
@@ -179,11 +179,11 @@ def _volume_column(rest: str, header: str) -> Column | None:
     return None
 
 
-def _market_code(place: str) -> str | None:
+def _market_code(name: str) -> str | None:
     """Return the code of a market that is named by code or by a country's name."""
-    if (code := words("market").get(place)) is not None:
+    if (code := words("market").get(name)) is not None:
         return code
     try:
-        return market(place)
+        return place(name)
     except Unfit:
         return None

@@ -10,7 +10,7 @@ from typing import Final
 
 from compliance import ruleset
 from compliance.grading.components import GENERIC
-from compliance.words import material_of, plain_material, resolve_material
+from compliance.words import material_of, normalise, plain_materials, resolve_material
 from pipelines.reading.fields import LONGEST_VALUE
 from pipelines.reading.values import without_language
 from schemas.vocabularies import VOCABULARIES
@@ -43,6 +43,8 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
             ]
         )
         return None if family is None else (family, text)
+    if _is_one_name(text) and (family := _family_by_ruleset(text)) in VOCABULARIES[vocabulary]:
+        return str(family), text
     first, *rest = map(str.strip, _SEPARATOR.split(text))
     families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
     if len(set(families)) > 1:
@@ -59,7 +61,8 @@ def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
     family = _only_family([_family_by_ruleset(part) for part in (first, *rest)])
     if family in VOCABULARIES[vocabulary]:
         return str(family), text
-    family = code_of(plain_material(text, ruleset.load()), vocabulary)
+    plain = plain_materials(text, ruleset.load())
+    family = next((code for words_left in plain if (code := code_of(words_left, vocabulary))), None)
     return None if family is None else (family, text)
 
 
@@ -72,6 +75,12 @@ def facts_of_text(text: str) -> dict[str, str]:
     """Return the cells of the attributes that a material's text gives its part: a colour, a metallisation."""
     facts = material_of(text, ruleset.load()).facts
     return {name: "true" if value is True else str(value) for name, value in facts.items()}
+
+
+def _is_one_name(text: str) -> bool:
+    """Return whether a text with separators is one material's name as a whole, a colour beside: `Papier/PE-Verbund`."""
+    rules = ruleset.load()
+    return any(name in rules.aliases for name in (normalise(text), plain_materials(text, rules)[0]))
 
 
 def _names_more(text: str, family: str) -> bool:

@@ -31,6 +31,8 @@ _WITH_UNIT = re.compile(
 _ONE_MARK = re.compile(r"(?P<before>\d+)(?P<mark>[.,])(?P<after>\d+)")
 _GROUPS = re.compile(rf"\d{{1,3}}(?:(?:,\d{{3}})+|(?:\.\d{{3}})+|(?:{_SPACE}\d{{3}})+)")
 _LARGEST_INTEGER = 2**53
+AMBIGUOUS = "ambiguous_number"
+"""Code of a number with one mark that may be a decimal mark or group digits."""
 
 
 def read_numbers(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
@@ -134,11 +136,15 @@ def _unknown_unit(cell: str, unit: str | None) -> Unfit:
     )
 
 
+def both_readings(cell: str, mark: str = ".") -> tuple[str, str]:
+    """Return both readings of an ambiguous number: as a fraction with that decimal mark, and as a thousand."""
+    return re.sub(r"[.,]", mark, cell.strip()), re.sub(r"[.,]", "", cell.strip())
+
+
 def _ambiguous_number(cell: str) -> Unfit:
-    fraction = re.sub(r"[.,]", ".", cell.strip())
-    whole = re.sub(r"[.,]", "", cell.strip())
+    fraction, whole = both_readings(cell)
     return Unfit(
-        "ambiguous_number",
+        AMBIGUOUS,
         Message(
             "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
             'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.',

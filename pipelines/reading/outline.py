@@ -77,4 +77,5 @@ def outline_of(
         "mapping_name": None,
         "unread_sheets": [],
         "asked": [],
+        "readings": [],
     }

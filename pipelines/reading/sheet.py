@@ -133,12 +133,7 @@ def read_sheet(
         cells, header.columns, _label_cells(body, header), titled=any(position == 0 for position, _ in header.ignored)
     )
     is_data = ~reduce(or_, reasons.values())
-    most = MOST_ROWS if table == "sku" else _MOST_PARTS
-    if is_data.sum() + len(body.faults) > most:
-        raise refuse(
-            "too_many_rows",
-            Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most),
-        )
+    _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
@@ -178,6 +173,13 @@ def _check_columns(header: Header) -> None:
             most=_MOST_READ_COLUMNS,
         )
         raise refuse("unreadable_file", message)
+
+
+def _check_lines(lines: int, table: Table) -> None:
+    most = MOST_ROWS if table == "sku" else _MOST_PARTS
+    if lines > most:
+        message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
+        raise refuse("too_many_rows", message)
 
 
 def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
-import pycountry
 from stdnum import ean
 
 from pipelines.reading.fields import Column
@@ -22,6 +21,7 @@ from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_d
 from schemas import normalise
 from schemas.fields import Field
 from schemas.formulas import COMPUTED
+from schemas.market_names import market_named
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
 from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
@@ -205,41 +205,12 @@ def _markets(cell: str) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
     parts = [part.strip() for part in LIST_SEPARATOR.split(cell) if part.strip()]
-    return _array([_market(without_language(part)) for part in parts])
-
-
-def _market(name: str) -> str:
-    code = code_of(name, "market") or _country(name) or normalise.market(name)
-    country, _, rest = code.partition("-")
-    if " " in name.strip() and pycountry.countries.get(alpha_2=rest) and code not in _subdivisions():
-        two = Message(
-            "{value} can be {country} and {rest}, or a part of {country}; write {country}; {rest} for both.",
-            value=shown(name),
-            country=country,
-            rest=rest,
-        )
-        raise Unfit("unknown_market", two)
-    return code
-
-
-@cache
-def _subdivisions() -> frozenset[str]:
-    return frozenset(str(part.code) for part in pycountry.subdivisions)
+    return _array([market_named(without_language(part)) for part in parts])
 
 
 def without_language(word: str) -> str:
     """Return a word without the language that open product databases put before it: `en:france`, `fr:verre`."""
     return _LANGUAGE_PREFIX.sub("", word, count=1)
-
-
-def _country(name: str) -> str | None:
-    """Return the code of a country by its ISO 3166 name (English) or its three letters; None for anything else."""
-    if len(name) < 3 or any(map(str.isdigit, name)):
-        return None
-    try:
-        return str(pycountry.countries.lookup(name).alpha_2)
-    except LookupError:
-        return None
 
 
 def _array(codes: list[str]) -> str:

@@ -12,6 +12,7 @@ import orjson
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
+from compliance.weights import total_g
 from pipelines.writing import substances
 from pipelines.writing.matching import matched_ids
 from schemas.fields import COMPONENT_FIELDS
@@ -136,11 +137,7 @@ def _text(ids: Sequence[str], lines: Sequence[Component]) -> str:
 
 def total_weight_g(graph: str | None) -> float | None:
     """Return the sum of the weights in a graph; None where there is no graph or no weight in it."""
-    if graph is None:
-        return None
-    lines: list[Component] = orjson.loads(graph)
-    weights = [weight for line in lines if (weight := line.get("weight_g")) is not None]
-    return float(f"{sum(weights):.9f}") if weights else None
+    return None if graph is None else total_g(orjson.loads(graph))
 
 
 def references(draft: str | None) -> list[tuple[str, str, str]]:

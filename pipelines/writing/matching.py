@@ -8,7 +8,7 @@ decides nothing: what matches nothing is a new line, since another part's id wou
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final
+from typing import Final, cast
 
 import orjson
 
@@ -75,6 +75,15 @@ def _every_field(line: Component) -> Hashable:
     return orjson.dumps({name: value for name, value in line.items() if name != "id"}, option=orjson.OPT_SORT_KEYS)
 
 
+def _position(line: Component) -> tuple[bool, int]:
+    position = line.get("position_in_sku")
+    return position is not None, position or 0
+
+
+def _every_field_but_position(line: Component) -> Hashable:
+    return _every_field(cast(Component, {name: value for name, value in line.items() if name != "position_in_sku"}))
+
+
 def _library_component(line: Component) -> Hashable:
     return line.get("component_id")
 
@@ -98,17 +107,34 @@ def _only(_: Sequence[Component], ours: list[int], __: Sequence[Component], thei
 
 
 def _alike(sent: Sequence[Component], ours: list[int], stored: Sequence[Component], theirs: list[int]) -> Pairs:
-    """Pair lines of one kind: the only ones, then by position, then by weight, then the only ones that are left."""
+    """Pair lines of one kind: the only ones, then by position, then by weight, then the only ones that are left.
+
+    Where lines of the kind were inserted or removed, those behind them may have been numbered anew: if that explains
+    them all, their positions do not tell them apart.
+    """
     if len(ours) == len(theirs) == 1:
         return [(ours[0], theirs[0])]
     pairs: Pairs = []
-    for step in (_by_position, _by_equal_weight, _only, _by_weight, _only):
+    for step in (_numbered_anew, _by_position, _by_equal_weight, _only, _by_weight, _only):
         for at, place in step(sent, ours, stored, theirs):
             pairs.append((at, place))
             ours, theirs = [o for o in ours if o != at], [t for t in theirs if t != place]
         if not ours or not theirs:
             break
     return pairs
+
+
+def _numbered_anew(sent: Sequence[Component], ours: list[int], stored: Sequence[Component], theirs: list[int]) -> Pairs:
+    """Pair lines that differ in their position alone, if all of the side with fewer lines do; else none."""
+    if len(ours) == len(theirs):
+        return []
+    by_fields = _by_key(_every_field_but_position, stored, sorted(theirs, key=lambda at: _position(stored[at])))
+    pairs: Pairs = []
+    for fields, places in _by_key(
+        _every_field_but_position, sent, sorted(ours, key=lambda at: _position(sent[at]))
+    ).items():
+        pairs += zip(places, by_fields.get(fields, ()), strict=False)
+    return pairs if len(pairs) == min(len(ours), len(theirs)) else []
 
 
 def _once(lines: Sequence[Component], places: list[int], field: str) -> dict[float, int]:

@@ -50,11 +50,15 @@ def check(conn: Connection, company_id: UUID, before: Skus, *, new: int, written
         raise PlanLimitReached(limit, count - written, new)
 
 
-def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str]) -> None:
-    """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have."""
+def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str], *, keep_archived: bool) -> None:
+    """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have.
+
+    With `keep_archived` those of archived SKUs, which its rows will not bring back, are not new.
+    """
     limit, count, _ = counted(conn, company_id)
     if limit is None:
         return
-    new = len(set(codes)) - queries.count_of(conn, codes)
+    known = len(queries.existing_codes(conn, codes)) if keep_archived else queries.count_of(conn, codes)
+    new = len(set(codes)) - known
     if count + new > limit:
         raise PlanLimitReached(limit, count, new)

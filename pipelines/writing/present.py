@@ -44,6 +44,7 @@ def record(row: StoredSku) -> Sku:
         "markets": array_values(row["markets"]),
         "use_contexts": array_values(row["use_contexts"]) or [],
         "components": orjson.loads(graph) if graph else [],
+        "volumes": volumes.published(row["volumes"]),
         **entries,
     }
     return cast(Sku, found)
@@ -73,7 +74,7 @@ def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
         "substances": {name: substances.published(sku[name]) for name in SUBSTANCES},
         **{substances.LEGACY[name]: substances.legacy_of(name, sku[name]) for name in SUBSTANCES},
         "substances_source": None,
-        "volumes": volumes.published(row["volumes"]),
+        "volumes": sku["volumes"],
         "components": [components.published(line) for line in sku["components"]],
     }
 
@@ -114,6 +115,7 @@ def sku_detail(
         "compliance": compliance,
         "created_at": instant(row["created_at"]),
         "updated_at": instant(row["updated_at"]),
+        "version": row["version"],
     }
     return cast(SkuDetail, detail)
 

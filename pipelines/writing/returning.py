@@ -1,44 +1,51 @@
 """Brings archived SKUs back where a write has their codes: such a row is no new SKU, but the next version of the old.
 
-What belongs here: which SKUs come back, and what a dry run shows of it. What does not: the statements, and archiving
-itself (`warehouse.skus.archive`).
+What belongs here: which SKUs come back or stay archived, and what a dry run shows of it. What does not: the statements,
+and archiving itself (`warehouse.skus.archive`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from pipelines.writing.grade import grade
 from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.prepared import Prepared
+from schemas.issues import Issue
+from schemas.messages import Message
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection, savepoint
 from warehouse.skus import archive
+
+_ARCHIVED: Final = Message(
+    "The SKU is archived and stays so, because archived is keep. Leave the row out, or send archived as return."
+)
 
 
 def bring_back(
     conn: Connection,
     company_id: UUID,
     prepared: Prepared,
-    prepare_again: Callable[[Patch], Prepared],
+    prepare_again: Callable[[Patch, Collection[str]], Prepared],
     *,
     origin: Origin,
     now: datetime,
     import_id: UUID | None,
     dry_run: bool,
 ) -> Prepared:
-    """Put the archived SKUs of the patch back, and return what `prepare_again` makes of its rows then.
+    """Put the archived SKUs of the patch back, and return what `prepare_again` makes of its rows and their codes then.
 
     A row that is rejected brings nothing back. A dry run does all of it, and takes it back. `prepared` comes back as it
     is where none of its codes is archived.
     """
     requested = patch = prepared.patch
     faults: list[RowIssue] = []
-    while codes := archive.lock_codes(conn, [c for c in patch.values["sku_code"] if c not in prepared.versions]):
+    while codes := list(_lock_archived(conn, prepared, patch)):
         with savepoint(conn) as attempt:
             archive.bring_back(conn, company_id, codes, origin=origin, now=now, import_id=import_id)
-            found = prepare_again(patch)
+            found = prepare_again(patch, codes)
             rejected = set(codes) - set(found.merged["sku_code"])
             attempt.keep = not rejected and not dry_run
         if not rejected:
@@ -49,8 +56,28 @@ def bring_back(
         patch = patch.without(rows)
     if not faults:
         return prepared
-    found = prepare_again(patch)
+    found = prepare_again(patch, ())
     return replace(found, patch=requested, errors=found.errors + faults)
+
+
+def _lock_archived(conn: Connection, prepared: Prepared, patch: Patch) -> dict[str, int]:
+    """Lock the archived SKUs of the patch and return their versions by code; `prepared` found the others stored."""
+    new = [code for code in patch.values["sku_code"] if code not in prepared.versions]
+    return archive.lock_versions(conn, new)
+
+
+def keep_archived(conn: Connection, prepared: Prepared, prepare_again: Callable[[Patch], Prepared]) -> Prepared:
+    """Return it with the rows of archived SKUs rejected, which stay archived, whatever else is wrong with them.
+
+    The other rows are prepared anew: what was staged has all of them.
+    """
+    archived = _lock_archived(conn, prepared, prepared.patch)
+    rows = {row: code for row, code in prepared.patch.values.rows(("row", "sku_code")) if code in archived}
+    if not rows:
+        return prepared
+    faults = [RowIssue(row, Issue("sku_archived", _ARCHIVED, "sku_code")) for row in rows]
+    found = prepare_again(prepared.patch.without(rows))
+    return replace(found, patch=prepared.patch, errors=found.errors + faults)
 
 
 def _graded_today(prepared: Prepared) -> Prepared:

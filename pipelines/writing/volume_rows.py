@@ -22,6 +22,7 @@ from warehouse.audit.origin import Origin
 from warehouse.catalogue.queries import served_markets
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
+from warehouse.skus import archive
 from warehouse.skus.columns import Table
 
 
@@ -71,6 +72,32 @@ def write_volumes(
     [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
     warnings = _market_warnings(written, array_values(markets) or [])
     return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
+
+
+def write_resting_volumes(
+    conn: Connection,
+    company_id: UUID,
+    sku_id: UUID,
+    rows: Sequence[VolumeRow],
+    *,
+    origin: Origin,
+    now: datetime,
+    dry_run: bool,
+) -> VolumesWritten | None:
+    """Write validated rows of an archived SKU, which stays archived; None where the company has none of the id.
+
+    What was placed is recorded, never refused by law (decisions §13). Raise `Invalid` where a row is refused.
+    """
+    rested = archive.lock_units(conn, sku_id)
+    if rested is None:
+        return None
+    written = _checked_rows(rows, served_markets(conn))
+    units = volumes.merged(rested.volumes, _as_patch(written))
+    changed = units != rested.volumes
+    if changed and not dry_run:
+        archive.write_units(conn, company_id, {sku_id: units}, origin=origin, now=now)
+    warnings = _market_warnings(written, rested.markets or [])
+    return VolumesWritten(written, warnings, rested.version, rested.version + changed)
 
 
 def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:

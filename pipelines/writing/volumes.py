@@ -8,12 +8,13 @@ from collections.abc import Set
 
 import orjson
 
+from schemas.normalise import country_of
 from schemas.sku import VolumeRow
 
 
 def market(code: str, served: Set[str]) -> str | None:
     """Return the market that a normalised code counts for; None where neither it nor its country is served."""
-    return next((known for known in (code, code[:2]) if known in served), None)
+    return next((known for known in (code, country_of(code)) if known in served), None)
 
 
 def key(market: str, year: int, half: int) -> str:

@@ -18,6 +18,10 @@ from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.sku import Sku
 
+_RETURNED: Final = Message(
+    "The SKU was archived and comes back with this write. Archive it again if it is no longer sold; batches and imports"
+    " take archived as keep."
+)
 _READ: Final = ("row", "components_weight_g", "weight_grams", "material", "material_subtype", "markets", "components")
 
 
@@ -34,6 +38,16 @@ def warnings_of(written: Prepared) -> Iterator[RowIssue]:
         }
         for issue in warnings_of_record(cast(Sku, given), parts_g, sent.get(row), written.rules):
             yield RowIssue(row, issue)
+    yield from returned_from_archive(written)
+
+
+def returned_from_archive(written: Prepared) -> Iterator[RowIssue]:
+    """Yield a warning for each row that brings a SKU back from the archive, or in a dry run would."""
+    if written.returned:
+        issue = Issue("returned_from_archive", _RETURNED, "sku_code")
+        yield from (
+            RowIssue(row, issue) for row, code in written.merged.rows(("row", "sku_code")) if code in written.returned
+        )
 
 
 def sent_volumes(written: Prepared) -> dict[int, str]:

@@ -6,7 +6,7 @@ collide.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -24,7 +24,7 @@ from pipelines.writing.grade import grade
 from pipelines.writing.merge import merge
 from pipelines.writing.patch import Patch
 from pipelines.writing.prepared import Prepared
-from pipelines.writing.refuse import refuse
+from pipelines.writing.refuse import refuse_write
 from pipelines.writing.resolve import resolve
 from pipelines.writing.unitless import judge
 from warehouse.audit.origin import Origin
@@ -69,12 +69,20 @@ class _Stopwatch:
 
 
 def prepare(
-    conn: Connection, patch: Patch, *, now: datetime, rules: RuleSet, whole_rows: bool, locking: bool
+    conn: Connection,
+    patch: Patch,
+    returning_codes: Collection[str] = (),
+    *,
+    now: datetime,
+    rules: RuleSet,
+    whole_rows: bool,
+    locking: bool,
 ) -> Prepared:
     """Do everything up to storing, in a session that has the company set; write nothing.
 
     With `whole_rows` the merged rows have every column, else those that the patch gives and those in `_ALWAYS_READ`.
-    Without `locking` another writer may change the rows meanwhile: `write_patch` checks that.
+    Without `locking` another writer may change the rows meanwhile: `write_patch` checks that. `returning_codes` are
+    those of SKUs that the write brings back from the archive: what they become is judged whole.
     """
     watch, requested = _Stopwatch(), patch
     with watch.step("resolve"):
@@ -87,7 +95,7 @@ def prepare(
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
         faults += admit(patch, merged)
-        faults += refuse(merged, rules, now.date())
+        faults += refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
         faults += judge(merged, rules) if set(patch.given.names) - _UNITS else []
         merged = _without(merged, {fault.row for fault in faults})
     with watch.step("grade"):
@@ -125,19 +133,23 @@ def write_patch(
     import_id: UUID | None = None,
     ahead: Prepared | None = None,
     resource: str = "sku",
+    keep_archived: bool = False,
 ) -> Prepared:
     """Write one patch in the caller's transaction, whose session has the company set; return what was written.
 
     `source` has `row`, `import_sheet` and `import_line` for the rows of a file. `ahead` is the patch prepared without
     locks, and perhaps staged: it is used if no other writer has changed its rows since and `rules` is still the
     rule-set that graded it. `origin` is who causes the write. `resource` is the name of the written record in the
-    audit. Raises `plans.PlanLimitReached` if the new codes would exceed the plan's limit, before anything is written.
+    audit. An archived SKU comes back, or with `keep_archived` its row is rejected. Raises `plans.PlanLimitReached` if
+    the new codes would exceed the plan's limit, before anything is written.
     """
     again = partial(prepare, conn, now=now, rules=rules, whole_rows=import_id is None, locking=True)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):
         skus = plans.counted(conn, company_id)
-        if skus.has_archived:
+        if skus.has_archived and keep_archived:
+            prepared = returning.keep_archived(conn, prepared, again)
+        elif skus.has_archived:
             prepared = returning.bring_back(
                 conn, company_id, prepared, again, origin=origin, now=now, import_id=import_id, dry_run=dry_run
             )

@@ -28,7 +28,9 @@ class UndoCounts(Answer):
     """Number of SKUs that the import had written, by what became of them."""
 
     restored: Annotated[int, PydanticField(description="SKUs that were put back to the version before the import.")]
-    archived: Annotated[int, PydanticField(description="SKUs that the import had created, now archived.")]
+    archived: Annotated[
+        int, PydanticField(description="SKUs that the import had created, now archived and without its units.")
+    ]
     unchanged: Annotated[int, PydanticField(description="SKUs that already were as before the import.")]
     kept: Annotated[int, PydanticField(description="SKUs that were left as they are; `kept` of the answer says why.")]
 

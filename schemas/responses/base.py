@@ -26,6 +26,14 @@ Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
 Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"^.+Z$")]
 Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
 Number = int | float
+Version = Annotated[int, PydanticField(description="Version of the SKU; it grows with every change of its fields.")]
+WrittenVersion = Annotated[
+    int | None,
+    PydanticField(
+        description="Version of the SKU after the write; in a dry run, and of a rejected row, the stored one. Null "
+        "where the SKU is not stored."
+    ),
+]
 Grade: Any = code("recyclability_grade")
 DocStatus: Any = code("doc_status")
 Outcome: Any = code("outcome")
@@ -38,6 +46,11 @@ class Issue(Answer):
     row: Annotated[int | SkipJsonSchema[None], PydanticField(description="Zero-based index in an array body.")] = None
     code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
     message: str
+
+
+class RequestIssue(Issue):
+    """One fault of a request, with the stored record that it meets where there is one."""
+
     id: Annotated[
         Identifier | SkipJsonSchema[None], PydanticField(description="The stored record that the request meets.")
     ] = None
@@ -71,7 +84,7 @@ class Error(Answer):
     error: Literal[tuple(ERROR_CODES)]  # type: ignore[valid-type]
     correlationId: str  # noqa: N815  (the contract's name)
     message: str
-    details: list[Issue | PlanIssue | MoreIssues] | SkipJsonSchema[None] = None
+    details: list[RequestIssue | PlanIssue | MoreIssues] | SkipJsonSchema[None] = None
     error_description: Annotated[
         str | SkipJsonSchema[None],
         PydanticField(description="The message, under the name that clients of the token endpoint expect (RFC 6749)."),

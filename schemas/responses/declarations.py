@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal  # Any: an annotation made from a vocabulary
 
 from pydantic import Field as PydanticField
+from pydantic.json_schema import SkipJsonSchema
 
 from schemas.declarations import FORMATS, RATINGS
 from schemas.responses.base import Answer, Identifier, Instant, Number, Pagination, code
@@ -103,6 +104,10 @@ class LeftOutSku(Answer):
     units: int | None
     reason: str
     fields: list[str]
+    archived: Annotated[
+        bool | SkipJsonSchema[None],
+        PydanticField(description="Whether the SKU is archived; present only then."),
+    ] = None
 
 
 class DeclarationWriteResult(Answer):

@@ -18,6 +18,8 @@ from schemas.responses.base import (
     Number,
     Outcome,
     Pagination,
+    Version,
+    WrittenVersion,
     code,
 )
 from schemas.responses.grading import GradeTrace
@@ -202,6 +204,7 @@ SkuListItem = create_model(
             **_COMMON,
             "created_at": (Instant, ...),
             "updated_at": (Instant, ...),
+            "version": (Version, ...),
             "components": (_included(list[SkuComponent]), None),  # type: ignore[valid-type]
             "volumes": (_included(list[VolumeRow]), None),
             "compliance": (_included(SkuCompliance), None),
@@ -224,6 +227,7 @@ SkuDetail = create_model(
             "compliance": (SkuCompliance, ...),
             "created_at": (Instant | None, ...),
             "updated_at": (Instant | None, ...),
+            "version": (WrittenVersion, ...),
             "archived_at": (
                 Annotated[
                     Instant | None,
@@ -276,6 +280,7 @@ class SkuWriteResult(Answer):
 
     outcome: Literal["created", "updated", "unchanged"]
     dry_run: bool
+    version: WrittenVersion
     data: SkuDetail  # type: ignore[valid-type]
     warnings: list[Issue]
 
@@ -307,6 +312,7 @@ class BatchRow(Answer):
     sku_code: str | None
     outcome: Outcome
     id: Identifier | None
+    version: WrittenVersion
     recyclability_grade: Grade | None
     recyclability_score: Number | None
     errors: list[Issue | MoreIssues]

@@ -29,7 +29,10 @@ class Webhook(Answer):
         Instant | None, PydanticField(description="Time of the next attempt while it fails; nothing is sent before.")
     ]
     delivered_at: Annotated[Instant | None, PydanticField(description="When a change was last delivered.")]
-    waiting: Annotated[int, PydanticField(description="Changes that wait to be sent or sent again, at most 1 000.")]
+    waiting: Annotated[
+        int,
+        PydanticField(description="Changes that wait to be sent or sent again; those of a replay from its answer on."),
+    ]
     old_secret_until: Annotated[
         Instant | None, PydanticField(description="Time until which the earlier secret signs, too.")
     ]

@@ -5,7 +5,7 @@ The ledger has each change (`warehouse.audit.entries`); a plan without the audit
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from services.audit.history import Version, history_of_sku
@@ -33,6 +33,45 @@ class Change(NamedTuple):
     sku_code: str | None
     reason: str | None
     fields: list[Changed]
+
+
+LOOKED_AT: Final = 2_000
+"""The most entries that a search by a field's name looks at, the newest: each is compared with the version before."""
+_AT_ONCE: Final = 250
+
+
+class Found(NamedTuple):
+    """The changes of a search that are to be shown, how many were found, and the instant back to which it looked.
+
+    `back_to` is None where every change of the time was looked at; else there may be more than the `total` found.
+    """
+
+    changes: list[Change]
+    total: int
+    back_to: str | None
+
+
+def with_field(conn: Connection, since: datetime | None, field: str, *, limit: int, offset: int) -> Found | None:
+    """Return a page of the changes of fields whose name contains a text; None where the plan has no audit log.
+
+    Each change has these fields alone, so that page and total are of the same list.
+    """
+    found: list[Change] = []
+    for looked_at in range(0, LOOKED_AT, _AT_ONCE):
+        page = recent(conn, since, limit=_AT_ONCE, offset=looked_at)
+        if page is None:
+            return None
+        changes, total = page
+        found += [narrowed for change in changes if (narrowed := of_field(change, field))]
+        if looked_at + len(changes) >= total:
+            return Found(found[offset : offset + limit], len(found), None)
+    return Found(found[offset : offset + limit], len(found), changes[-1].at)
+
+
+def of_field(change: Change, field: str) -> Change | None:
+    """Return the change with the fields whose name contains a text; None where there is none."""
+    fields = [each for each in change.fields if field.casefold() in each.field]
+    return change._replace(fields=fields) if fields else None
 
 
 def recent(conn: Connection, since: datetime | None, *, limit: int, offset: int) -> tuple[list[Change], int] | None:

@@ -7,8 +7,19 @@
 A draft changes nothing and is no declaration: it is filed for review, and a person issues it or does not.
 """
 
-from services.drafts.content import Draft, Point, draft
+from services.drafts.content import Draft, Drawn, Point, draft, in_todays_form, says_above_a_limit
 from services.drafts.declaration import SIGNATURE, declaration, open_points
 from services.drafts.typeset import pdf
 
-__all__ = ["SIGNATURE", "Draft", "Point", "declaration", "draft", "open_points", "pdf"]
+__all__ = [
+    "SIGNATURE",
+    "Draft",
+    "Drawn",
+    "Point",
+    "declaration",
+    "draft",
+    "in_todays_form",
+    "open_points",
+    "pdf",
+    "says_above_a_limit",
+]

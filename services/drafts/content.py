@@ -1,23 +1,28 @@
 """Fills the numbered points of Annex VIII of Regulation (EU) 2025/40 from a SKU's record.
 
 Points and words are rows of `compliance/rules/drafts`. A point that the records cannot fill is marked as open, and
-listed as missing; nothing is made up.
+listed as missing; nothing is made up. What contradicts conformity, and what the record leaves open beside it
+(`compliance.conformity`), are notes of the draft: they are for who issues it, and no part of the declaration.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, Literal, Self
 from uuid import UUID
 
+from compliance import conformity
+from compliance.conformity import Verdict
 from compliance.ruleset import RuleSet
 from compliance.tables import RULES, rows
 from pipelines.writing import present
 from schemas.fields import SKU
 from schemas.json_values import JsonMapping
 from schemas.labels import format_word, word
+from schemas.messages import translate
 from schemas.numbers import number
+from schemas.refusals import NotThere
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from warehouse.sessions import Connection
@@ -33,11 +38,17 @@ _DIGITS: Final = 6
 _OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
 _STANDARDS: Final = "standards_list"
 """The technical file that names the standards applied (Annex VII, point 2(d))."""
+_LEGISLATION: Final = "legislation"
+"""The key of the point that states conformity. No line of it names a value: "in conformity" never stands beside one."""
+_ADDITIONAL: Final = "additional"
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point: its number in the Annex, heading, lines of content, and whether it is open."""
+    """One point: its number in the Annex, heading, lines of content, and whether it is open.
+
+    `notes` say what stands against the declaration and what is open; a declaration has none.
+    """
 
     number: int
     key: str
@@ -45,6 +56,7 @@ class Point:
     lines: list[str]
     complete: bool
     source: str
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,36 +82,39 @@ class Draft:
         return cls(**{**stored, "points": [Point(**point) for point in stored["points"]]})
 
 
-class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
-    """The session's company has no such SKU."""
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A draft, and the verdict on the record that it was drawn from."""
 
-    code = "not_found"
+    draft: Draft
+    verdict: Verdict
 
 
-def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Draft:
-    """Draft the declaration for one SKU of the session's company. Raises `SkuUnknown`."""
+def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Drawn:
+    """Draft the declaration for one SKU of the session's company. Raises `NotThere`."""
     found = detail.with_maker(conn, sku_id, now.date())
     files = technical_files.of_sku(conn, sku_id)
     if found is None:
-        raise SkuUnknown(f"There is no SKU {sku_id}.")
+        raise NotThere(f"There is no SKU {sku_id}.")
     (stored, maker), words = found, load_words(lang)
-    item = present.sku_detail(
-        stored, present.record(stored), rules=rules, graded_by=rules, doc_status="missing", today=now.date()
-    )
+    record = present.record(stored)
+    verdict = conformity.judge(record, rules, on=now.date())
+    item = present.sku_detail(stored, record, rules=rules, graded_by=rules, doc_status="missing", today=now.date())
     filled = {
         "number": [reference],
         "identification": [f"{words['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), words, lang)],
         "manufacturer": list(_manufacturer(maker, words)),
         "responsibility": [],
         "object": [*_labelled(item, _OBJECT, words, lang), *_components(item, words, lang)],
-        "legislation": ["Regulation (EU) 2025/40", *_substances(item, words, lang)],
+        "legislation": ["Regulation (EU) 2025/40", words["demonstrated"]],
         "standards": [_file(file, lang) for file in files if file.type == _STANDARDS],
         "notified_body": [],
-        "additional": list(_additional(item, files, words, lang)),
+        "additional": [*_substances(item, words, lang), *_additional(item, files, words, lang)],
         "signature": [],
     }
-    points = [_point(row, filled[row["key"]], lang, words) for row in _points()]
-    return Draft(
+    notes = {_ADDITIONAL: list(notes_of(verdict, lang))}
+    points = [_point(row, filled[row["key"]], notes.get(row["key"], []), lang, words) for row in _points()]
+    made = Draft(
         lang,
         words["title"],
         words["draft"],
@@ -109,13 +124,46 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
         [f"{point.number}. {point.heading}" for point in points if not point.complete],
         f"{words['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
     )
+    return Drawn(made, verdict)
 
 
-def _point(row: Mapping[str, str], lines: list[str], lang: Lang, words: Mapping[str, str]) -> Point:
+def notes_of(verdict: Verdict, lang: Lang) -> Iterator[str]:
+    """Yield what contradicts a declaration and what is open, each as a sentence of a draft in one language."""
+    words = load_words(lang)
+    for issue in verdict.against:
+        yield f"{words['against']}: {translate(issue.message, lang)}"
+    for point in verdict.open:
+        yield f"{words['open']}: {translate(point.message, lang)}"
+
+
+def in_todays_form(draft: Draft) -> Draft:
+    """Return a draft of an earlier release as drafts are now: substances are additional information.
+
+    The point that states conformity says what Article 39(1) of Regulation (EU) 2025/40 demands.
+    """
+    words = load_words(draft.lang)
+    stated = next((point for point in draft.points if point.key == _LEGISLATION), None)
+    if stated is None or words["demonstrated"] in stated.lines:
+        return draft
+    moved = [line for line in stated.lines if line.startswith(f"{words['substances']}: ")]
+    kept = [line for line in stated.lines if line not in moved]
+    lines = {_LEGISLATION: [*kept[:1], words["demonstrated"], *kept[1:]]}
+    lines |= {point.key: [*moved, *point.lines] for point in draft.points if point.key == _ADDITIONAL}
+    return replace(draft, points=[replace(point, lines=lines.get(point.key, point.lines)) for point in draft.points])
+
+
+def says_above_a_limit(draft: Draft) -> bool:
+    """Return whether a line says that PFAS or heavy metals are above their limit, whatever the record says by now."""
+    words, status = load_words(draft.lang), word("substance_status", "above_limit", draft.lang)
+    said = tuple(f"{words['substances']}: {words[f'substance.{name}']}: {status}" for name in ("pfas", "heavy_metals"))
+    return any(line.startswith(said) for point in draft.points for line in point.lines)
+
+
+def _point(row: Mapping[str, str], lines: list[str], notes: list[str], lang: Lang, words: Mapping[str, str]) -> Point:
     """Return a point; no record contains the manufacturer's address, so that point is always open."""
     open_point = row["needed"] == "yes" and (not lines or row["key"] == "manufacturer")
     shown = [*lines, words["to_complete"]] if open_point else lines
-    return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"])
+    return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"], notes)
 
 
 def _labelled(item: SkuDetail, names: tuple[str, ...], words: Mapping[str, str], lang: Lang) -> list[str]:

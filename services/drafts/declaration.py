@@ -21,7 +21,7 @@ def open_points(draft: Draft) -> list[Point]:
 
 
 def declaration(draft: Draft, form: Issuing) -> Draft:
-    """Return the declaration of a draft; it has no notice, and nothing is missing in it.
+    """Return the declaration of a draft; it has neither notice nor notes, and nothing is missing in it.
 
     `form` has a text for each of `open_points`. The text from the records stays before it.
     """
@@ -39,6 +39,6 @@ def declaration(draft: Draft, form: Issuing) -> Draft:
 
 def _complete(point: Point, lines_by_key: dict[str, list[str]], to_complete: str) -> Point:
     if point.complete:
-        return point
+        return replace(point, notes=[])
     lines = [line for line in point.lines if line != to_complete]
-    return replace(point, lines=[*lines, *lines_by_key[point.key]], complete=True)
+    return replace(point, lines=[*lines, *lines_by_key[point.key]], complete=True, notes=[])

@@ -16,7 +16,6 @@ may decide.
 from services.review.compare import Comparison, compare
 from services.review.decide import accept, reject
 from services.review.entries import EntryUnknown, file, load_entry
-from services.review.issuing import Incomplete
 from services.review.proposed import Conflict
 from warehouse.review.entries import Entry
 
@@ -25,7 +24,6 @@ __all__ = [
     "Conflict",
     "Entry",
     "EntryUnknown",
-    "Incomplete",
     "accept",
     "compare",
     "file",

@@ -56,7 +56,7 @@ def accept(
     conformity with the fields of the issuing form (`issued_with`), files become technical files. `origin` is the
     person; `seen_version` the version of the SKU that the person was shown; `parts_compared` says that the person
     has compared the parts that were asked about and are others now. Raises `EntryUnknown`, `Conflict` and
-    `issuing.Incomplete`.
+    `Refused` as `issuing.issue`.
     """
     entry = _lock_open(conn, entry_id)
     writer = replace(origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))

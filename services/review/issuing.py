@@ -1,21 +1,26 @@
 """Issues the declaration of conformity of a draft: completed, signed, and its PDF stored byte for byte.
 
-A draft with an open point is not issued, however old it is: the person who accepts it fills in what is open.
+A draft with an open point is not issued, however old it is: the person who accepts it fills in what is open. Nor is one
+whose item's record contradicts it (`compliance.conformity`), as the record is now or as it was when it was drafted.
 """
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import cast
+from datetime import UTC, date, datetime
+from typing import Final, cast
 from uuid import UUID
 
 from uuid_utils import uuid7
 
+from compliance import conformity
+from compliance.conformity import Verdict
+from pipelines.writing import present
 from schemas import issuing_form
 from schemas.issues import Issue
 from schemas.issuing_form import Issuing
 from schemas.messages import Message
+from schemas.refusals import Refused
 from services import drafts
 from services.drafts.content import Lang
 from services.review.proposed import Conflict
@@ -26,16 +31,10 @@ from warehouse.declarations import queries as declarations
 from warehouse.review.entries import Entry
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Connection
+from warehouse.skus import detail
 
-
-class Incomplete(Exception):  # noqa: N818  (an answer to the person who decides, not a fault)
-    """Something that a declaration needs is not filled in, or wrongly; nothing was written. Fields are the form's."""
-
-    code = "invalid_body"
-
-    def __init__(self, issues: list[Issue]) -> None:
-        super().__init__(f"{len(issues)} issues")
-        self.issues = issues
+AGAINST: Final = "is_against_record"
+"""The member of a draft's payload that says whether the record contradicted conformity when it was prepared."""
 
 
 def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
@@ -44,7 +43,7 @@ def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Ruleset
     Raises `Conflict` where there is neither content nor a SKU to draw it from.
     """
     if "draft" in entry.payload:
-        return drafts.Draft.of(entry.payload["draft"])
+        return drafts.in_todays_form(drafts.Draft.of(entry.payload["draft"]))
     if entry.sku_id is None:
         raise Conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
     return drafts.draft(
@@ -54,7 +53,34 @@ def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Ruleset
         lang=cast(Lang, entry.payload.get("lang", "en")),
         now=now,
         rules=rulesets.active(conn),
-    )
+    ).draft
+
+
+def verdict_of(conn: Connection, entry: Entry, on: date, *, now: datetime, rulesets: Rulesets) -> Verdict:
+    """Return the verdict on the item's record as it is now, for a declaration that is issued `on` a day.
+
+    Raises `Conflict` where the draft names no item of the company.
+    """
+    found = None if entry.sku_id is None else detail.of(conn, entry.sku_id, now.date())
+    if found is None:
+        raise Conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
+    return conformity.judge(present.record(found), rulesets.active(conn), on=on)
+
+
+def _refuse_against_record(
+    conn: Connection, entry: Entry, draft: drafts.Draft, issued_on: date, *, now: datetime, rulesets: Rulesets
+) -> None:
+    """Raise `Refused` (`not_conform`) with each fact that contradicts a declaration issued on that day."""
+    facts = verdict_of(conn, entry, issued_on, now=now, rulesets=rulesets).against
+    if not facts and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
+        facts = [Issue("regulator_rule", _OUTDATED)]
+    if facts:
+        raise Refused(facts, "not_conform")
+
+
+_OUTDATED: Final = Message(
+    "The item's record contradicted conformity when this draft was prepared, and the draft says so; prepare a new one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +99,10 @@ def complete(
     """Complete a draft with the fields of the form, and store nothing. Raises as `issue`."""
     draft = draft_of(conn, entry, now=now, rulesets=rulesets)
     open_keys = [point.key for point in drafts.open_points(draft)]
-    translations = {lang: drafts.Draft.of(made) for lang, made in entry.payload.get("translations", {}).items()}
+    translations = {
+        lang: drafts.in_todays_form(drafts.Draft.of(made))
+        for lang, made in entry.payload.get("translations", {}).items()
+    }
     form, issues = issuing_form.parse(
         fields,
         open_keys,
@@ -82,7 +111,8 @@ def complete(
         languages=(draft.lang, *translations),
     )
     if form is None:
-        raise Incomplete(issues)
+        raise Refused(issues)
+    _refuse_against_record(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets)
     further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
     return Completed(draft, form, drafts.declaration(draft, form), further)
 
@@ -99,7 +129,8 @@ def issue(
 ) -> UUID:
     """Issue an open draft with the fields of the form (`schemas.issuing_form`); return the id of its record in `docs`.
 
-    Raises `Incomplete`, and `Conflict` as `draft_of`.
+    Raises `Refused`: for faults of the form, whose fields are the form's, and `not_conform` where the item's record
+    contradicts the declaration. Raises `Conflict` as `draft_of`.
     """
     completed = complete(conn, entry, fields, now=now, rulesets=rulesets)
     draft, form = completed.draft, completed.form

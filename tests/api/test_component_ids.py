@@ -29,6 +29,7 @@ def sent(caller, operation, sku, components):
 OPERATIONS = ("POST", "PUT", "batch", "what-if", "what-if of a stored one")
 
 
+@pytest.mark.promise("CMP-14")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_named_part_is_updated_and_moved(caller, operation):
     sku = caller.made(**BOTTLE)
@@ -45,6 +46,7 @@ def test_a_named_part_is_updated_and_moved(caller, operation):
         ]
 
 
+@pytest.mark.promise("CMP-14")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_id_is_of_this_sku_and_named_once(caller, operation):
     other = caller.made(**{**BOTTLE, "sku_code": "OTHER"})
@@ -81,6 +83,7 @@ def test_an_archived_sku_comes_back_with_its_parts(caller):
     assert [line["id"] for line in after] == [line["id"] for line in sku["components"]][::-1]
 
 
+@pytest.mark.promise("CMP-15")
 def test_a_label_that_is_inserted_takes_no_id(caller):
     [pe] = caller.made(**{**BOTTLE, "components": [PE]})["components"]
     first, second = caller.post("/skus", {**BOTTLE, "components": [PET, PE]}).json()["data"]["components"]

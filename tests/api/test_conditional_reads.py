@@ -121,5 +121,11 @@ def test_a_large_read_is_compressed_for_whom_takes_it_and_nothing_else(caller):
     assert (packed.headers["Content-Encoding"], packed.headers["Vary"]) == ("gzip", "Accept-Encoding")
     assert len(data) * 4 < len(plain.content)
     assert b'"G-0000"' in gzip.decompress(data)
+    for refused in ("gzip;q=0", "gzip; q=0.000, *", "*;q=0", "br, gzip ;Q=0", "gzip;q=x", "deflate"):
+        answer = caller.get("/skus", params={"limit": 200}, headers={"Accept-Encoding": refused})
+        assert ("Content-Encoding" in answer.headers, answer.headers["Vary"]) == (False, "Accept-Encoding"), refused
+    for taken in ("gzip;q=0.001", "*", "br;q=0, *;q=0.5", "identity;q=0.5, gzip;q=1.0", "x-gzip"):
+        answer = caller.get("/skus", params={"limit": 200}, headers={"Accept-Encoding": taken})
+        assert answer.headers["Content-Encoding"] == "gzip", taken
     assert "Content-Encoding" not in caller.get("/skus", params={"limit": 1}).headers
     assert "Content-Encoding" not in caller.http.get("/sign-in").headers

@@ -100,6 +100,7 @@ def test_a_rollup_says_what_changed_and_then_nothing(operator):
         "market": "DE",
         "year": 2025,
         "half": 0,
+        "halves": None,
         "category_code": "glass",
         "tonnes": 200.0,
         "units": 1_000_000,
@@ -109,7 +110,10 @@ def test_a_rollup_says_what_changed_and_then_nothing(operator):
         "scope_key": "de_system",
         "confidence": "official_page",
     } in first["figures"]
-    assert {figure["half"] for figure in first["figures"] if figure["market"] == "GB"} == {2}
+    assert {figure["half"] for figure in first["figures"] if figure["market"] == "GB"} == {0, 2}
+    assert {
+        tuple(figure["halves"]) for figure in first["figures"] if (figure["market"], figure["half"]) == ("GB", 0)
+    } == {(2,)}
 
 
 def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
@@ -121,11 +125,16 @@ def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
         "market",
         "year",
         "half",
+        "halves",
         "as_of",
         "ruleset_version",
         "snapshot",
         "tonnes",
+        "in_scope_tonnes",
+        "undecided_tonnes",
+        "out_of_scope_tonnes",
         "total_tonnes",
+        "question",
         "uncounted",
         "scope_missing",
         "obligations",
@@ -143,6 +152,11 @@ def test_a_declaration_for_machines_has_every_field(operator, tmp_path):
             ("plastics", "Kunststoffe", 12.5, 500_000, 12.5),
         )
     ]  # fmt: skip
+    totals = {"in_scope_tonnes": 0, "undecided_tonnes": 220.75, "out_of_scope_tonnes": 0.0028, "total_tonnes": 220.7528}
+    assert {name: said[name] for name in totals} == totals
+    assert {name: told[name] for name in totals} == totals
+    assert list(told).index("in_scope_tonnes") < list(told).index("total_tonnes"), "what is filed is shown first"
+    assert said["question"] == told["question"] == {"field": "use_contexts", "tonnes": 208.25, "skus": 1}
     assert said["scope_missing"] == [
         {"sku_code": "COLA", "units": 500_000, "category_codes": ["plastics"], "fields": ["reuse_deposit_system"]},
         {

@@ -10,7 +10,7 @@ import pytest
 
 from compliance.catalogue import Jurisdiction
 from schemas.labels import LANGUAGES
-from services.declaration_calendar import due, last_half
+from services.declaration_calendar import due
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, weighed
 
@@ -171,27 +171,40 @@ def entry(code, *rhythms):
     return Jurisdiction(**{**values, "code": code, "reporting_period": rhythms})
 
 
-def test_the_last_period_that_has_ended_is_due():
-    kept, today = {("DE", 2025, 0): uuid4()}, date(2026, 11, 23)
+def test_what_is_overdue_open_and_coming_is_listed_with_its_days():
+    today = date(2026, 11, 23)
+    kept = {("DE", year, 0): uuid4() for year in (2023, 2024)}
     rhythms = {"DE": ["annual"], "GB": ["half-yearly", "annual"], "IE": ["half-yearly"]}
     entries = {code: entry(code, *each) for code, each in rhythms.items()}
-    found = list(due(entries, ["DE", "GB", "IE", "NO"], kept, today))
-    assert [(row.market, row.year, row.half, row.rhythms, row.kept) for row in found] == [
-        ("DE", 2025, 0, ("annual",), kept["DE", 2025, 0]),
-        ("GB", 2026, 1, ("half-yearly",), None),
-        ("GB", 2025, 0, ("annual",), None),
-        ("IE", 2025, 0, ("half-yearly",), None),
-        ("NO", 2025, 0, (), None),
-    ]
-    days = {(row.market, row.half): [(str(day.on), day.stated.bound) for day in row.days] for row in found}
-    assert days == {
-        ("DE", 0): [("2026-05-15", "by"), ("2026-06-01", "by")],
-        ("GB", 1): [("2026-10-01", "by")],
-        ("GB", 0): [("2026-04-01", "by")],
-        ("IE", 0): [],
-        ("NO", 0): [],
-    }, "none is invented"
-    assert [last_half(date(2026, month, 1)) for month in (6, 7)] == [(2025, 2), (2026, 1)]
+    placed = [("DE", 2023), ("DE", 2024), ("DE", 2025), ("GB", 2025), ("GB", 2026), ("IE", 2025), ("NO", 2024)]
+    found = due(entries, placed, kept, today)
+    assert [(row.state, row.market, row.year, row.half, row.kept) for row in found] == [
+        ("overdue", "GB", 2025, 1, None),
+        ("overdue", "GB", 2025, 2, None),
+        ("overdue", "GB", 2025, 0, None),
+        ("overdue", "DE", 2025, 0, None),
+        ("overdue", "GB", 2026, 1, None),
+        ("open", "IE", 2025, 0, None),
+        ("open", "NO", 2024, 0, None),
+        ("coming", "GB", 2026, 2, None),
+        ("coming", "GB", 2026, 0, None),
+        ("coming", "DE", 2026, 0, None),
+        ("coming", "IE", 2026, 0, None),
+        ("kept", "DE", 2024, 0, kept["DE", 2024, 0]),
+    ], "nothing comes of a market that had nothing last year"
+    days = {(row.market, row.year, row.half): [(str(day.on), day.stated.bound) for day in row.days] for row in found}
+    assert days["DE", 2025, 0] == [("2026-05-15", "by"), ("2026-06-01", "by")]
+    assert days["GB", 2026, 1] == [("2026-10-01", "by")]
+    assert days["GB", 2026, 2] == [("2027-04-01", "by")]
+    assert days["IE", 2025, 0] == days["NO", 2024, 0] == [], "none is invented"
+
+
+@pytest.mark.parametrize(
+    ("day", "state"), [(date(2026, 5, 31), "open"), (date(2026, 6, 1), "open"), (date(2026, 6, 2), "overdue")]
+)
+def test_a_period_is_overdue_once_its_last_day_has_passed(day, state):
+    [ended] = [row for row in due({"DE": entry("DE", "annual")}, [("DE", 2025)], {}, day) if row.year == 2025]
+    assert ended.state == state
 
 
 def test_nothing_of_it_is_another_companys(declared, join, pool, browser):

@@ -9,10 +9,11 @@ import typer
 from typer.testing import CliRunner
 
 from api.commands import doctor as command
-from services import review
+from services import record_findings, review
 from services.doctor import Finding, find_codes
 from services.place_checks import Problem
 from tests.api.asking import BODY, OPERATOR, ask
+from tests.api.test_documents import drafted, issued
 from warehouse.clock import Clock
 from warehouse.rulesets.registry import Rulesets
 
@@ -107,6 +108,26 @@ def test_answers_for_another_part_are_reported_and_stay_as_they_are(caller, data
     assert "cap (metal, 2 g)" in told
 
 
+def test_a_declaration_that_its_own_record_contradicts_is_found_with_each_fact(caller, database, pool, monkeypatch):
+    """decisions §13, issue 31: what is already false is found, and nothing is rewritten."""
+    sound, wrong, gone = (caller.made(material="paper", weight_grams=9) for _ in range(3))
+    docs = [issued(caller, drafted(caller, sku)) for sku in (sound, wrong, gone)]
+    facts = """food_contact = true, pfas = '{"status":"above_limit"}', heavy_metals = '{"status":"above_limit"}'"""
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        owner.execute(f"UPDATE skus SET {facts} WHERE id = ANY(%s)", [[wrong["id"], gone["id"]]])
+    assert caller.post(f"/docs/{docs[2]['id']}/withdraw", {"reason": "Wrong."}).status_code == 200
+    printed = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    [found] = orjson.loads(printed.stdout)["declarations_against_record"]
+    assert (found["doc_id"], found["sku_code"]) == (docs[1]["id"], wrong["sku_code"])
+    assert ["Article 5(5)" in found["facts"][0], "Article 5(4)" in found["facts"][1]] == [True, True]
+    assert caller.get(f"/docs/{docs[1]['id']}").json()["data"]["state"] == "valid"
+    archived = caller.post(f"/skus/{wrong['id']}/archive", {})
+    assert archived.status_code == 200, archived.text
+    again = CliRunner().invoke(examined(pool, monkeypatch), ["--company", str(caller.company), "--json"])
+    assert orjson.loads(again.stdout)["declarations_against_record"] == [found]
+
+
 def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     monkeypatch.setattr(command, "as_operator", lambda _: nullcontext())
     monkeypatch.setattr(command, "database_problems", lambda *_: [Problem("migration", "It is behind.", "Migrate.")])
@@ -114,8 +135,7 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    kinds = ("companies", "collisions", "unreachable", "values_without_unit", "misapplied_answers")
-    assert [report[name] for name in kinds] == [None] * 5
+    assert [report[name] for name in ("companies", *record_findings.KINDS)] == [None] * (1 + len(record_findings.KINDS))
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):

@@ -4,10 +4,13 @@ import hashlib
 from datetime import timedelta
 from uuid import uuid4
 
+import orjson
+import psycopg
 import pytest
 
 from schemas.responses import DocDraftListResponse, DocDraftResult, DocResult, DocSearchResponse
 from tests.api.test_review_pages import filed
+from warehouse.declarations import queries as declarations
 
 SIGNED = {
     "points": {"manufacturer": "Quai 1\nLyon", "standards": "EN 13430:2004"},
@@ -222,3 +225,167 @@ def test_scopes_are_asked_for(caller, sku, join):
 def test_filters_that_cannot_be_are_refused(caller, params, code):
     answer = caller.get("/docs/search", params=params)
     assert (answer.status_code, answer.json()["details"][0]["code"]) == (400, code)
+
+
+ABOVE = {"status": "above_limit"}
+DEMONSTRATED = (
+    "It has been demonstrated that the requirements laid down in or pursuant to Articles 5 to 12 of Regulation (EU) "
+    "2025/40 are fulfilled (Article 39(1))."
+)
+
+
+def against(caller, draft, **more):
+    """The facts that refuse a declaration, dry or not."""
+    told = []
+    for dry_run in ("true", "false"):
+        answer = caller.post(f"/doc-drafts/{draft['id']}/issue", signed(caller, **more), params={"dry_run": dry_run})
+        assert (answer.status_code, answer.json()["error"]) == (409, "not_conform"), answer.text
+        told.append([(issue["field"], issue["code"], issue["message"]) for issue in answer.json()["details"]])
+    assert told[0] == told[1]
+    return told[0]
+
+
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [
+        (
+            {"food_contact": True, "markets": ["GB"], "substances": {"pfas": ABOVE}},
+            [("substances.pfas", "pfas_food_contact_prohibited", "the packaging itself")],
+        ),
+        (
+            {
+                "food_contact": True,
+                "components": [
+                    {"component_type": "body", "material_family": "paper", "weight_g": 9},
+                    {
+                        "component_type": "coating",
+                        "material_family": "plastic",
+                        "weight_g": 1,
+                        "substances": {"pfas": {**ABOVE, "value": 30, "unit": "ppb"}},
+                    },
+                ],
+            },
+            [("substances.pfas", "pfas_food_contact_prohibited", "30 ppb of the component coating (plastic)")],
+        ),
+        (
+            {
+                "markets": ["US"],
+                "food_contact": True,
+                "substances": {"pfas": ABOVE, "heavy_metals": {**ABOVE, "value": 150, "unit": "mg_per_kg"}},
+            },
+            [
+                ("substances.pfas", "pfas_food_contact_prohibited", "Article 5(5)"),
+                ("substances.heavy_metals", "regulator_rule", "150 mg_per_kg of the packaging itself"),
+            ],
+        ),
+    ],
+)
+def test_a_declaration_is_not_issued_against_its_own_record(caller, record, named):
+    """decisions §13: whatever the market, each fact is named, and a corrected record needs a new draft."""
+    sku = caller.made(**record)
+    draft = drafted(caller, sku)
+    found = against(caller, draft)
+    assert [fact[:2] for fact in found] == [fact[:2] for fact in named]
+    assert all(part in said for (*_, said), (*_, part) in zip(found, named, strict=True))
+    notes = [line for point in draft["points"] for line in point["lines"] if line.startswith("Against conformity: ")]
+    assert notes == [f"Against conformity: {said}" for *_, said in found]
+    clean = {"sku_code": sku["sku_code"], "name": "Bottle", "substances": {"pfas": None, "heavy_metals": None}}
+    parts = [
+        {name: line[name] for name in ("component_type", "material_family", "weight_g")} for line in sku["components"]
+    ]
+    assert caller.post("/skus", clean | ({"components": parts} if parts else {})).status_code == 200
+    [(field, _, said)] = against(caller, draft)
+    assert (field, "prepare a new one" in said) == (None, True)
+    doc = issued(caller, drafted(caller, sku))
+    assert doc["state"] == "valid"
+
+
+def test_a_renewal_is_refused_alike_and_the_earlier_one_stays(caller, sku):
+    doc = issued(caller, drafted(caller, sku))
+    heavy = {"sku_code": sku["sku_code"], "name": "Bottle", "substances": {"heavy_metals": ABOVE}}
+    assert caller.post("/skus", heavy).status_code == 200
+    renewal = caller.post(f"/docs/{doc['id']}/renew", {}).json()["data"]
+    assert [fact[0] for fact in against(caller, renewal)] == ["substances.heavy_metals"]
+    assert caller.get(f"/docs/{doc['id']}").json()["data"]["state"] == "valid"
+
+
+def test_a_record_that_changed_after_the_draft_is_judged_as_it_is_now(caller, sku):
+    draft = drafted(caller, sku)
+    heavy = {"sku_code": sku["sku_code"], "name": "Bottle", "substances": {"heavy_metals": ABOVE}}
+    assert caller.post("/skus", heavy).status_code == 200
+    assert [fact[0] for fact in against(caller, draft)] == ["substances.heavy_metals"]
+
+
+def test_a_certain_format_ban_refuses_from_its_day_on_units_as_by_markets(caller):
+    """Directive (EU) 2019/904 bans plates of plastic since 2021; units of 2026 make the market as `markets` does."""
+    plate = {"packaging_format": "plate", "components": [{"component_type": "body", "material_family": "plastic"}]}
+    for markets, units in ((["FR"], None), (["GB"], 5)):
+        sku = caller.made(**plate, markets=markets)
+        if units:
+            rows = [{"market": "FR", "year": 2026, "units_placed": units}]
+            assert caller.put(f"/skus/{sku['id']}/volumes", rows).status_code == 200
+        flags = caller.get(f"/skus/{sku['id']}").json()["data"]["compliance"]["annex_v_flags"]
+        certain = [
+            flag for flag in flags if flag["certainty"] == "certain" and flag["applies_from"] <= str(today(caller))
+        ]
+        assert certain, flags
+        found = against(caller, drafted(caller, sku))
+        assert {(field, code) for field, code, _ in found} == {("packaging_format", "regulator_rule")}
+        assert len(found) == len(certain)
+    elsewhere = caller.made(**plate, markets=["GB"])
+    assert issued(caller, drafted(caller, elsewhere))["state"] == "valid"
+
+
+def test_what_is_open_is_listed_and_refuses_nothing(caller):
+    svhc = {"status": "above_limit", "value": 0.5, "unit": "percent_w_w"}
+    sku = caller.made(
+        material="plastic",
+        weight_grams=50,
+        food_contact=False,
+        substances={"svhc": svhc, "bpa": ABOVE},
+        components=[{"component_type": "body", "material_family": "plastic", "weight_g": 20}],
+    )
+    draft = drafted(caller, sku)
+    notes = [line for point in draft["points"] for line in point["lines"] if line.startswith("Open: ")]
+    for part in ("heavy metals", "very high concern are above", "Bisphenol A is declared", "grade", "differ by more"):
+        assert [note for note in notes if part in note], (part, notes)
+    doc = issued(caller, draft)
+    points = {point["key"]: point["lines"] for point in told_by(caller, doc)}
+    assert points["legislation"] == [
+        "Regulation (EU) 2025/40",
+        DEMONSTRATED,
+    ]
+    assert any("SVHC" in line and "above" in line for line in points["additional"])
+    assert [line for lines in points.values() for line in lines if line.startswith(("Open: ", "Against"))] == []
+
+
+def told_by(caller, doc):
+    """The points of an issued declaration, as they were stored."""
+    with caller.http.app.state.service.writes.company(caller.company) as conn:
+        return declarations.of_doc(conn, doc["id"]).content["points"]
+
+
+def test_a_draft_of_an_earlier_release_says_what_the_law_demands_and_moves_its_values(caller, sku, database):
+    """Such a draft named the substances below "is in conformity with"."""
+    draft = drafted(caller, sku)
+    stored = drafts_of_earlier_release(caller, draft, database, "SVHC", "above limit, 0.5 % by weight")
+    points = {point["key"]: point["lines"] for point in told_by(caller, issued(caller, stored))}
+    assert points["legislation"][1].startswith("It has been demonstrated")
+    assert len(points["legislation"]) == 2
+    assert points["additional"][0] == "Substances declared: SVHC: above limit, 0.5 % by weight"
+    again = drafts_of_earlier_release(caller, drafted(caller, sku), database, "PFAS", "above limit")
+    assert "prepare a new one" in against(caller, again)[0][2]
+
+
+def drafts_of_earlier_release(caller, draft, database, substance, said):
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
+        [payload] = owner.execute("SELECT payload FROM review_entries WHERE id = %s", [draft["id"]]).fetchone()
+        del payload["is_against_record"]
+        for point in payload["draft"]["points"]:
+            del point["notes"]
+            if point["key"] == "legislation":
+                point["lines"] = ["Regulation (EU) 2025/40", f"Substances declared: {substance}: {said}"]
+        changed = [orjson.dumps(payload).decode(), draft["id"]]
+        owner.execute("UPDATE review_entries SET payload = %s WHERE id = %s", changed)
+    return draft

@@ -17,7 +17,7 @@ def filed(pool, company: UUID, sku_id: str, lang: Literal["en", "fr", "de"] = "d
     with pool.company(company) as conn:
         draft = drafts.draft(
             conn, UUID(sku_id), reference="DoC-1", lang=lang, now=NOW, rules=Rulesets().active(conn)
-        ).as_dict()
+        ).draft.as_dict()
         payload = {"reference": "DoC-1", "lang": lang, "draft": draft}
         origin = Origin("connection", str(uuid4()), "Helper", str(uuid4()))
         return review.file(conn, company, "doc_draft", payload, origin=origin, now=NOW, sku_id=UUID(sku_id)).id

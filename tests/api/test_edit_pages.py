@@ -267,9 +267,9 @@ def test_an_untouched_form_changes_nothing(lang, seed):
             for name, value in opened.multi_items()
         ]
     )
-    assert item_form.changed(sent, opened) == {}
-    assert item_form.changed_volumes(sent, opened) == []
-    body = item_form.body_of(sent)
+    assert item_form.changed(sent, opened, lang) == {}
+    assert item_form.changed_volumes(sent, opened, lang) == []
+    body = item_form.body_of(sent, lang)
     for name in sorted(item_form.ASKED - item_form.LONG):
         value = item[name]
         expected = " ".join(value.split("\n")) if isinstance(value, str) else value
@@ -280,6 +280,98 @@ def test_an_untouched_form_changes_nothing(lang, seed):
 def test_every_field_of_the_contract_is_asked_once():
     asked = [name for names in item_form.SECTIONS.values() for name in names]
     assert sorted(asked) == sorted(item_form.ASKED)
+
+
+TYPED = [
+    ("en", "1,234", "1.234", "1234"),
+    ("de", "1.234", "1,234", "1234"),
+    ("fr", "12.500", "12,500", "12500"),
+]
+
+
+@pytest.mark.parametrize(("lang", "typed", "fraction", "whole"), TYPED)
+def test_a_number_with_one_mark_before_three_digits_is_asked_with_both_readings(  # noqa: PLR0917
+    caller, browser, lang, typed, fraction, whole
+):
+    item = made(caller, sku_code="N-1")
+    path = f"/items/{item['id']}/edit?lang={lang}"
+    refused = send(browser, path, replaced(form(browser, path), weight_grams=typed), "save")
+    assert refused.status_code == 400
+    told = unescape(refused.text)
+    assert fraction in told
+    assert whole in told
+    for answer in (fraction, whole):
+        assert send(browser, path, replaced(form(browser, path), weight_grams=answer), "save").status_code == 303
+        held = stored(caller, item["id"])["weight_grams"]
+        assert held == float(answer.replace(",", "."))
+
+
+@pytest.mark.parametrize(
+    ("lang", "typed", "grams"),
+    [
+        ("en", "1,234.5", 1234.5),
+        ("en", "1.234", 1.234),
+        ("de", "1.234,5", 1234.5),
+        ("de", "1,234", 1.234),
+        ("de", "1 234,5", 1234.5),
+        ("fr", "1 234,5", 1234.5),
+        ("fr", "1\u202f234,5", 1234.5),
+        ("en", "1,234,567", 1234567),
+        ("en", "0,125", 0.125),
+        ("en", "0.1 kg", 100),
+    ],
+)
+def test_a_number_that_can_be_read_in_one_way_is_read_as_in_a_file(caller, browser, lang, typed, grams):
+    item = made(caller, sku_code="N-2")
+    path = f"/items/{item['id']}/edit?lang={lang}"
+    assert send(browser, path, replaced(form(browser, path), weight_grams=typed), "save").status_code == 303
+    assert stored(caller, item["id"])["weight_grams"] == grams
+    again = form(browser, path)  # what is shown is read back as it is
+    assert send(browser, path, replaced(again, name="Other"), "save").status_code == 303
+    assert stored(caller, item["id"])["weight_grams"] == grams
+
+
+def test_every_unclear_number_of_a_form_is_named_at_its_input(caller, browser):
+    item = made(caller, sku_code="N-3", components=[BODY])
+    path = f"/items/{item['id']}/edit?lang=en"
+    page = send(browser, path, form(browser, path), "add.volume").text
+    row = {"volumes__0__market": "FR", "volumes__0__year": "2026", "volumes__0__units_placed": "1,200"}
+    unclear = {**row, "parts__0__weight_g": "12,345", "substances__pfas__status": "below_limit"}
+    pairs = replaced(filled(page, "item"), **unclear, substances__pfas__value="1,234", weight_grams="12-13")
+    refused = send(browser, path, pairs, "save")
+    assert refused.status_code == 400
+    for name in ("volumes.0.units_placed", "parts.0.weight_g", "substances.pfas.value", "weight_grams"):
+        assert f'href="#{name}"' in refused.text, name
+    assert "is a range" in unescape(refused.text)
+
+
+def test_markets_are_typed_by_name_and_an_unknown_one_is_answered_with_the_nearest(caller, browser):
+    item = made(caller, sku_code="M-1")
+    path = f"/items/{item['id']}/edit?lang=en"
+    row = {"volumes__0__market": "Deutschland", "volumes__0__year": "2026", "volumes__0__units_placed": "7"}
+    pairs = replaced(filled(send(browser, path, form(browser, path), "add.volume").text, "item"), **row)
+    refused = send(browser, path, replaced(pairs, markets="Germany; Frnace", volumes__0__market="Germny"), "save")
+    assert refused.status_code == 400
+    assert "France (FR)" in unescape(refused.text)
+    assert unescape(refused.text).count("Germany (DE)")
+    typed = replaced(pairs, markets="United Kingdom, Allemagne; FR IT")
+    assert send(browser, path, typed, "save").status_code == 303
+    after = stored(caller, item["id"])
+    assert after["markets"] == ["GB", "DE", "FR", "IT"]
+    assert [row["market"] for row in after["volumes"]] == ["DE"]
+    assert (
+        caller.put(f"/skus/{item['id']}", {"sku_code": "M-1", "name": "x", "markets": ["Germany"]}).status_code == 400
+    )
+
+
+def test_the_filters_of_pages_take_names_of_markets(caller, browser):
+    made(caller, sku_code="M-2", markets=["DE"])
+    assert "M-2" in browser.get("/items?market=Deutschland").text
+    unknown = browser.get("/items?market=Germny")
+    assert unknown.status_code == 400
+    assert "Germany (DE)" in unescape(unknown.text)
+    assert browser.get("/markets/Germany").status_code == 200
+    assert caller.get("/skus", params={"market": "Deutschland"}).status_code == 400
 
 
 def test_a_part_is_edited_by_its_id(caller, browser):

@@ -90,6 +90,7 @@ def test_what_is_not_counted_and_what_is_undecided_names_the_fields(declared):
     )
 
 
+@pytest.mark.promise("FIG-05")
 def test_a_year_of_one_half_is_a_lower_bound_and_says_which_half_is_there(declared):
     """decisions §13, half-yearly markets: what is there counts in every answer of the year, never 0 t and *below*."""
     of_year = rows(declared, "tonnes", market="GB", year=2025, half=0)

@@ -125,3 +125,38 @@ def test_a_german_draft_speaks_german(stopped, browser, pool):
     for said in ("Körper, Glas, 12,5 g", "PFAS: nicht vorhanden", "Gesamtgewicht (g): 12,5"):
         assert said in told, said
     assert not [raw for raw in (" sales", " absent", " body", "not_assessed", "12.5") if raw in told]
+
+
+def test_the_page_says_what_contradicts_conformity_with_its_field_and_nothing_is_issued(stopped, browser, pool, today):
+    """decisions §13: the sentence and the field, before and after somebody tries; what is open stands beside it."""
+    heavy = {"heavy_metals": {"status": "above_limit", "value": 150, "unit": "mg_per_kg"}}
+    made = stopped.made(material="glass", weight_grams=300, food_contact=True, markets=["GB"], substances=heavy)
+    path = f"/review/{filed_at(pool, stopped.company, made['id'])}"
+    fact = "Schwermetallen über 100 mg/kg erfüllt Artikel 5 Absatz 4"
+    page = words(browser.get(f"{path}?lang=de"))
+    assert ("Widerspricht der Konformität" in page, fact in page) == (True, True)
+    assert "Zu PFAS ist nichts angegeben." in page
+    tried = browser.post(
+        f"{path}?lang=de", hidden(browser.get(path).text) | {"decision": "accept", **SIGNED, "issued_on": str(today)}
+    )
+    assert tried.status_code == 409
+    told = words(tried)
+    assert fact in told
+    assert "Schwermetallstatus: " in told.partition(fact)[0].rpartition("ausgestellt werden")[2], "the field's name"
+    assert 'value="Marken GmbH"' in tried.text, "what was typed stays"
+    assert stopped.get("/docs").json()["data"] == []
+    assert f"Gegen die Konformität: Verpackung mit {fact}" in words(browser.get(f"{path}/draft?lang=de"))
+
+
+def test_the_page_lists_what_is_open_and_issues_all_the_same(stopped, browser, path, today):
+    page = words(browser.get(path))
+    assert "Open by the records" in page
+    assert "Nothing is declared about heavy metals." in page
+    assert accept(browser, path, **SIGNED, issued_on=str(today)).status_code == 303
+    issued = words(browser.get(path))
+    assert "Open by the records" not in issued
+    declared = words(browser.get(f"{path}/draft"))
+    assert ("Article 39(1)" in declared or "Artikel 39 Absatz 1" in declared, "Nothing is declared" in declared) == (
+        True,
+        False,
+    )

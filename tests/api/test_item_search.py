@@ -102,8 +102,9 @@ def test_filters_narrow_together(caller, shelf):
     assert codes(caller, doc_status="valid") == []
     assert codes(caller, q="box", updated_since="2200-01-01T00:00:00Z") == []
     sku = caller.get("/skus", params={"sku_code": "BOX-2"}).json()["data"][0]
-    caller.put(f"/skus/{sku['id']}/volumes", [{"market": "IT", "year": 2025, "units_placed": 5}])
-    assert codes(caller, market="IT") == ["BOX-2"]
+    for year, units, found in ((2025, 5, []), (2026, 0, []), (2026, 5, ["BOX-2"])):  # decisions §13: from 2026 on
+        caller.put(f"/skus/{sku['id']}/volumes", [{"market": "IT", "year": year, "units_placed": units}])
+        assert codes(caller, market="IT") == found
     for grade in VOCABULARIES["recyclability_grade"]:
         of_grade = [
             item["sku_code"] for item in caller.get("/skus").json()["data"] if item["recyclability_grade"] == grade

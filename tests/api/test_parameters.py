@@ -54,6 +54,41 @@ def test_a_dry_run_in_the_body_of_a_batch_must_agree_with_the_parameter(caller: 
     assert said(answer)[2] == [{"field": "dry_run", "code": "invalid_format", "message": TWICE}]
 
 
+WRITES = [
+    (method.upper(), path)
+    for path, methods in document()["paths"].items()
+    for method in methods
+    if method not in ("get", "head") and path != "/api/v1/oauth/token"
+]
+
+
+@pytest.mark.parametrize(("method", "path"), WRITES)
+def test_every_write_refuses_a_parameter_that_it_does_not_have(caller: Caller, method: str, path: str) -> None:
+    """So that no misspelt `dry_run` writes; a write that is added tomorrow is in this list."""
+    if path.startswith("/api/supplier-data"):
+        return  # tests/api/test_supplier_data.py has a token
+    place = path.removeprefix("/api/v1").replace("{id}", UNKNOWN)
+    answer = caller.request(method, f"{place}?dryrun=1&zz=2", json={})
+    assert said(answer)[:2] == (400, "invalid_body")
+    faults = {fault["field"]: fault for fault in said(answer)[2]}
+    assert {fault["code"] for fault in faults.values()} == {"unknown_field"}
+    assert set(faults) == {"dryrun", "zz"}
+    declared = {each["name"] for each in document()["paths"][path][method.lower()].get("parameters", ())}
+    assert ("dry_run" in faults["dryrun"]["message"]) == ("dry_run" in declared)
+
+
+def test_a_dry_run_said_in_one_place_and_silent_in_the_other_is_a_dry_run(caller: Caller) -> None:
+    made = caller.request("POST", "/imports?filename=a.csv&dry_run=1", content=b"sku_code;name\nA;n\n").json()["id"]
+    for query, body, expected in (
+        ("", {"dry_run": True}, 202),
+        ("?dry_run=1", {}, 202),
+        ("?dry_run=1", {"dry_run": False}, 400),
+    ):
+        answer = caller.request("POST", f"/imports/{made}/repeat{query}", json=body)
+        assert answer.status_code == expected
+        assert answer.json().get("dry_run", True) is True
+
+
 def test_who_may_not_call_is_told_that_before_any_fault_of_a_parameter(join: Callable[..., Caller]) -> None:
     reader, writer = join(scopes=("read",)), join(scopes=("write",))
     stranger = replace(reader, key=new_key())

@@ -124,3 +124,54 @@ def test_an_address_that_was_ended_can_return(stopped, person, pool, clock):
         )
     assert Browser(stopped.http, "198.51.100.8").sign_in(person).status_code == 403
     assert landed(Browser(stopped.http, "198.51.100.9").sign_in(new)) == (303, HOME)
+
+
+COMPOSED, COMBINING = "pässwörter für café", "pa\u0308sswo\u0308rter fu\u0308r cafe\u0301"
+
+
+@pytest.mark.parametrize(("chosen_as", "typed_as"), [(COMPOSED, COMBINING), (COMBINING, COMPOSED)])
+def test_a_password_is_the_same_in_each_unicode_form(stopped, person, link, chosen_as, typed_as):
+    """NIST SP 800-63B, section 3.1.1.2: letters are composed by one keyboard and combined by another."""
+    elsewhere = Browser(stopped.http, "198.51.100.8")
+    assert landed(chosen(elsewhere, link, new=chosen_as, again=typed_as)) == (303, "/sign-in")
+    wrong = typed_as.replace("f", "v")
+    for place, (typed, status) in enumerate(((typed_as, 303), (chosen_as, 303), (wrong, 403))):
+        browser = Browser(stopped.http, f"198.51.{place}.9")
+        assert browser.sign_in(replace(person, password=typed)).status_code == status
+
+
+@pytest.mark.parametrize("hashed", [COMPOSED, COMBINING, "ﬁve wide ｌｅｔｔｅｒｓ"])
+def test_a_password_that_was_hashed_as_it_was_typed_still_works(hashed):
+    stored = passwords._HASHER.hash(hashed)
+    assert passwords.is_right(hashed, stored)
+    if hashed in (COMPOSED, COMBINING):
+        assert passwords.is_right(COMPOSED, stored)
+        assert passwords.is_right(COMBINING, stored)
+    assert not passwords.is_right(f"{hashed}.", stored)
+
+
+def test_how_long_a_comparison_takes_tells_nothing_of_the_account(monkeypatch):
+    compared: list[str] = []
+    verify = passwords._HASHER.__class__.verify
+    monkeypatch.setattr(
+        passwords._HASHER.__class__, "verify", lambda self, *given: compared.append(given[1]) or verify(self, *given)
+    )
+    counts = []
+    for stored in (
+        passwords.hash_password(COMPOSED),
+        passwords._HASHER.hash(COMBINING),
+        passwords.hash_password("x"),
+        None,
+    ):
+        compared.clear()
+        passwords.is_right(COMPOSED, stored)
+        counts.append(len(compared))
+    assert len(set(counts)) == 1
+
+
+def test_the_length_of_a_password_is_that_of_its_letters():
+    assert passwords.fault("u\u0308" * 9) == "length"
+    assert passwords.fault("u\u0308" * 10) is None
+    assert not passwords.is_too_long("u\u0308" * passwords.LONGEST)
+    assert passwords.is_too_long("u" * (passwords.LONGEST + 1))
+    assert passwords.fault("ｐａｓｓｗｏｒｄ１２３") == "common"

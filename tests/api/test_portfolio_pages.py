@@ -395,8 +395,16 @@ def test_every_code_that_a_page_may_show_has_its_word():
 def test_an_import_says_which_columns_it_asks_about(caller, browser):
     import_id = sent(caller, "product_id,name,length_cm,weight_kg\nP1,Chair,40,3.5\n")
     told = words(browser.get(f"/imports/{import_id}"))
-    assert "because they can mean two things: 1 D: “weight_kg” may be the product’s or its packaging’s" in told
+    assert "Not read because it can mean several things: 1 D: “weight_kg” may be the product’s" in told
     assert "Columns not read: 1 C: length_cm" in told
+
+
+def test_an_import_shows_what_the_texts_became(caller, browser):
+    import_id = sent(caller, "sku_code,name,material,weight_grams\nTIN,Tin,Weißblech,25\n")
+    told = words(browser.get(f"/imports/{import_id}"))
+    assert "What the texts became: 2" in told
+    assert "D Packaging weight (g) 25 25 g 1" in told
+    assert "C Main material Weißblech metal, tinplate 1" in told
 
 
 @pytest.mark.parametrize(("lang", "said"), [("en", "differ by more than 5 %"), ("de", "5 %"), ("fr", "5 %")])

@@ -276,6 +276,7 @@ def test_of_an_item_that_is_not_assessed_no_part_is_said_to_have_no_effect(calle
     assert "1.5 kg" in in_words("produce_below_1_5_kg")
 
 
+@pytest.mark.promise("SUP-30")
 @pytest.mark.parametrize(
     ("lang", "heading"),
     [("en", "What was asked about"), ("fr", "Ce qui a été demandé"), ("de", "Wonach gefragt wurde")],

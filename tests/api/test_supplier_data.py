@@ -213,3 +213,10 @@ def test_an_answer_that_cannot_be_written_is_told_and_the_request_stays(asked, c
     assert line["substances"]["pfas"] is None
     decide(pool, asked, clock, review.reject)
     assert asked.answer({"component_id": asked.components[0], "weight_g": 21}).status_code == 202
+
+
+def test_a_parameter_that_the_operation_does_not_have_is_refused_and_nothing_is_filed(asked, caller, pool):
+    address = {"X-Forwarded-For": asked.address}
+    answer = caller.http.post(f"/api/supplier-data/{asked.token}?dry_run=1", json={"consent": True}, headers=address)
+    assert (answer.status_code, answer.json()["details"][0]["code"]) == (400, "unknown_field")
+    assert open_entries(pool, caller.company) == []

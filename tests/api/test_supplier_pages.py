@@ -82,7 +82,9 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
     assert (sent.status_code, sent.headers["location"]) == (303, f"{path}/thanks?lang=en")
     assert browser.get(sent.headers["location"]).status_code == 200
     assert "waiting to be read" in browser.get(path).text
-    assert entry(pool, asked).payload == {
+    payload = entry(pool, asked).payload
+    assert list(payload.pop("asked")) == asked.components, "what they were when they were asked about (decisions §13)"
+    assert payload == {
         "components": [
             {
                 "component_id": asked.components[0],
@@ -329,3 +331,11 @@ def test_the_form_is_there_whatever_the_record_lacks(caller, pool):
     assert browser.post(path, {"consent": "yes", "0.weight_g": "2"}).status_code == 303
     for at in set(re.findall(r'href="(/review/[0-9a-f-]{36})', person.get("/review").text)):
         assert person.get(at).status_code == 200
+
+
+def test_a_number_that_may_be_two_is_asked_with_both_readings(asked, browser):
+    form = {"1.weight_g": "1,234", "0.weight_g": "1,234.5", "0.colour": "plaid", "consent": "yes"}
+    page = browser.post(f"/supplier-data/{asked.token}?lang=en", form)
+    told = {name: unescape(said) for name, said in re.findall(r'<p><a href="#([^"]+)">([^<]+)</a>', page.text)}
+    assert told.keys() == {"1.weight_g", "0.colour"}
+    assert "“1,234” can be 1.234 or 1234" in told["1.weight_g"]

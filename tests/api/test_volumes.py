@@ -61,6 +61,7 @@ def test_rows_are_written_normalised_in_the_order_of_the_request(put, held):
     second_half = {"market": "uk", "year": 2026, "half": 2, "units_placed": 7}
     assert _result(put([second_half, {**FR, "market": " fr "}, {**FR, "year": 2025}])) == {
         "dry_run": False,
+        "version": 2,
         "data": [
             {"market": "GB", "year": 2026, "half": 2, "units_placed": 7},
             {"market": "FR", "year": 2026, "half": 0, "units_placed": 1000},

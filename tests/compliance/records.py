@@ -43,7 +43,17 @@ FORMATS = [
 SAID = [
     f"{material} {word}"
     for material in ("PET", "HDPE", "PP", "OPP", "Glas", "Karton", "plastic", "Weißblech", "PET/PE")
-    for word in ("schwarz", "black", "weiß", "vert foncé", "carbon black", "hellblau", "rot", "metallisiert", "métallisé")
+    for word in (
+        "schwarz",
+        "black",
+        "weiß",
+        "vert foncé",
+        "carbon black",
+        "hellblau",
+        "rot",
+        "metallisiert",
+        "métallisé",
+    )
 ]
 """Texts that name a colour or a metallisation beside their material."""
 ODD = ["unknown", "plastic", "metal", "no such stuff", "glue", None]
@@ -63,7 +73,10 @@ def components(component_type):
         {
             "component_type": component_type,
             "material_family": st.sampled_from(VOCABULARIES["material_family"]),
-            "polymer_or_grade": st.sampled_from(COMMON) | st.sampled_from(CODES) | st.sampled_from(CODES + ODD) | st.sampled_from(SAID),
+            "polymer_or_grade": st.sampled_from(COMMON)
+            | st.sampled_from(CODES)
+            | st.sampled_from(CODES + ODD)
+            | st.sampled_from(SAID),
             "weight_g": st.sampled_from([90, 10, 5, 1]) | WEIGHTS | st.sampled_from([10, 20, 30, 40, 0, None]),
         },
         optional={

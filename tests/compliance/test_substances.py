@@ -4,7 +4,6 @@ from datetime import date
 
 import pytest
 
-from compliance.catalogue import eu_codes
 from compliance.readiness import findings
 from compliance.ruleset import load
 from compliance.statements import facts
@@ -44,9 +43,18 @@ def test_a_measured_value_says_on_which_side_of_its_limit_it_is(substance, value
     assert implied_status(substance, value, unit, basis, RULES) == status
 
 
-def _refusal(**changed):
-    facts = {"food_contact": True, "markets": ["FR"], "pfas": [None, DECLARED], "on": date(2026, 8, 12)}
-    return pfas_food_contact_prohibited(**{**facts, **changed}, eu_codes=eu_codes(), rules=RULES)
+def _refusal(on=date(2026, 8, 12), **changed):
+    part = {"component_type": "coating", "polymer_or_grade": "LDPE", "position_in_sku": 2}
+    record = {
+        "food_contact": True,
+        "markets": ["FR"],
+        "components": [{"component_type": "body"}, {**part, "substances": {"pfas": DECLARED}}],
+    }
+    return pfas_food_contact_prohibited({**record, **changed}, on=on, rules=RULES)
+
+
+def _placed(market, year, units):
+    return {"markets": None, "volumes": [{"market": market, "year": year, "half": 0, "units_placed": units}]}
 
 
 @pytest.mark.parametrize(
@@ -57,8 +65,12 @@ def _refusal(**changed):
         {"markets": None},
         {"markets": []},
         {"markets": ["GB", "US-CA", "CH"]},
-        {"pfas": [None, {"status": "unknown"}, {"status": BELOW}]},
+        {"components": [], "pfas": {"status": "unknown"}},
+        {"components": [], "pfas": {"status": BELOW}},
         {"on": date(2026, 8, 11)},
+        _placed("DE", 2025, 50_000),
+        _placed("DE", 2026, 0),
+        _placed("GB", 2026, 50_000),
     ],
 )
 def test_without_one_of_the_facts_nothing_is_refused(changed):
@@ -68,12 +80,28 @@ def test_without_one_of_the_facts_nothing_is_refused(changed):
 def test_the_refusal_cites_the_law_and_says_that_the_declaration_decided():
     sentence = _refusal(markets=["GB", "BE-VLG"])
     assert "Article 5(5) of Regulation (EU) 2025/40" in sentence
-    assert "the declaration says" in sentence
-    assert "BE-VLG" in sentence
+    assert "the declaration of the component coating (LDPE) at position 2 says" in sentence
+    assert "markets names BE-VLG" in sentence
+    assert "archive it" in sentence
 
 
 def test_a_measured_value_is_named_before_a_declaration():
-    assert "the measured value of 25 ppb reaches the limit" in _refusal(pfas=[DECLARED, MEASURED])
+    assert "the measured value of 25 ppb of the packaging itself reaches the limit" in _refusal(pfas=MEASURED)
+
+
+@pytest.mark.parametrize(
+    ("changed", "because"),
+    [
+        (_placed("DE", 2026, 50_000), "units of 2026 (50000) make DE a market"),
+        (_placed("BE-VLG", 2031, 1), "units of 2031 (1) make BE-VLG a market"),
+        ({**_placed("DE", 2026, 1), "markets": ["GB"]}, "units of 2026 (1) make DE a market"),
+        ({**_placed("DE", 2026, 1), "markets": ["IT"]}, "markets names IT"),
+        ({"markets": ["RE"]}, "markets names RE"),
+    ],
+)
+def test_the_refusal_says_what_made_a_market_one(changed, because):
+    """decisions §13: markets in effect; a territory of the Union that was stored under its own code is in it."""
+    assert because in _refusal(**changed)
 
 
 FOUND_BY = {"pfas_food_contact": "pfas_single", "heavy_metals": "heavy_metals_sum"}

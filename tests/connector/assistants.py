@@ -85,8 +85,14 @@ class Assistant:
         return Answer(bool(result.is_error), text, result.structured_content or {})
 
     def made(self, **fields: Any) -> WriteOutcome:
-        """A SKU written to the company, as the write shows it."""
-        record = parse_sku({"sku_code": f"S-{uuid4()}", "name": "Bottle", **fields})
+        """A new SKU of the company, as the write shows it."""
+        row = self.write(**{"sku_code": f"S-{uuid4()}", "name": "Bottle", **fields})
+        assert row.outcome == "created", row.errors
+        return row
+
+    def write(self, **fields: Any) -> WriteOutcome:
+        """A SKU written to the company."""
+        record = parse_sku(fields)
         origin = Origin("operator", "test", "test", str(uuid4()))
         with self.service.writes.company(self.company) as conn:
             [row] = write_records(
@@ -98,7 +104,6 @@ class Assistant:
                 rulesets=self.service.rulesets,
                 dry_run=False,
             ).values()
-        assert row.outcome == "created", row.errors
         return row
 
 

@@ -1,6 +1,8 @@
 """What an assistant is told of the tools before it calls one."""
 
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -10,6 +12,8 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
+from compliance.statements import facts
+from connector.server import tools_of
 from tests.connector.assistants import Assistant
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +48,7 @@ FREE = {
 """Objects that the list does not describe: columns of an import, and fields that another tool's schema has already;
 the call refuses a name that is none of them.
 """
-MOST_TOOLS, MOST_CHARACTERS = 20, 32_000
+MOST_TOOLS, MOST_CHARACTERS = 22, 32_000  # decisions §13
 
 
 def objects(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -86,6 +90,32 @@ async def test_the_list_fits_into_a_models_context(assistant: Assistant):
     sent = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
     assert len(tools) <= MOST_TOOLS
     assert len(sent) < MOST_CHARACTERS
+
+
+async def test_product_facts_say_the_numbers_of_the_tools_that_are_registered(assistant: Assistant):
+    """How many there are, read, and draft, and how long a page is without a limit (decisions §13)."""
+    tools = tools_of(assistant.service)
+    reading = [tool for tool in tools if tool.annotations.read_only_hint]
+    arguments = [parameter for tool in tools for parameter in inspect.signature(tool.function).parameters.values()]
+    defaults = {each.default for each in arguments if each.name == "limit" and each.default is not None}
+    told = {fact.key: fact for fact in facts.load("service")}
+    assert told["tools"].values.split("|") == [f"{len(tools)} tools", str(len(tools))]
+    assert told["tools_count"].values == told["tools"].values
+    assert told["tools_read"].values.split("|") == [f"{len(reading)} tools", str(len(reading))]
+    assert told["tools_draft"].values.split("|") == [
+        f"{len(tools) - len(reading)} tools",
+        str(len(tools) - len(reading)),
+    ]
+    assert {int(number) for number in told["page_default_tools"].values.split("|")} == defaults
+    for key, numbers in {
+        "tools": (len(tools), 14, len(tools) - 14),
+        "tools_read": (len(reading), len(tools)),
+        "page_default_tools": sorted(defaults, reverse=True),
+    }.items():
+        assert [int(number) for number in re.findall(r"[0-9]+", told[key].sentence)] == [*numbers], told[key].sentence
+    published = (await assistant.call("get_product_facts", limit=200)).told["facts"]
+    assert {fact["key"]: fact["sentence"] for fact in published} == {key: fact.sentence for key, fact in told.items()}
+    assert "50" not in {number for fact in published if "tool" in fact["sentence"] for number in fact["values"]}
 
 
 @pytest.mark.parametrize(

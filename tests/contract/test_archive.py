@@ -30,13 +30,17 @@ def test_an_archived_sku_leaves_the_lists_and_stays_readable(caller):
     assert good(caller.get("/skus"))["pagination"]["total"] == 1
     found = good(caller.get(path))["data"]
     assert found == done["data"]
-    assert found == before | {"archived_at": found["archived_at"], "updated_at": found["updated_at"]}
+    since = {name: found[name] for name in ("archived_at", "updated_at")}
+    assert found == before | since | {"version": before["version"] + 1}
     rested = good(caller.get("/skus/archived"))
     assert [(item["id"], item["archived_at"]) for item in rested["data"]] == [(gone["id"], found["archived_at"])]
     assert good(caller.post(f"{path}/archive", {}))["outcome"] == "unchanged"
     entry = caller.data("/audit-log")[0]
     assert (entry["action"], entry["resource_id"], entry["reason"]) == ("sku.archived", gone["id"], "No longer sold")
-    refused(caller.put(f"{path}/volumes", {"volumes": []}), 404, "not_found")
+    assert done["warnings"] == [], "no units were placed"
+    good(caller.put(f"{path}/volumes", [{"market": "FR", "year": 2026, "units_placed": 5}]))
+    assert good(caller.get(path))["data"]["volumes"][0]["units_placed"] == 5
+    assert listed(caller) == ["KEPT"], "its units are written without bringing it back (decisions §13)"
     assert good(caller.get(f"/skus/{kept['id']}"))["data"].get("archived_at") is None
 
 

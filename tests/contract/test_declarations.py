@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from tests.contract.outside import codes, good
+from tests.contract.outside import codes, good, refused
 from tests.contract.test_figures import CUP, placed
 
 GERMANY = {"market": "DE", "year": 2025, "format": "csv"}
@@ -33,13 +33,17 @@ def test_a_declaration_is_looked_at_kept_and_downloaded(declared):
 
 
 @pytest.mark.long
-@pytest.mark.promise("DEC-02")
+@pytest.mark.promise("DEC-02", "DEC-03")
 def test_a_correction_leaves_the_first_as_it_was(declared):
     first = good(declared.post("/declarations", GERMANY))["data"]
     before = declared.get(f"/declarations/{first['id']}/content").content
     placed(declared, CUP, 3_000)
     declared.server.place.pcds("rollup", "--company", declared.company)
-    assert codes(declared.post("/declarations", {**GERMANY, "sha256": first["sha256"]})) == ["not_declarable"]
+    for query in ("", "?dry_run=1"):
+        [named] = refused(declared.post(f"/declarations{query}", GERMANY), 409, "already_declared")
+        assert (named["id"], named["created_at"]) == (first["id"], first["created_at"])
+    stale = {**GERMANY, "corrects": first["id"], "sha256": first["sha256"]}
+    assert codes(declared.post("/declarations", stale)) == ["not_declarable"]
     second = good(declared.post("/declarations", {**GERMANY, "corrects": first["id"]}))["data"]
     assert second["sha256"] != first["sha256"]
     after = good(declared.get(f"/declarations/{first['id']}"))["data"]

@@ -338,3 +338,45 @@ def test_a_dry_run_is_imported_with_another_mapping_and_without_its_file(caller)
     report = caller.finished(again.json()["poll_url"])
     assert (report["status"], report["counts"]["created"]) == ("completed", 1)
     assert caller.data("/skus", sku_codes="R-1")[0]["name"] == "Bottle"
+
+
+@pytest.mark.promise("IMP-70")
+def test_a_text_keeps_what_it_names_and_the_report_says_what_it_became(caller):
+    header = "sku_code,name,material,weight_grams,packaging_format"
+    file = f"{header}\nTIN,Soup,Weißblech,52,can\nPET,Oil,PET schwarz,25,bottle\n"
+    told = caller.imported(file.encode())["source"]["readings"]
+    became = {(each["column"], each["field"], each["text"]): (each["value"], each["rows"]) for each in told}
+    assert became["C", "material", "Weißblech"] == ("metal, tinplate", 1)
+    assert became["D", "weight_grams", "52"] == ("52 g", 2)
+    held = {item["sku_code"]: item for item in caller.data("/skus")}
+    assert {code: item["material_subtype"] for code, item in held.items()} == {"TIN": "tinplate", "PET": "PET schwarz"}
+    assert held["TIN"]["recyclability_grade"] not in (None, "not_assessed")
+    part = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
+    sent = {"sku_code": "J", "name": "J", "packaging_format": "bottle"}
+    bare = {"material": "plastic", "weight_grams": 25}
+    records = {
+        "given": {**sent, "sku_code": "J1", "components": [{**part, "colour": "dark"}]},
+        "part": {**sent, "sku_code": "J2", "components": [{**part, "polymer_or_grade": "PET schwarz"}]},
+        "bare": {**sent, **bare, "sku_code": "J3", "material_subtype": "PET black"},
+    }
+    answers = {name: caller.request("POST", "/skus", json=record).json()["data"] for name, record in records.items()}
+    grades = {(each["recyclability_grade"], each["recyclability_score"]) for each in answers.values()}
+    assert grades == {(held["PET"]["recyclability_grade"], held["PET"]["recyclability_score"])}
+    assert answers["part"]["components"][0]["polymer_or_grade"] == "PET schwarz"
+
+
+@pytest.mark.promise("IMP-71")
+def test_a_film_among_the_parts_is_asked_and_the_answer_stores_the_graph(caller):
+    header = b"sku_code,name,component_type,material_family,component_weight_g\n"
+    file = header + b"TEA,Tea,box,paper,22\nTEA,Tea,film,plastic,3\n"
+    done = caller.imported(file)
+    [asked] = done["source"]["asked"]
+    assert (asked["kind"], asked["text"], asked["column"]) == ("value", "film", "C")
+    assert asked["answer"] == {"values": {"component_type": {"film": "sleeve"}}}
+    assert (done["counts"]["created"], done["counts"]["rejected"]) == (1, 0)
+    [item] = caller.data("/skus", sku_code="TEA", include="components")
+    assert (item["name"], item["components"]) == ("Tea", [])
+    done = caller.imported(file, mapping=json.dumps(asked["answer"]))
+    assert (done["source"]["asked"], done["counts"]["updated"]) == ([], 1)
+    [item] = caller.data("/skus", sku_code="TEA", include="components")
+    assert [part["component_type"] for part in item["components"]] == ["body", "sleeve"]

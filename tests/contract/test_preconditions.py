@@ -91,15 +91,89 @@ def test_archiving_and_returning_are_for_a_version_too(caller):
 
 
 @pytest.mark.promise("SKU-62")
-def test_a_batch_for_versions_is_written_whole_or_not_at_all(caller):
+def test_each_row_of_a_batch_is_for_a_version_of_its_own(caller):
     good(changed(caller, 1))
     good(changed(caller, 2))
     good(caller.post("/skus", {"sku_code": "V-2", "name": "Lid"}))
-    rows = [{"sku_code": "V-1", "name": "Changed"}, {"sku_code": "V-2", "name": "Changed"}, {"sku_code": ""}]
-    for stale in ('"1"', '"2"', '"7"'):
-        refused(caller.post("/skus/batch", {"skus": rows}, headers={"If-Match": stale}), 412, "version_conflict")
-    assert {row["name"] for row in good(caller.get("/skus"))["data"]} == {"Jar", "Lid"}
-    new = [{"sku_code": "V-3", "name": "New"}]
-    refused(caller.post("/skus/batch", {"skus": new}, headers={"If-Match": "*"}), 412, "version_conflict")
-    written = good(caller.post("/skus/batch", {"skus": rows}, headers={"If-Match": '"1", "2"'}))
-    assert [row["outcome"] for row in written["results"]] == ["updated", "updated", "rejected"]
+    gone = caller.made(sku_code="V-3", name="Old")["id"]
+    good(caller.post(f"/skus/{gone}/archive", {}))
+    rows = [
+        {"sku_code": "V-1", "name": "Stale", "if_version": 1},
+        {"sku_code": "V-2", "name": "Changed", "if_version": 1},
+        {"sku_code": "V-3", "name": "Archived", "if_version": 0},
+        {"sku_code": "V-4", "name": "New", "if_version": 0},
+        {"sku_code": "V-5", "name": "Absent", "if_version": 3},
+        {"sku_code": "V-6", "name": "Any", "if_version": "x"},
+    ]
+    for dry_run in ("true", "false"):
+        results = good(caller.post("/skus/batch", {"skus": rows}, params={"dry_run": dry_run}))["results"]
+        assert [row["outcome"] for row in results] == [
+            "rejected",
+            "updated",
+            "rejected",
+            "created",
+            "rejected",
+            "rejected",
+        ]
+        faults = [[(fault["field"], fault["code"]) for fault in row["errors"]] for row in results]
+        conflict = [("if_version", "version_conflict")]
+        assert faults == [conflict, [], conflict, [], conflict, [("if_version", "invalid_type")]]
+        after = [1, None] if dry_run == "true" else [2, 1]
+        assert [row["version"] for row in results] == [2, after[0], 2, after[1], None, None]
+    assert {row["name"] for row in good(caller.get("/skus"))["data"]} == {"Jar", "Changed", "New"}
+    back = good(caller.post("/skus/batch", {"skus": [{"sku_code": "V-3", "name": "Back", "if_version": 2}]}))[
+        "results"
+    ][0]
+    assert (back["outcome"], [each["code"] for each in back["warnings"]]) == ("updated", ["returned_from_archive"])
+
+
+@pytest.mark.promise("SKU-62")
+def test_if_match_of_a_batch_is_refused_because_each_row_has_its_own(caller):
+    good(changed(caller, 1))
+    rows = [{"sku_code": "V-1", "name": "Changed"}]
+    [fault] = refused(caller.post("/skus/batch", {"skus": rows}, headers={"If-Match": '"1"'}), 400, "invalid_body")
+    assert (fault["field"], "if_version" in fault["message"]) == ("If-Match", True)
+    assert good(caller.get("/skus"))["data"][0]["name"] == "Jar"
+
+
+@pytest.mark.promise("SKU-62")
+def test_if_none_match_creates_or_writes_nothing(caller):
+    create_only = {"If-None-Match": "*"}
+    body = {"sku_code": "C-1", "name": "Jar"}
+    assert good(caller.post("/skus", body, headers=create_only, params={"dry_run": "true"}))["version"] is None
+    key = {"Idempotency-Key": "create-1"}
+    made = caller.post("/skus", body, headers={**create_only, **key})
+    assert (made.status_code, good(made)["version"]) == (201, 1)
+    assert good(caller.post("/skus", body, headers={**create_only, **key})) == good(made), "replays are answered first"
+    path = f"/skus/{good(made)['data']['id']}"
+    other = body | {"name": "Overwritten"}
+    for archived in (False, True):
+        for answer in (
+            caller.post("/skus", other, headers=create_only),
+            caller.post("/skus", other, headers=create_only, params={"dry_run": "true"}),
+            caller.put(path, other, headers=create_only),
+        ):
+            refused(answer, 412, "version_conflict")
+            assert answer.headers["ETag"] == ('"2"' if archived else '"1"')
+        shown = good(caller.get(path))["data"]
+        assert (shown["name"], "archived_at" in shown) == ("Jar", archived)
+        if not archived:
+            good(caller.post(f"{path}/archive", {}))
+    [fault] = refused(caller.post("/skus", other, headers={"If-None-Match": '"1"'}), 400, "invalid_body")
+    assert fault["code"] == "invalid_format"
+
+
+@pytest.mark.promise("SKU-62")
+def test_every_write_and_every_list_says_the_version(caller):
+    made = good(caller.post("/skus", {"sku_code": "V-9", "name": "Jar"}))
+    path = f"/skus/{made['data']['id']}"
+    versions = [made["version"], good(caller.put(path, {"sku_code": "V-9", "name": "Lid"}))["version"]]
+    rows = [{"market": "FR", "year": 2026, "units_placed": 1}]
+    versions.append(good(caller.put(f"{path}/volumes", rows))["version"])
+    versions += [good(caller.post(f"{path}/{action}", {}))["version"] for action in ("archive", "return")]
+    versions.append(
+        good(caller.post("/skus/batch", {"skus": [{"sku_code": "V-9", "name": "Cap"}]}))["results"][0]["version"]
+    )
+    assert versions == [1, 2, 3, 4, 5, 6]
+    for query in ({}, {"include": "volumes"}, {"q": "V-9"}, {"market": "FR"}, {"cursor": "start"}):
+        assert [sku["version"] for sku in good(caller.get("/skus", params=query))["data"]] == [6], query

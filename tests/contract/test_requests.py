@@ -82,10 +82,15 @@ def test_a_wrong_method_is_told_the_right_ones(shop):
 
 
 @pytest.mark.promise("CNV-04")
-def test_an_unknown_query_parameter_is_ignored(shop):
+def test_an_unknown_query_parameter_is_ignored_by_reads_and_refused_by_writes(shop):
     sku = shop.made()
     assert shop.data("/skus", sku_code=sku["sku_code"], colour="red") == shop.data("/skus", sku_code=sku["sku_code"])
-    assert good(shop.post("/skus?verbose=1", {"sku_code": sku["sku_code"], "name": "N"}))["outcome"] == "updated"
+    body = {"sku_code": sku["sku_code"], "name": "N"}
+    for query, nearest in (("verbose=1", "dry_run"), ("dryrun=1", "dry_run"), ("DRY-RUN=true", "dry_run")):
+        [fault] = refused(shop.post(f"/skus?{query}", body), 400, "invalid_body")
+        assert (fault["field"], fault["code"]) == (query.partition("=")[0], "unknown_field")
+        assert nearest in fault["message"]
+    assert good(shop.get(f"/skus/{sku['id']}"))["data"]["name"] == sku["name"], "nothing was written (decisions §13)"
 
 
 @pytest.mark.promise("ERR-01", "ERR-02")

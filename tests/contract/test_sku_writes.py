@@ -252,6 +252,48 @@ def test_in_a_batch_and_an_import_only_the_pfas_row_is_rejected(shop):
     assert (report["counts"]["updated"], report["counts"]["rejected"]) == (1, 1)
 
 
+@pytest.mark.promise("WRT-16")
+def test_units_make_a_market_in_effect_whichever_way_they_are_written(shop):
+    """decisions §13: as if `markets` named it; units of 2025 alone make none, and lower units are never refused."""
+    sold = {"market": "DE", "year": 2026, "units_placed": 50_000}
+    facts = {name: fact for name, fact in PFAS.items() if name != "markets"}
+    sku = shop.made(**facts)
+    path = f"/skus/{sku['id']}/volumes"
+    assert good(shop.put(path, [{**sold, "year": 2025}]))["warnings"] == []
+    for params in ({"dry_run": "true"}, {}):
+        assert codes(shop.put(path, [sold], params=params)) == ["pfas_food_contact_prohibited"]
+    row = {"sku_code": f"P-{uuid4()}", "name": "P", **facts, "volumes": [sold]}
+    for dry_run in (True, False):
+        [result] = good(shop.post("/skus/batch", {"skus": [row], "dry_run": dry_run}))["results"]
+        assert [issue["code"] for issue in result["errors"]] == ["pfas_food_contact_prohibited"]
+    plain = shop.made(food_contact=True)
+    good(shop.put(f"/skus/{plain['id']}/volumes", [sold]))
+    body = {"sku_code": plain["sku_code"], "name": "P", "substances": PFAS["substances"]}
+    [issue] = refused(shop.post("/skus", body), 400, "invalid_body")
+    assert (issue["field"], "units of 2026 (50000) make DE a market" in issue["message"]) == ("substances.pfas", True)
+    assert shop.data(f"/skus/{plain['id']}")["markets"] is None
+
+
+@pytest.mark.promise("WRT-17")
+def test_pfas_is_refused_for_the_territories_of_the_union(shop):
+    for code, state in {"RE": "FR", "GP": "FR", "AX": "FI"}.items():
+        assert shop.made(markets=[code])["markets"] == [state]
+        body = {"sku_code": f"P-{uuid4()}", "name": "P", **PFAS, "markets": [code]}
+        assert codes(shop.post("/skus", body)) == ["pfas_food_contact_prohibited"]
+
+
+@pytest.mark.promise("WRT-18")
+def test_a_file_is_told_part_market_and_column(shop):
+    """Without a column of PFAS the refusal still has its name; units of a column make the market."""
+    code = f"P-{uuid4()}"
+    shop.made(sku_code=code, food_contact=True, substances=PFAS["substances"])
+    report = shop.imported(f"sku_code;name;annual_volume_re_2026\n{code};;7\n".encode())
+    [error] = report["errors"]
+    assert (error["code"], error["field"], error["column"]) == ("pfas_food_contact_prohibited", "pfas_status", None)
+    for part in ("the packaging itself", "units of 2026 (7) make FR a market", "archive it"):
+        assert part in error["message"]
+
+
 @pytest.mark.processes
 @pytest.mark.promise("WRT-14", "WRT-15")
 def test_what_was_written_before_the_law_is_readable_and_no_longer_writable(caller, before_the_law):

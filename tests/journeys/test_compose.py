@@ -228,6 +228,9 @@ def use(composed: Composed, receiver: Receiver, mailbox: Mailbox) -> None:
         assert receiver.got[0].is_signed_by(hook.json()["secret"])
         hooked = client.get(f"{second}/api/v1/webhooks/{hook.json()['data']['id']}", headers=key).json()["data"]
         assert hooked["state"] == "active", hooked
+        part = {"component_type": "cap", "material_family": "plastic"}
+        made = {"sku_code": "S-1", "name": "Jar 1", "components": [part]}
+        assert client.post(f"{first}/api/v1/skus", headers=key, json=made).status_code == 200
         body = {"supplier_name": "Caps AG", "supplier_email": "a@caps.example", "sku_codes": ["S-1"]}
         asked = client.post(f"{first}/api/v1/supplier-enquiries", headers=key, json=body)
         assert asked.status_code == 201, asked.text

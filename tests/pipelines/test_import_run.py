@@ -10,6 +10,7 @@ import psycopg
 import pytest
 import structlog
 
+from pipelines.imports.undo import undo
 from pipelines.writing.plans import PlanLimitReached
 from schemas import contracts
 from tests.pipelines.conftest import ORIGIN, Desk, Workbook
@@ -161,6 +162,74 @@ def test_a_refusal_by_law_stands_at_its_cell(desk: Desk) -> None:
     assert [(e["line"], e["sku_code"], e["field"], e["column"], e["value"], e["code"]) for e in ended["errors"]] == [
         (2, "A1", "pfas_status", "E", "above_limit", "pfas_food_contact_prohibited")
     ]
+
+
+REFUSED = "pfas_food_contact_prohibited"
+
+
+def _told(desk: Desk, import_id: UUID) -> list[tuple[Any, ...]]:
+    assert desk.run(import_id)
+    shown = ("line", "sku_code", "field", "column", "code")
+    return [tuple(error[name] for name in shown) for error in desk.poll(import_id)["errors"]]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_units_of_a_file_make_a_market_in_effect(desk: Desk, dry_run: bool) -> None:
+    """decisions §13: as if `markets` named it, territories of the Union among them; units of 2025 alone make none."""
+    header = "sku_code,name,food_contact,pfas_status,annual_volume_de_2026,annual_volume_re_2026,annual_volume_fr_2025"
+    rows = ("A1,Wrap,yes,above_limit,5,,", "A2,Wrap,yes,above_limit,,5,", "A3,Wrap,yes,above_limit,0,,5")
+    told = _told(desk, desk.send("\n".join([header, *rows]), dry_run=dry_run))
+    assert told == [(line, code, "pfas_status", "D", REFUSED) for line, code in ((2, "A1"), (3, "A2"))]
+
+
+def test_the_refusal_has_the_columns_name_where_the_file_has_no_such_column(desk: Desk, workbook: Workbook) -> None:
+    """decisions §§2, 4, 13: the facts are stored; a file of units alone, and one of parts alone, complete them."""
+    held = "sku_code,name,food_contact,pfas_status\nA1,Wrap,yes,above_limit\nA2,Wrap,yes,absent"
+    assert desk.run(desk.send(held))
+    units = "sku_code,name,annual_volume_de_2026\nA1,,5\nA2,,5"
+    assert _told(desk, desk.send(units, dry_run=True)) == [(2, "A1", "pfas_status", None, REFUSED)]
+    assert _told(desk, desk.send(units)) == [(2, "A1", "pfas_status", None, REFUSED)]
+    assert desk.run(desk.send("sku_code,name,markets\nA2,,La Réunion;GB"))
+    assert desk.rows("SELECT markets FROM skus WHERE company_id = %s AND sku_code = 'A2'") == [(["FR", "GB"],)]
+    with psycopg.connect(desk.database.owner_url) as owner:  # as an earlier release took it
+        owner.execute("UPDATE skus SET markets = '{DE}' WHERE company_id = %s AND sku_code = 'A1'", (desk.company,))
+    book = workbook(
+        main=[["sku_code", "name"], ["B1", "Jar"]],
+        components=[
+            ["sku_code", "component_type", "material_family"],
+            ["A1", "body", "paper"],
+            ["B1", "body", "glass"],
+        ],
+    )
+    assert [each[1:3] for each in _told(desk, desk.send(book, filename="parts.xlsx"))] == [("A1", "pfas_status")]
+
+
+def test_a_file_that_only_lowers_units_is_never_refused_by_law(desk: Desk) -> None:
+    held = "sku_code,name,food_contact,annual_volume_de_2026\nA1,Wrap,yes,100\nA2,Wrap,yes,100"
+    assert desk.run(desk.send(held))
+    with psycopg.connect(desk.database.owner_url) as owner:  # as an earlier release took it
+        above = """UPDATE skus SET pfas = '{"status":"above_limit"}' WHERE company_id = %s"""
+        owner.execute(above, (desk.company,))
+    told = _told(desk, desk.send("sku_code,name,annual_volume_de_2026\nA1,,99\nA2,,101"))
+    assert told == [(3, "A2", "pfas_status", None, REFUSED)]
+    told = _told(desk, desk.send("sku_code,name,annual_volume_de_2026\nA1,Wrap,98\nA2,Wrap,100"))
+    assert told == [(3, "A2", "pfas_status", None, REFUSED)]
+
+
+def test_undoing_an_import_does_not_bring_a_forbidden_record_back(desk: Desk) -> None:
+    """decisions §13: undo refuses alike; the version before the import has PFAS, food contact and units of 2026."""
+    assert desk.run(desk.send("sku_code,name,food_contact,annual_volume_de_2026\nA1,Wrap,yes,100"))
+    with psycopg.connect(desk.database.owner_url) as owner:  # as an earlier release took it
+        above = """UPDATE skus SET pfas = '{"status":"above_limit"}' WHERE company_id = %s"""
+        owner.execute(above, (desk.company,))
+    last = desk.send("sku_code,name,annual_volume_de_2026\nA1,,0")
+    assert desk.run(last)
+    with desk.pool.company(desk.company) as conn:
+        rules, now = desk.rulesets.active(conn), desk.clock.now()
+        for dry_run in (True, False):
+            done = undo(conn, desk.company, last, origin=ORIGIN, now=now, rules=rules, dry_run=dry_run)
+            assert (done.restored, [(kept.sku_code, kept.code) for kept in done.kept]) == (0, [("A1", REFUSED)])
+    assert desk.rows("SELECT volumes::text FROM skus WHERE company_id = %s") == [('{"DE/2026/0":0}',)]
 
 
 @pytest.mark.parametrize(("dry_run", "held"), [(True, 99), (False, 97)])

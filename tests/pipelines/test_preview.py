@@ -21,6 +21,12 @@ FILES = {
         "Artikelnummer;Bezeichnung;component_type;material_family;polymer_or_grade;component_weight_g\n"
         "B-1;Flasche;body;plastic;PET;27,5\nB-1;;cap;plastic;PP;2\nB-2;Glas;body;glass;;x\n"
     ),
+    "units_in_the_union": (
+        "sku_code,name,food_contact,pfas_status,"
+        "annual_volume_de_2026,annual_volume_re_2025,annual_volume_La Réunion_2027\n"
+        "P-1,Wrap,yes,above_limit,5,,\nP-2,Wrap,yes,above_limit,,5,\nP-3,Wrap,yes,above_limit,,,5\n"
+        "P-4,Wrap,yes,above_limit,0,,\n"
+    ),
     "volumes": "sku_code,name,annual_volume_fr_2026,annual_volume_xx_2026\nC-1,Cup,1000,5\nC-2,Cup,-1,\n",
 }
 

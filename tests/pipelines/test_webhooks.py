@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import dagster as dg
+import orjson
 import pytest
 
 from pipelines import webhooks as sending
@@ -254,6 +255,26 @@ def test_changes_behind_a_cursor_are_sent_again_in_order(office: Office, receive
     receiver.answer = lambda _id, _data: 200
     office.send(TRIES_AFTER[0])
     assert [got.data["version"] for got in receiver.taken()[3:]] == [2, 3], "what waited is not sent twice"
+
+
+def test_what_waits_counts_from_the_moment_of_a_replay_on(office: Office) -> None:
+    """Not only once a run has put it among the deliveries: two seconds after a replay of 245 it said 0."""
+
+    def waiting() -> int:
+        with office.desk.pool.company(office.desk.company) as conn:
+            return int(orjson.loads(hooks.detail(conn, office.hook) or "")["waiting"])
+
+    for number in range(3):
+        office.write(f"N-{number}")
+    assert waiting() == 3
+    office.send()
+    assert waiting() == 0
+    with office.desk.pool.company(office.desk.company) as conn:
+        first = feed.read(conn, BEGINNING, 10)["data"][0]["cursor"]
+    assert office.act(lambda act: webhooks.replay(act, office.hook, first))
+    assert waiting() == 2
+    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(types=["doc.created"])))
+    assert waiting() == 0, "no change of the type waits"
 
 
 def test_what_is_paused_or_too_much_stays_in_the_feed(

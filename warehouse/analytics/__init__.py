@@ -3,6 +3,7 @@
     reader.py     a connection that can open the files of one snapshot and nothing else
     now.py        other inputs: the day, the catalogue, the company's last write
     findings.py   when a SKU has a finding (`compliance.readiness` defines its meaning)
+    placed.py     the year whose units stand beside a gap or a market, and these units
     overview.py   the portfolio by grade, DoC status, flags, markets, level; tonnes; jurisdictions in scope
     readiness.py  what the records show for one market
     market.py     one market's tonnes by category, its obligations, and the packaging that its duties cover
@@ -27,7 +28,7 @@ from warehouse.analytics.market import covered_packaging, figures_in, placed_in
 from warehouse.analytics.missing import missing
 from warehouse.analytics.now import Now
 from warehouse.analytics.one import missing_in_one
-from warehouse.analytics.overview import overview
+from warehouse.analytics.overview import overview, tonnes_of_year
 from warehouse.analytics.readiness import items_in, readiness
 
 __all__ = [
@@ -44,5 +45,6 @@ __all__ = [
     "placed_in",
     "questions",
     "readiness",
+    "tonnes_of_year",
     "with_asked",
 ]

@@ -1,7 +1,8 @@
 """Defines when a SKU has a finding, as SQL over the views of a reader; `compliance.readiness` defines its meaning.
 
-A condition is over one row of `facts`: the SKU with the sums of its parts and volumes. A test compares the keys of the
-two tables. Parameters are `today` and `market`, which is null where the whole portfolio is meant.
+A condition is over one row of `facts`: the SKU with the sums of its parts and of its units in one period. A test
+compares the keys of the two tables. Parameters are `today` and `market`, which is null where the whole portfolio is
+meant.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from compliance.readiness import Finding
 from compliance.rollup.parts import WEIGHTLESS
 from compliance.weights import TOLERANCE
 from compliance.words import resolve_material
+from warehouse.analytics.placed import PLACED, in_market
 from warehouse.analytics.reader import Reader
 
 _RIDERS: Final = ", ".join(f"'{kind}'" for kind in (*WEIGHTLESS, "coating"))
@@ -40,8 +42,8 @@ CONDITIONS: Final = {
     "composition_missing": "parts = 0 AND material IS NULL",
     "weight_missing": "unweighed OR (parts = 0 AND weight_grams IS NULL)",
     "weight_mismatch": f"abs(weight_grams - components_weight_g) > {TOLERANCE} * weight_grams",
-    "volume_missing": "units IS NULL",
-    "markets_missing": "len(coalesce(markets, [])) = 0",
+    "volume_missing": "NOT has_volumes",
+    "markets_missing": "len(markets_in_effect) = 0",
     "polymer_missing": "polymer_open OR (parts = 0 AND material = 'plastic' AND coalesce(material_subtype, '') = '')",
     "format_missing": "coalesce(packaging_format, '') = ''",
     "level_missing": "packaging_level IS NULL",
@@ -52,9 +54,8 @@ CONDITIONS: Final = {
 }
 """A finding's key and its condition, which counts as not met where it is null."""
 
-_IN_MARKET: Final = "(market = $market OR starts_with(market, $market || '-'))"
-
 FACTS: Final = f"""
+{PLACED},
 composed AS (
     SELECT sku_code, count(*) AS parts,
            bool_or(weight_g IS NULL AND component_type NOT IN ({_RIDERS})) AS unweighed,
@@ -64,20 +65,16 @@ composed AS (
            bool_or(pfas_status = 'above_limit') AS pfas_in_part, bool_or(bpa_status = 'above_limit') AS bpa_in_part,
            bool_or(heavy_metals_status = 'above_limit') AS heavy_metals_in_part
     FROM components GROUP BY sku_code
-), placed AS (
-    SELECT sku_code, sum(units_placed) AS units FROM volumes
-    WHERE $market IS NULL OR {_IN_MARKET} GROUP BY sku_code
 ), facts AS (
     SELECT skus.*, coalesce(parts, 0) AS parts, coalesce(unweighed, false) AS unweighed,
            coalesce(polymer_open, false) AS polymer_open, coalesce(text_unread, false) AS text_unread,
            coalesce(pfas_in_part, false) AS pfas_in_part,
            coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
-           units, $today::DATE AS today
+           units, coalesce(has_volumes, false) AS has_volumes, $today::DATE AS today
     FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
-    WHERE $market IS NULL OR units IS NOT NULL OR len(list_filter(markets,
-        lambda code: code = $market OR starts_with(code, $market || '-'))) > 0
+    WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0
 )"""
-"""One row per SKU that is placed on the market, by its markets or by its volumes; of every SKU without a market."""
+"""One row per SKU of which the market is one in effect; of every SKU without a market. `units` are of one period."""
 
 
 _TEXTS: Final = """

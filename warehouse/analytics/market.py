@@ -4,12 +4,13 @@ They are the company's stored figures (`warehouse.figures`), with an `as_of` of 
 its SKUs may be sold there.
 """
 
-from collections.abc import Collection
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from compliance import coverage
+from compliance.declarations.totals import latest_year
 from schemas.json_values import JsonObject
 from warehouse.figures import StoredFigures
 
@@ -28,12 +29,15 @@ _CATEGORY: Final = (
 )
 _WORST: Final = 10
 """The most SKUs with a missing fact that are listed, by units."""
+_SKUS: Final = pl.col("sku_code").n_unique()
+"""How many items some rows are about: one may have several rows."""
 _YEAR: Final = 0
 
 
 class Placed(NamedTuple):
     """One market and period: tonnes by category, every SKU that is not counted with its reason, and verdicts.
 
+    `grams` are the exact ones of each category, from which sums of several are rounded.
     `halves` are those that are there, of a half-yearly market's calendar year, else None.
     """
 
@@ -41,6 +45,7 @@ class Placed(NamedTuple):
     halves: list[int] | None
     periods: list[tuple[int, int]]
     tonnes: list[JsonObject]
+    grams: dict[str, Decimal]
     uncounted: list[JsonObject]
     scope_missing: int
     obligations: list[JsonObject]
@@ -74,15 +79,10 @@ def figures_in(figures: StoredFigures, market: str, this_year: int) -> dict[str,
         "halves": _halves(tonnes.filter(of_year), uncounted),
         "tonnes": _plain(tonnes.filter(of_year).select(_CATEGORY)),
         "uncounted": uncounted.height,
-        "scope_missing": missing.select(pl.len()).collect().item(),
+        "scope_missing": missing.select(_SKUS).collect().item(),
         "scope_missing_first": _plain(worst.select("sku_code", "units", "category_codes", "fields", "archived")),
         "obligations": _plain(verdicts.drop("market", "year", "halves")),
     }
-
-
-def latest_year(years: Collection[int], this_year: int) -> int | None:
-    """Return the latest of the years that is not ahead, else the first that is; None of none."""
-    return max((year for year in years if year <= this_year), default=min(years, default=None))
 
 
 def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, this_year: int) -> Placed:
@@ -100,13 +100,14 @@ def placed_in(figures: StoredFigures, market: str, year: int | None, half: int, 
     of_period = (pl.col("year") == year) & (pl.col("half") == half)
     left_out = uncounted.filter(of_period).sort("units", "sku_code", descending=[True, False], nulls_last=True)
     verdicts = pl.read_parquet(figures.obligations).filter(here & (pl.col("year") == year))
-    missing = pl.scan_parquet(figures.scope_missing).filter(here & of_period).select(pl.len()).collect().item()
+    missing = pl.scan_parquet(figures.scope_missing).filter(here & of_period).select(_SKUS).collect().item()
     of_year = (pl.col("year") == year) & (pl.col("half") == _YEAR)
     return Placed(
         year,
         _halves(tonnes.filter(of_year), uncounted.filter(of_year)) if half == _YEAR else None,
         periods,
         _plain(tonnes.filter(of_period).select(_CATEGORY)),
+        dict(tonnes.filter(of_period).select("category_code", "grams").rows()),
         _plain(left_out.select("sku_code", "units", "reason", "fields", "archived")),
         missing,
         _plain(verdicts.drop("market", "year", "halves")),

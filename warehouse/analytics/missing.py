@@ -9,6 +9,7 @@ from compliance.words import nearest_materials
 from schemas.analytics import Gap, Missing, UnknownText
 from warehouse.analytics.findings import FACTS, mask, of_mask, prepare, weight_sum_sql
 from warehouse.analytics.now import Now
+from warehouse.analytics.placed import period
 from warehouse.analytics.reader import Reader, reader
 from warehouse.snapshots import Snapshot
 
@@ -59,20 +60,23 @@ def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit:
     """Return the gaps with the SKUs and units that they affect, and a page of SKUs with theirs.
 
     A SKU is sorted by the sum of its gaps' weights; of equals the one with more units comes first. An item names its
-    material texts that were not understood. With `sku_code` the answer is about that SKU alone, gaps or none; an
-    unknown one gives no item. `with_asked` adds what its grade asks for.
+    material texts that were not understood. Units are of the calendar year `period`, over all markets. With `sku_code`
+    the answer is about that SKU alone, gaps or none; an unknown one gives no item. `with_asked` adds what its grade
+    asks for.
     """
     asked = [found for found in findings() if found.on(now.today).kind == "missing"]
     parts = {"facts": FACTS, "mask": mask(asked), "weighed": weight_sum_sql(asked)}
     with reader(snapshot) as answers:
         prepare(answers)
         answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
+        units_of = period(answers, None, now.today)
         groups = answers.records(_Group, _GROUPS)
         items = answers.records(_Judged, _ITEMS, sku_code=sku_code, limit=limit, offset=offset)
         unread = _unread(answers, [item["sku_code"] for item in items])
     total = sum(group["skus"] for group in groups if group["weight"] > 0 or sku_code is not None)
     return {
         **now.head(snapshot),
+        "period": units_of,
         "gaps": _worst_first(asked, groups) if sku_code is None else [],
         "items": [
             {

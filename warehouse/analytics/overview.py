@@ -1,41 +1,50 @@
 """Summarises the portfolio: SKUs by grade, DoC status, flags, markets and level; tonnes; jurisdictions in scope."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Final
 
+import polars as pl
+
+from compliance.declarations.totals import PeriodTonnes, latest_year, totals_by_period
 from compliance.flag_texts import dated_ban
-from schemas.analytics import FlagSkus, InScope, JurisdictionFacts, MarketTonnes, Overview, PortfolioTonnes
+from schemas.analytics import (
+    FlagSkus,
+    InScope,
+    JurisdictionFacts,
+    MarketTonnes,
+    Overview,
+    PortfolioTonnes,
+    TonnesOfYear,
+)
 from schemas.vocabularies import VOCABULARIES
 from warehouse.analytics.now import Now
-from warehouse.analytics.reader import Reader, Row, reader
+from warehouse.analytics.reader import Row, reader
 from warehouse.figures import StoredFigures
 from warehouse.snapshots import Snapshot
 
 _COUNTS: Final = """
 WITH held AS MATERIALIZED (
-    SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets, flags, ruleset_version
+    SELECT recyclability_grade, grade_provisional, doc_status, packaging_level, markets_in_effect AS markets, flags,
+           ruleset_version
     FROM skus
-), flagged AS (SELECT unnest(flags) AS flag FROM held)
+), flagged AS (SELECT unnest(flags) AS flag FROM held), named AS (
+    SELECT unnest(list_distinct(list_concat(markets, list_transform(markets, lambda code: split_part(code, '-', 1)))))
+        AS market
+    FROM held
+)
 SELECT 'grades' AS what, recyclability_grade AS of, NULL::DATE AS day, count(*) AS skus,
        count(*) FILTER (WHERE grade_provisional) AS part, NULL AS text FROM held GROUP BY ALL
 UNION ALL SELECT 'doc_status', doc_status, NULL, count(*), 0, NULL FROM held GROUP BY ALL
 UNION ALL SELECT 'packaging_levels', coalesce(packaging_level, 'unknown'), NULL, count(*), 0, NULL FROM held
           GROUP BY ALL
-UNION ALL SELECT 'markets', market, NULL, count(*), 0, NULL FROM (SELECT unnest(markets) AS market FROM held)
-          GROUP BY ALL
-UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0, NULL FROM held WHERE len(coalesce(markets, [])) = 0
+UNION ALL SELECT 'markets', market, NULL, count(*), 0, NULL FROM named
+          WHERE market IN (SELECT unnest(markets) FROM held) GROUP BY ALL
+UNION ALL SELECT 'without_market', NULL, NULL, count(*), 0, NULL FROM held WHERE len(markets) = 0
 UNION ALL SELECT 'flags', flag.code, flag.applies_from, count(*), count(*) FILTER (WHERE flag.certainty = 'certain'),
           any_value(flag.text) FROM flagged GROUP BY flag.code, flag.applies_from
 UNION ALL SELECT 'volumes', market, NULL, count(*), 0, NULL FROM volumes GROUP BY ALL
 UNION ALL SELECT 'rulesets', ruleset_version, NULL, count(*), 0, NULL FROM held GROUP BY ALL
-"""
-_TONNES: Final = """
-SELECT market, year, half, any_value(halves) AS halves, CAST(sum(tonnes) AS DOUBLE) AS tonnes,
-       CAST(sum(in_scope_tonnes) AS DOUBLE) AS in_scope_tonnes,
-       CAST(sum(undecided_tonnes) AS DOUBLE) AS undecided_tonnes,
-       CAST(sum(out_of_scope_tonnes) AS DOUBLE) AS out_of_scope_tonnes
-FROM tonnes GROUP BY ALL ORDER BY market, year, half
 """
 
 
@@ -43,13 +52,13 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
     """Summarise one company's portfolio. Every code of a vocabulary is named, also where no SKU has it.
 
     `tonnes` are null where no figures are computed yet; they have an `as_of` of their own. A market counts the SKUs
-    that name it; a jurisdiction is in scope where SKUs name it or volumes are reported for it.
+    of which it is one in effect, a country with its subdivisions, as the list of SKUs that it links to; a jurisdiction
+    is in scope where it is such a market.
     """
-    with reader(snapshot, figures.tonnes if figures else None) as answers:
+    with reader(snapshot) as answers:
         counted: dict[str, list[Row]] = {}
         for what, *row in answers.rows(_COUNTS):
             counted.setdefault(what, []).append(tuple(row))
-        tonnes = _tonnes(answers, figures) if figures else None
     by_grade = {row[0]: row for row in counted.get("grades", ())}
     return {
         **now.head(snapshot),
@@ -64,7 +73,7 @@ def overview(snapshot: Snapshot, now: Now, figures: StoredFigures | None = None)
         "markets": [{"market": row[0], "skus": row[2]} for row in _most_first(counted.get("markets", ()))],
         "skus_without_market": counted["without_market"][0][2],
         "annex_v_flags": _flags(counted.get("flags", ()), now.today),
-        "tonnes": tonnes,
+        "tonnes": _tonnes(figures) if figures else None,
         "jurisdictions": _in_scope(counted, now),
     }
 
@@ -93,25 +102,59 @@ def _flags(rows: Iterable[Row], today: date) -> list[FlagSkus]:
     ]
 
 
-def _tonnes(answers: Reader, figures: StoredFigures) -> PortfolioTonnes:
+def _tonnes(figures: StoredFigures) -> PortfolioTonnes:
+    rows = pl.read_parquet(figures.tonnes)
+    halves = {tuple(period): there for *period, there in rows.select("market", "year", "half", "halves").rows()}
     return {
         "as_of": figures.origin.as_of.isoformat().replace("+00:00", "Z"),
-        "by_market": answers.records(MarketTonnes, _TONNES),
+        "by_market": [_market_tonnes(each, halves) for each in totals_by_period(rows)],
+    }
+
+
+def _market_tonnes(each: PeriodTonnes, halves: Mapping[tuple[object, ...], list[int] | None]) -> MarketTonnes:
+    return {
+        "market": each["market"],
+        "year": each["year"],
+        "half": each["half"],
+        "halves": halves[each["market"], each["year"], each["half"]],
+        "tonnes": float(each["tonnes"]),
+        "in_scope_tonnes": float(each["in_scope_tonnes"]),
+        "undecided_tonnes": float(each["undecided_tonnes"]),
+        "out_of_scope_tonnes": float(each["out_of_scope_tonnes"]),
+    }
+
+
+def tonnes_of_year(figures: StoredFigures, wanted_year: str | None, this_year: int) -> TonnesOfYear:
+    """Return the tonnes of one year by market, the most first; without a known year, of the latest not in the future.
+
+    `uncounted` are the rows of that year by market, period, SKU and reason.
+    """
+    rows = _tonnes(figures)["by_market"]
+    listed = pl.read_parquet(figures.uncounted, columns=["year"])["year"]
+    years = sorted({*(row["year"] for row in rows), *listed}, reverse=True)
+    year = next((year for year in years if str(year) == wanted_year), latest_year(years, this_year))
+    return {
+        "year": year,
+        "years": years,
+        "rows": sorted((row for row in rows if row["year"] == year), key=lambda row: -row["tonnes"]),
+        "as_of": figures.origin.as_of,
+        "ruleset_version": figures.origin.ruleset_version,
+        "uncounted": sum(each == year for each in listed),
     }
 
 
 def _in_scope(counted: dict[str, list[Row]], now: Now) -> list[InScope]:
-    """Return each jurisdiction that SKUs or volumes name; null facts where the catalogue does not serve it."""
+    """Return each market in effect; null facts where the catalogue does not serve it."""
     named = {row[0]: row[2] for row in counted.get("markets", ())}
     placed = {row[0]: row[2] for row in counted.get("volumes", ())}
     return [
         {
             "code": code,
             **_facts(code, now),
-            "skus": named.get(code, 0),
+            "skus": named[code],
             "volume_rows": placed.get(code, 0),
         }
-        for code in sorted(named.keys() | placed.keys())
+        for code in sorted(named)
     ]
 
 

@@ -25,7 +25,7 @@ MEMORY: Final = "1GiB"
 
 
 class Reader:
-    """Queries over the views `skus`, `components` and `volumes`, and `tonnes` where figures were given."""
+    """Queries over the views `skus`, `components` and `volumes`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -42,9 +42,9 @@ class Reader:
 
 
 @contextmanager
-def reader(snapshot: Snapshot, tonnes: Path | None = None) -> Iterator[Reader]:
-    """Open a reader of this snapshot for the block; `tonnes` is the company's file of figures."""
-    files = {name: snapshot.files(name) for name in TABLES} | ({"tonnes": [tonnes]} if tonnes else {})
+def reader(snapshot: Snapshot) -> Iterator[Reader]:
+    """Open a reader of this snapshot for the block."""
+    files = {name: snapshot.files(name) for name in TABLES}
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": THREADS,
         "memory_limit": MEMORY,

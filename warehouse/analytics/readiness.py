@@ -14,6 +14,7 @@ from schemas.report import Pagination
 from warehouse.analytics.findings import FACTS, applicable_findings, mask, of_mask, prepare
 from warehouse.analytics.market import covered_packaging, figures_in
 from warehouse.analytics.now import Now
+from warehouse.analytics.placed import period
 from warehouse.analytics.reader import reader
 from warehouse.figures import StoredFigures
 from warehouse.snapshots import Snapshot
@@ -54,19 +55,20 @@ class MarketItem(TypedDict):
 
 
 class MarketItems(TypedDict):
-    """A page of them."""
+    """A page of them; units are of the calendar year `period`."""
 
+    period: int | None
     items: list[MarketItem]
     pagination: Pagination
 
 
 def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures | None = None) -> dict[str, object]:
-    """Count the SKUs that name the market or report volumes for it, by class, and list each finding with its SKUs.
+    """Count the SKUs of which the market is one in effect, by class, and list each finding with its SKUs.
 
-    `market` is a jurisdiction code; a country counts its subdivisions. Each SKU is in one class: blocked, else to
-    decide, else incomplete, else ready. `upcoming` findings count for none of them. `coverage` and `figures` are of the
-    market itself: the packaging that its duties cover, and the tonnes placed there. Raises `schemas.normalise.Unfit`
-    (`unknown_market`) for what is no ISO 3166 code.
+    `market` is a jurisdiction code; a country counts its subdivisions. Units are of the calendar year `period`. Each
+    SKU is in one class: blocked, else to decide, else incomplete, else ready. `upcoming` findings count for none of
+    them. `coverage` and `figures` are of the market itself: the packaging that its duties cover, and the tonnes placed
+    there. Raises `schemas.normalise.Unfit` (`unknown_market`) for what is no ISO 3166 code.
     """
     code = normalised(market)
     in_union = annex_v.may_be_in_the_union([code])
@@ -75,6 +77,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
     with reader(snapshot) as answers:
         prepare(answers)
         groups = answers.records(_Group, query, market=code, today=now.today)
+        units_of = period(answers, code, now.today)
     places = Counter[str]()
     by_key: dict[str, list[_Group]] = {}
     for group in groups:
@@ -89,6 +92,7 @@ def readiness(snapshot: Snapshot, market: str, now: Now, figures: StoredFigures 
         "in_european_union": in_union,
         "jurisdiction": jurisdiction.as_dict(now.today) if jurisdiction else None,
         "coverage": covered_packaging(code),
+        "period": units_of,
         "figures": figures_in(figures, code, now.today.year) if figures else None,
         "skus": places.total(),
         **{place: places[place] for place in (*_PLACES.values(), "ready")},
@@ -112,11 +116,13 @@ def items_in(snapshot: Snapshot, market: str, now: Now, state: str, *, limit: in
         prepare(answers)
         groups = answers.records(_Group, _GROUPS.format(**parts, examples=1), market=code, today=now.today)
         masks = [group["mask"] for group in groups if _place(of_mask(asked, group["mask"])) == state]
+        units_of = period(answers, code, now.today)
         rows = answers.rows(
             _ITEMS.format(**parts), market=code, today=now.today, masks=masks, limit=limit, offset=offset
         )
     kind = next((kind for kind, place in _PLACES.items() if place == state), None)
     return {
+        "period": units_of,
         "items": [
             {
                 "sku_code": sku_code,
@@ -140,7 +146,7 @@ def _place(found: Sequence[Finding]) -> str:
 
 
 def _row(found: Finding, groups: Sequence[_Group]) -> dict[str, object]:
-    """Return a finding with the SKUs that have it; units are null where none of them has a volume."""
+    """Return a finding with the SKUs that have it; units are null where none of them has units of the period."""
     units = [group["units"] for group in groups if group["units"] is not None]
     return {
         **found.as_dict(),

@@ -70,6 +70,14 @@ WHERE market = %(market)s AND year = %(year)s AND half = %(half)s AND format = %
     AND producer ->> 'organisation_id' IS NOT DISTINCT FROM %(organisation_id)s::text
     AND producer ->> 'subsidiary_id' IS NOT DISTINCT FROM %(subsidiary_id)s::text
 ORDER BY created_at, id LIMIT 1"""
+_DOUBLES: Final = """
+SELECT market, year, half, format, array_agg(id ORDER BY created_at, id) AS ids FROM kept_declarations
+WHERE corrects IS NULL
+GROUP BY market, year, half, format, producer ->> 'organisation_id', producer ->> 'subsidiary_id'
+HAVING count(*) > 1 ORDER BY market, year, half, format, ids"""
+_STANDING: Final = """
+SELECT DISTINCT ON (coalesce(corrects, id)) id, market, year, half, format, producer, stated, content, created_at
+FROM kept_declarations ORDER BY coalesce(corrects, id), created_at DESC, id DESC"""
 _COUNT: Final = "SELECT count(*) FROM kept_declarations"
 _COLUMNS: Final[Mapping[Part, str]] = {
     "declaration": "content",
@@ -129,6 +137,21 @@ class Content:
     scope_missing: bytes | None
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A declaration that nothing corrects: a first one, or the newest correction of one; with its bytes."""
+
+    id: UUID
+    market: str
+    year: int
+    half: int
+    format: str
+    producer: dict[str, str] | None
+    stated: JsonObject
+    content: bytes
+    created_at: datetime
+
+
 def add(conn: Connection, company_id: UUID, row: Row, content: Content, stated: Mapping[str, object]) -> None:
     """Store a declaration in a session of its company; `stated` is what its producer stated of SKUs."""
     given = asdict(row) | {f"kept_by_{name}": value for name, value in row.kept_by.items()}
@@ -160,6 +183,18 @@ def first_like(
     asked |= {name: (producer or {}).get(name) for name in ("organisation_id", "subsidiary_id")}
     with conn.cursor(row_factory=class_row(Row)) as cursor:
         return cursor.execute(_FIRST, asked).fetchone()
+
+
+def doubles(conn: Connection) -> list[tuple[str, int, int, str, list[UUID]]]:
+    """Return market, year, half, format and ids of equal first declarations, of the session's company."""
+    return conn.execute(_DOUBLES).fetchall()
+
+
+def standing(conn: Connection) -> list[Standing]:
+    """Return the declarations of the session's company that nothing corrects, the oldest first."""
+    with conn.cursor(row_factory=class_row(Standing)) as cursor:
+        found = cursor.execute(_STANDING).fetchall()
+    return sorted(found, key=lambda each: (each.created_at, each.id))
 
 
 def by_id(conn: Connection, declaration_id: UUID) -> Row | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -24,6 +24,12 @@ _PDF: Final = "SELECT pdf FROM issued_declarations WHERE doc_id = %s"
 _PDF_IN: Final = """
 SELECT pdf FROM issued_declarations WHERE doc_id = %(doc_id)s AND content ->> 'lang' = %(lang)s
 UNION ALL SELECT pdf FROM issued_translations WHERE doc_id = %(doc_id)s AND lang = %(lang)s"""
+_VALID_OF_ITEMS: Final = """
+SELECT docs.id AS doc_id, docs.sku_id, docs.reference, docs.issued_on
+FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id
+WHERE docs.sku_id IS NOT NULL AND docs.status = 'valid'
+    AND (docs.expires_on IS NULL OR docs.expires_on >= %(today)s::date)
+ORDER BY docs.created_at DESC, docs.id"""
 _OF_SKU: Final = """
 SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id WHERE docs.sku_id = %s"""
 
@@ -37,6 +43,22 @@ class Issued:
     content: dict[str, object]
     sha256: str
     reference: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidDoc:
+    """The record in `docs` of a declaration that was issued here and is valid."""
+
+    doc_id: UUID
+    sku_id: UUID
+    reference: str | None
+    issued_on: date | None
+
+
+def valid_of_items(connection: Connection, today: date) -> list[ValidDoc]:
+    """Return the declarations about items that were issued here and are valid on a UTC day, the newest first."""
+    with connection.cursor(row_factory=class_row(ValidDoc)) as cursor:
+        return cursor.execute(_VALID_OF_ITEMS, {"today": today}).fetchall()
 
 
 def add(

@@ -39,6 +39,7 @@ _INSERTED: Final = (
     "company_id",
     "status",
     "dry_run",
+    "keep_archived",
     "filename",
     "size_bytes",
     "sha256",
@@ -150,6 +151,7 @@ class StoredUpload:
     source: ImportSource
     dry_run: bool
     taken_codes: list[str] | None
+    keep_archived: bool
 
 
 class Reason(NamedTuple):

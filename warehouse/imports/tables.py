@@ -46,6 +46,13 @@ imports = Table(
     Column(
         "upload_removed_at", DateTime(timezone=True), comment="of a dry run whose upload made room for another file"
     ),
+    Column(
+        "keep_archived",
+        Boolean,
+        nullable=False,
+        server_default="false",
+        comment="whether rows of archived SKUs are rejected, not brought back",
+    ),
     Column("undone_at", DateTime(timezone=True), comment="when its writes were last taken back"),
     Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
     Column("taken_codes", JSON, comment="codes that no row of this file of corrections may have; null where none"),

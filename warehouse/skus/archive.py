@@ -1,12 +1,13 @@
 """Archives SKUs and brings them back; finds and lists the archived ones.
 
-An archived SKU is in no list, figure or count because it is not in `skus`. Its newest version is in `sku_versions`, and
-an open row of `archived_skus` names that version.
+An archived SKU is in no list or count because it is not in `skus`. Its newest version is in `sku_versions`, and an open
+row of `archived_skus` names that version. Units that were placed of it stay placed (decisions §13): figures read them
+from that version (`warehouse.snapshots`), and they can be written while it rests.
 
 What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.returning`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -31,9 +32,10 @@ _NEW: Final = {
 _ALL: Final = ", ".join(column.name for column in STORED_COLUMNS)
 
 
-def _next(source: str) -> str:
-    """The select list of the next version of the rows of `source`."""
-    return ", ".join(_NEW.get(c.name, f"{{source}}.{c.name}").format(source=source) for c in STORED_COLUMNS)
+def _next(source: str, **values: str) -> str:
+    """The select list of the next version of the rows of `source`, with other `values` by column."""
+    new = _NEW | values
+    return ", ".join(new.get(c.name, f"{{source}}.{c.name}").format(source=source) for c in STORED_COLUMNS)
 
 
 def _leaves(action: str) -> str:
@@ -50,17 +52,30 @@ def _returning(table: str) -> str:
     return f"RETURNING {table}.sku_code, {table}.id, {table}.version, {CURRENT.of_row(table)} AS row_digest"
 
 
-_ARCHIVE: Final = f"""
+def _archiving(resting: str) -> str:
+    """The statement that archives the SKUs `ids`; `resting` selects what they rest as, out of `gone`."""
+    return f"""
 WITH gone AS (
     DELETE FROM skus WHERE id = ANY(%(ids)s::uuid[]) RETURNING {", ".join(f"skus.{c.name}" for c in STORED_COLUMNS)}
 ), kept AS (
     INSERT INTO sku_versions ({_ALL}) SELECT {_ALL} FROM gone
 ), written AS (
-    INSERT INTO sku_versions ({_ALL}) SELECT {_next("gone")} FROM gone {_returning("sku_versions")}
+    INSERT INTO sku_versions ({_ALL}) {resting} {_returning("sku_versions")}
 ), named AS (
     INSERT INTO archived_skus (company_id, sku_id, version, sku_code, archived_at)
     SELECT company_id, id, version + 1, sku_code, %(at)s::timestamptz FROM gone
 ), {_leaves("sku.archived")}, {ledger.LINKED}"""
+
+
+_ARCHIVE: Final = _archiving(f"SELECT {_next('gone')} FROM gone")
+_TAKE_BACK: Final = _archiving(
+    f"""SELECT {_next("gone", volumes="NULL::json")} FROM gone
+    JOIN unnest(%(ids)s::uuid[], %(versions)s::integer[]) AS wanted (id, version) ON wanted.id = gone.id
+    WHERE wanted.version IS NULL
+    UNION ALL SELECT {_next("before", version="gone.version + 1")} FROM gone
+    JOIN unnest(%(ids)s::uuid[], %(versions)s::integer[]) AS wanted (id, version) ON wanted.id = gone.id
+    JOIN sku_versions AS before ON before.id = wanted.id AND before.version = wanted.version"""
+)
 
 _BRING_BACK: Final = f"""
 WITH named AS (
@@ -72,9 +87,24 @@ WITH named AS (
     {_returning("skus")}
 ), {_leaves("sku.returned")}, {ledger.LINKED}"""
 
+_WRITE_UNITS: Final = f"""
+WITH named AS (
+    UPDATE archived_skus SET version = archived_skus.version + 1
+    FROM unnest(%(ids)s::uuid[], %(units)s::text[]) AS given (sku_id, units)
+    WHERE returned_at IS NULL AND archived_skus.sku_id = given.sku_id
+    RETURNING archived_skus.sku_id, archived_skus.version - 1 AS version, given.units
+), written AS (
+    INSERT INTO sku_versions ({_ALL}) SELECT {_next("before", volumes="named.units::json")}
+    FROM sku_versions AS before JOIN named ON named.sku_id = before.id AND named.version = before.version
+    {_returning("sku_versions")}
+), {_leaves("sku_volumes.updated")}, {ledger.LINKED}"""
+_LOCKED_UNITS: Final = """
+SELECT rests.version, last.volumes::text, last.markets
+FROM archived_skus AS rests JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
+WHERE rests.returned_at IS NULL AND rests.sku_id = %s FOR UPDATE OF rests"""
 _LOCKED: Final = "SELECT id FROM skus WHERE id = ANY(%s::uuid[]) ORDER BY sku_code FOR UPDATE"
 _LOCKED_CODES: Final = """
-SELECT sku_code FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
+SELECT sku_code, version FROM archived_skus WHERE returned_at IS NULL AND sku_code = ANY(%s::text[])
 ORDER BY sku_code FOR UPDATE"""
 _ANY: Final = "SELECT EXISTS (SELECT FROM archived_skus WHERE returned_at IS NULL)"
 _CODE: Final = "SELECT sku_code FROM archived_skus WHERE sku_id = %s AND returned_at IS NULL"
@@ -94,6 +124,14 @@ _NOW: Final = "FROM archived_skus WHERE returned_at IS NULL"
 _NEWEST: Final = "archived_at DESC, sku_code"
 
 
+class RestingUnits(NamedTuple):
+    """The version as which an archived SKU rests, its stored volumes, and the markets that it names."""
+
+    version: int
+    volumes: str | None
+    markets: Sequence[str] | None
+
+
 class Archived(NamedTuple):
     """An archived SKU as it rests, and since when, as RFC 3339."""
 
@@ -105,14 +143,44 @@ def archive(conn: Connection, company_id: UUID, ids: Sequence[UUID], *, origin: 
     """Take the SKUs of these ids out of `skus`; return how many there were."""
     found = [row[0] for row in conn.execute(_LOCKED, [list(ids)])]
     if found:
-        parameters = {**ledger.signature(company_id, origin, now), "created": -len(found), "import": None}
-        conn.execute(_ARCHIVE, {**parameters, "ids": found})
+        conn.execute(_ARCHIVE, {**_signed(company_id, origin, now, created=-len(found)), "ids": found})
     return len(found)
 
 
-def lock_codes(conn: Connection, codes: Sequence[str]) -> list[str]:
-    """Return those of the codes that archived SKUs have, and lock them until the transaction ends."""
-    return [row[0] for row in conn.execute(_LOCKED_CODES, [list(codes)])]
+def take_back(
+    conn: Connection, company_id: UUID, rests_as: Mapping[UUID, int | None], *, origin: Origin, now: datetime
+) -> None:
+    """Archive these SKUs, which are locked, as an import found them.
+
+    A SKU that had rested as a version has its values again; one that the import created, None, has no units any more.
+    """
+    if rests_as:
+        parameters = _signed(company_id, origin, now, created=-len(rests_as))
+        conn.execute(_TAKE_BACK, {**parameters, "ids": list(rests_as), "versions": list(rests_as.values())})
+
+
+def lock_units(conn: Connection, sku_id: UUID) -> RestingUnits | None:
+    """Return the units of an archived SKU and lock them until the transaction ends; None where none has the id."""
+    row = conn.execute(_LOCKED_UNITS, [sku_id]).fetchone()
+    return None if row is None else RestingUnits(*row)
+
+
+def write_units(
+    conn: Connection, company_id: UUID, units: Mapping[UUID, str | None], *, origin: Origin, now: datetime
+) -> None:
+    """Store the volumes of archived SKUs, as text by id, None for none; each SKU rests as its next version."""
+    if units:
+        parameters = _signed(company_id, origin, now, created=0)
+        conn.execute(_WRITE_UNITS, {**parameters, "ids": list(units), "units": list(units.values())})
+
+
+def _signed(company_id: UUID, origin: Origin, now: datetime, *, created: int) -> dict[str, object]:
+    return {**ledger.signature(company_id, origin, now), "created": created, "import": None}
+
+
+def lock_versions(conn: Connection, codes: Sequence[str]) -> dict[str, int]:
+    """Return the versions as which archived SKUs of these codes rest, and lock them until the transaction ends."""
+    return dict(conn.execute(_LOCKED_CODES, [list(codes)]).fetchall())
 
 
 def bring_back(

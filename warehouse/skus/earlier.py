@@ -17,8 +17,11 @@ from warehouse.skus.columns import DTYPES, Table, select_list
 from warehouse.skus.detail import COLUMNS, SELECT, StoredSku
 from warehouse.skus.tables import VALUE_COLUMNS, skus
 
-State = Literal["undone", "archive", "restore", "archived_since", "changed_since"]
-"""What undoing an import does to a SKU, or why it does nothing: it is as before, archived, or changed since."""
+State = Literal["undone", "archive", "take_units", "restore", "archived_since", "changed_since"]
+"""What undoing an import does to a SKU, or why it does nothing: it is as before, archived, or changed since.
+
+A SKU that was not there before and has been archived since loses the units of the import (`take_units`).
+"""
 
 
 def _values(table: str) -> str:
@@ -37,8 +40,12 @@ WITH written AS MATERIALIZED (
         SELECT id, version FROM skus WHERE import_id = %(import)s
         UNION ALL SELECT id, version FROM sku_versions WHERE import_id = %(import)s) AS version GROUP BY id
 )
-SELECT written.id, coalesce(held.sku_code, archived.sku_code), held.version, before.version,
-    CASE WHEN archived.sku_id IS NOT NULL THEN CASE WHEN gone_before THEN 'undone' ELSE 'archived_since' END
+SELECT written.id, coalesce(held.sku_code, archived.sku_code), held.version, before.version, before.volumes::text,
+    CASE WHEN archived.sku_id IS NOT NULL THEN
+             CASE WHEN NOT gone_before THEN 'archived_since'
+                  WHEN rests.volumes::text IS NOT DISTINCT FROM before.volumes::text THEN 'undone'
+                  WHEN rests.volumes::text IS NOT DISTINCT FROM after.volumes::text THEN 'take_units'
+                  ELSE 'changed_since' END
          WHEN NOT gone_before AND {_values("held")} IS NOT DISTINCT FROM {_values("before")} THEN 'undone'
          WHEN held.version <> written.last AND {_values("held")} IS DISTINCT FROM {_values("after")}
          THEN 'changed_since'
@@ -46,6 +53,7 @@ SELECT written.id, coalesce(held.sku_code, archived.sku_code), held.version, bef
 FROM written
 LEFT JOIN skus AS held ON held.id = written.id
 LEFT JOIN archived_skus AS archived ON archived.sku_id = written.id AND archived.returned_at IS NULL
+LEFT JOIN sku_versions AS rests ON rests.id = archived.sku_id AND rests.version = archived.version
 LEFT JOIN sku_versions AS after ON after.id = written.id AND after.version = written.last
 LEFT JOIN sku_versions AS before ON before.id = written.id AND before.version = written.first - 1
 LEFT JOIN archived_skus AS rested ON rested.sku_id = written.id AND rested.version = written.first - 1
@@ -69,12 +77,16 @@ _LINES_AT: Final = GRAPH_AT.format(sku="%s", until="<= %s")
 
 
 class Touched(NamedTuple):
-    """A SKU that an import has written: its version now, and the one before the import; null where it was not there."""
+    """A SKU that an import has written: its version now, and the one before the import; null where it was not there.
+
+    `volumes_before` are the stored volumes of that version.
+    """
 
     sku_id: UUID
     sku_code: str
     version: int | None
     version_before: int | None
+    volumes_before: str | None
     state: State
 
 

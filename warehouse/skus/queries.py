@@ -50,8 +50,8 @@ LIST_ITEM: Final = f"""
     doc_status,
     packaging_level, packaging_format, gtin, ppwr_role, brand_id, manufacturing_site_id, packing_site_id,
     {pages.instant("created_at")} AS created_at,
-    {pages.instant("greatest(updated_at, covered_at)")} AS updated_at"""
-"""SkuListItem in the order of the contract, out of a row of `skus` and its coverage."""
+    {pages.instant("greatest(updated_at, covered_at)")} AS updated_at, version"""
+"""SkuListItem in the order of the contract, then its version, out of a row of `skus` and its coverage."""
 
 
 def named(sku_id: str) -> str:

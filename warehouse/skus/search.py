@@ -12,6 +12,7 @@ from uuid import UUID
 
 from psycopg.rows import dict_row
 
+from compliance.markets import FIRST_YEAR_IN_EFFECT
 from schemas.vocabularies import VOCABULARIES
 from warehouse import pages
 from warehouse.audit.visible import AS_OF
@@ -58,11 +59,28 @@ LASTING: Final = {"created_at": "%(after_key)s::timestamptz", "sku_code": "%(aft
 """The sort keys that no write changes, and SQL for the key of the SKU behind which a page begins."""
 _OTHERS: Final = ("sku_codes", "updated_since", "ids_as_of", "after_key", "after_id")
 
-IN_MARKET: Final = """(%(market)s::text = ANY(skus.markets)
+
+def _years_from(first: int) -> str:
+    """Return a regular expression of the years of four digits from one on: that year, and any greater digit of it."""
+    digits = str(first)
+    greater = [
+        f"{digits[:place]}[{int(digit) + 1}-9][0-9]{{{len(digits) - place - 1}}}"
+        for place, digit in enumerate(digits)
+        if digit != "9"
+    ]
+    return "|".join([digits, *greater])
+
+
+_PLACED: Final = f'(?:-[A-Z0-9]+)?/(?:{_years_from(FIRST_YEAR_IN_EFFECT)})/[012]": ?[1-9]'
+"""Continues the key of a stored volume behind its country: units above 0 in a year in effect."""
+IN_MARKET: Final = f"""(%(market)s::text = ANY(skus.markets)
     OR strpos(array_to_string(skus.markets, ' '), %(market)s::text || '-') > 0
-    OR strpos(skus.volumes::text, '"' || %(market)s::text || '/') > 0
-    OR strpos(skus.volumes::text, '"' || %(market)s::text || '-') > 0)"""
-"""The market is named or has volumes, itself or a subdivision of it."""
+    OR strpos(skus.volumes::text, '"' || %(market)s::text) > 0
+        AND skus.volumes::text ~ ('"' || %(market)s::text || '{_PLACED}'))"""
+"""The market, or a subdivision of it, is one in effect (`compliance.markets`); `market` is a code of ISO 3166.
+
+The regular expression decides; `strpos` spares it for the many SKUs without such a volume.
+"""
 _OF_MATERIAL: Final = """(skus.material = %(material)s::text
     OR strpos(skus.components::text, '"material_family":"' || %(material)s::text || '"') > 0
     OR strpos(skus.components::text, '"material_family": "' || %(material)s::text || '"') > 0)"""

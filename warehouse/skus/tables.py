@@ -118,7 +118,12 @@ archived_skus = Table(
     metadata,
     company(),
     Column("sku_id", Uuid, nullable=False),
-    Column("version", Integer, nullable=False, comment="the version that archiving made, in sku_versions"),
+    Column(
+        "version",
+        Integer,
+        nullable=False,
+        comment="the version as which it rests, in sku_versions: that of archiving, or of units written since",
+    ),
     Column("sku_code", Text, nullable=False),
     instant("archived_at"),
     Column("returned_at", DateTime(timezone=True), comment="when the SKU came back; null while it is archived"),

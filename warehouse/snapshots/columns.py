@@ -33,6 +33,7 @@ SKUS: Final = pl.Schema(
         "gtin": pl.String(),
         "ppwr_role": pl.String(),
         "markets": pl.List(pl.String()),
+        "markets_in_effect": pl.List(pl.String()),
         "minimisation_assessed": pl.Boolean(),
         **STATUSES,
         "recyclability_grade": pl.String(),

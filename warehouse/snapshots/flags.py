@@ -18,15 +18,19 @@ from warehouse.snapshots.columns import FLAG
 _FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "additives")
 """What bans ask for besides markets and layers: the same for many SKUs. `additives` are those of the body's components,
 a sorted text as `a|b`, null where there are none."""
+_BETWEEN: Final = "|"
+"""Stands between the markets of a SKU where they are one text."""
 _LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
 
 
 def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Series:
     """Return the flags of each SKU by the active rules, as a read of it shows them; `components` are theirs.
 
-    `markets`, `use_contexts` and `components` of a SKU are JSON texts; a component has a list of `additives` besides
-    the columns of a snapshot. The body's layers matter only for SKUs in the Union whose face a ban concerns.
+    `use_contexts` and `components` of a SKU are JSON texts; a component has a list of `additives` besides the columns
+    of a snapshot. Markets are those in effect. The body's layers matter only for SKUs in the Union whose face a ban
+    concerns.
     """
+    skus = skus.with_columns(pl.col("markets_in_effect").list.join(_BETWEEN).alias("markets"))
     skus = skus.join(_additives(components), on="sku_code", how="left", maintain_order="left")
     rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
     layers = components.filter(pl.col("component_type").is_in(annex_v.LAYERS)).select(
@@ -49,7 +53,7 @@ def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Se
 def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
     """Return the combinations of markets and faces that a ban may concern."""
     markets, faces = skus.select("markets").unique(), skus.select(_FACE).unique()
-    inside = [annex_v.may_be_in_the_union(text and orjson.loads(text)) for text in markets.to_series()]
+    inside = [annex_v.may_be_in_the_union(text.split(_BETWEEN) if text else None) for text in markets.to_series()]
     spoken_of = [annex_v.depend_on_body(_record(face), rules) for face in faces.to_dicts()]
     return markets.filter(pl.Series(inside)).join(faces.filter(pl.Series(spoken_of)), how="cross")
 

@@ -12,6 +12,7 @@ from uuid import UUID
 import polars as pl
 
 from compliance.grading import GRADED_INPUTS, fired_rules
+from compliance.markets import FIRST_YEAR_IN_EFFECT
 from compliance.rollup.portfolio import VOLUME_COLUMNS
 from compliance.rule_rows import RuleSet
 from schemas.vocabularies import SUBSTANCES
@@ -41,16 +42,16 @@ _LINE: Final = pl.List(
         }
     )
 )
-_VOLUME: Final = r'"([A-Z-]+)/(\d{4})/([012])": ?(\d+)'
+_VOLUME: Final = r'"([A-Z0-9-]+)/(\d{4})/([012])": ?(\d+)'
 """One member of the stored object: market, year, half, units."""
 _OF_SKU: Final = ("sku_code", "position", "archived")
 """The columns of a component that are not its own."""
 _LISTS: Final = ("markets", "use_contexts")
 _GRAPHS: Final = ("components", "volumes")
-_BY_RULES: Final = ("flags", "rules")
-"""The columns that the active rules give, here and not in Postgres."""
+_MADE_HERE: Final = ("flags", "rules", "markets_in_effect")
+"""The columns that are made here and not read from Postgres: by the active rules, and by markets and volumes."""
 _TYPES: Final = {
-    **{name: kind for name, kind in SKUS.items() if name not in _BY_RULES},
+    **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
     **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc"), pl.String()),
     "updated_at": pl.Int64(),
 }
@@ -74,8 +75,25 @@ def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | 
     """
     query = ROWS if ids is None else NAMED_ROWS
     for rows in parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}, _TYPES):
-        components = _components(rows)
-        yield Tables(_skus(rows, components, rules), components.select(COMPONENTS.names()), _volumes(rows))
+        components, volumes = _components(rows), _volumes(rows)
+        skus = _skus(_in_effect(rows, volumes), components, rules)
+        yield Tables(skus, components.select(COMPONENTS.names()), volumes)
+
+
+def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `markets_in_effect`, as `compliance.markets` defines it; a test holds both together."""
+    placed = (
+        volumes.filter(pl.col("year") >= FIRST_YEAR_IN_EFFECT, pl.col("units_placed") > 0)
+        .group_by("sku_code")
+        .agg(pl.col("market").alias("placed"))
+    )
+    declared = pl.col("markets").str.json_decode(pl.List(pl.String()))
+    both = pl.concat_list(declared.fill_null([]), pl.col("placed").fill_null([]))
+    return (
+        rows.join(placed, on="sku_code", how="left", maintain_order="left")
+        .with_columns(both.list.unique().list.sort().alias("markets_in_effect"))
+        .drop("placed")
+    )
 
 
 def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from schemas.changes import CHANGE_TYPES
 from warehouse import pages
 from warehouse.sessions import Connection
 
@@ -49,7 +50,11 @@ _DISABLE: Final = """
 UPDATE webhooks SET state = 'disabled', disabled_reason = %(reason)s, updated_at = %(at)s
 WHERE id = %(id)s AND state = 'active'"""
 
-_WAITING: Final = "(SELECT count(*) FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'waiting')"
+_WAITING: Final = f"""(
+    (SELECT count(*) FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'waiting')
+    + (SELECT count(*) FROM audit_entries WHERE id > webhooks.position AND action = ANY(coalesce(webhooks.types,
+       ARRAY[{", ".join(f"'{kind}'" for kind in CHANGE_TYPES)}]::text[]))))"""
+"""What is put among the deliveries already, and the changes behind the webhook's place in the feed."""
 _ITEM: Final = f"""id, url, description, types, state, disabled_reason, fault,
     {pages.instant("failing_since")} AS failing_since, {pages.instant("next_at")} AS next_at,
     {pages.instant("delivered_at")} AS delivered_at, {_WAITING} AS waiting,

@@ -8,17 +8,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import dagster as dg
 import polars as pl
 
-from compliance.declarations.document import halves_there, scoped_tonnes
-from compliance.rollup.exact import written_tonnes
+from compliance.declarations.document import scoped_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
 from pipelines.declarations import filing
+from pipelines.declarations.latest import halves_by_year, tonnes_by_period, tonnes_of_latest_years
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import jurisdiction_catalogue
 from pipelines.defs.figures import checks as figure_checks
@@ -113,7 +112,7 @@ def figures(
         found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
     by_code = {entry.code: entry for entry in catalogue.entries}
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    by_period = tonnes_by_period(found)
+    by_period = tonnes_by_period(found, origin.as_of.year)
     context.instance.add_dynamic_partitions(
         "filings", [each.name for each in filing.of_figures(found.tonnes, found.uncounted)]
     )
@@ -202,7 +201,7 @@ def figures_metadata(found: Figures, origin: Basis) -> dict[str, dg.MetadataValu
         "ruleset_version": origin.ruleset_version,
         "catalogue_hash": origin.catalogue_hash,
         "figures": found.tonnes.height,
-        "tonnes_latest_year": tonnes_of_latest_years(found),
+        "tonnes_latest_year": tonnes_of_latest_years(found, origin.as_of.year),
         "uncounted_skus": found.uncounted["sku_code"].n_unique(),
         "skus_of_undecided_scope": found.scope_missing["sku_code"].n_unique(),
     }
@@ -216,32 +215,6 @@ def published_metadata(figures: StoredFigures) -> dict[str, dg.MetadataValue | s
         "figures_changed": figures.rows_written,
         **{f"{table}_rows": rows for table, rows in figures.rows.items()},
     }
-
-
-def tonnes_by_period(found: Figures) -> dict[str, float]:
-    """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
-    summed = _latest(found).group_by("market", "year", "half").agg(pl.col("grams").sum())
-    return {
-        filing.Filing(market, year, half).name: float(written_tonnes(grams))
-        for market, year, half, grams in summed.sort("market", "half").iter_rows()
-    }
-
-
-def halves_by_year(found: Figures) -> dict[str, list[int]]:
-    """Return the halves that are there, of each calendar year of a half-yearly market: of one half a lower bound."""
-    years = found.halves.select("market", "year").iter_rows()
-    return {filing.Filing(market, year, 0).name: halves_there(found, market, year, 0) or [] for market, year in years}
-
-
-def tonnes_of_latest_years(found: Figures) -> float:
-    """Sum the latest years of all markets, each year once: halves count only where there is no whole year."""
-    latest = _latest(found)
-    whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
-    return float(written_tonnes(sum(whole["grams"], Decimal(0))))
-
-
-def _latest(found: Figures) -> pl.DataFrame:
-    return found.tonnes.filter(pl.col("year") == pl.col("year").max().over("market"))
 
 
 def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:

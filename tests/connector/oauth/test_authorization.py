@@ -125,11 +125,18 @@ def test_a_fault_before_the_sign_in_is_shown_and_leads_nowhere(application, plac
 
 @pytest.mark.parametrize("redirect", [
     "javascript:alert(1)", "http://evil.example/cb", "data:text/html,x", "https://a.example/cb#part", "https://",
-    "https://user@evil.example/", "http://127.0.0.1.evil.example/", "http://localhost@evil.example/", "cursor://cb",
+    "https://user@evil.example/", "http://127.0.0.1.evil.example/", "http://localhost@evil.example/",
     "http://127.0.0.1:99999/", "https://a.example/c b", "https://a.example\\@evil.example/", "//evil.example", "",
     "https://a.example/\ncb", "https://ä.example/", "http://0.0.0.0/", "http://[::ffff:127.0.0.1]/",
     "https://a.example;style-src", "https://a.example;script-src/cb", "https://*.example/", "https://a.example,b/",
     "https://a.example'/", 'https://a.example"/', "https://a..example/", "https://[::1;x]/", "https://[::1]x/",
+    "JavaScript://host/%0aalert(1)", "javascript://a.b/cb", "vbscript://a/b", "data://a/b", "file:///etc/passwd",
+    "file://host/share", "blob:https://a.example/x", "about:blank", "about://blank", "filesystem:https://a.example/x",
+    "view-source://a.example/", "intent://a.example/#Intent", "intent://a/b", "android-app://a/b", "ms-msdt://a/b",
+    "search-ms://a/b", "content://a/b", "chrome://settings", "chrome-extension://abc/x", "mailto:a@b.example",
+    "tel:+4912", "ftp://a.example/", "ws://a.example/", "wss://a.example/", "smb://a.example/x", "ldap://a.example/",
+    "jar:https://a.example/x", "cursor:cb", "cursor:/cb", "cursor://", "cursor:///cb", "cursor://a@b/cb", "cursor://a/b#c",
+    "cursor://a b/c", "Cursor://a/b", "c:/x", "com.example.app:cb", "com.example.app:", "com.example.app://",
 ])  # fmt: skip
 def test_such_redirects_cannot_be_registered(application, redirect):
     for uris in ([redirect], [REDIRECT, redirect]):
@@ -168,6 +175,23 @@ def test_a_program_on_the_same_computer_comes_back_on_any_port_and_nothing_else(
     assert response.headers["location"].startswith(f"{elsewhere}?code=")
     assert application.authorize(redirect_uri=f"{named}:51234/other").status_code == 400
     assert application.redeem(answer_of(response)["code"], redirect_uri=elsewhere).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "own", ["cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:/oauth?app=1", "vscode://vscode.mcp/cb"]
+)
+def test_a_native_assistant_comes_back_by_a_scheme_of_its_own(application, own):
+    every = [own, REDIRECT, "http://127.0.0.1:8080/cb"]
+    assert application.register(redirect_uris=every).json()["redirect_uris"] == every
+    scheme = own.partition(":")[0]
+    page = application.authorize(redirect_uri=own)
+    assert f"claimed addresses beginning with {scheme}:." in page.text
+    assert f"form-action 'self' {scheme}:" in page.headers["content-security-policy"]
+    response = application.decide(redirect_uri=own)
+    assert response.headers["location"].startswith(f"{own}{'&' if '?' in own else '?'}code=")
+    assert application.redeem(answer_of(response)["code"], redirect_uri=own).status_code == 200
+    for other in (f"{own}/more", own.replace("://", "://x.", 1) if "://" in own else f"{own}2", f"{scheme}://x/cb"):
+        assert application.authorize(redirect_uri=other).status_code == 400
 
 
 @pytest.mark.parametrize("redirect", [

@@ -153,7 +153,8 @@ QUESTIONS = (
             "answer.items[sku_code=CHP-17].state": "no_statement"}),)),
     Question(28, "What did we declare in the United Kingdom for the first half of 2026, and what was not counted?", (
         Call("list_filed_declarations", {"market": "GB", "year": 2026, "half": 1}, {
-            "answer.declarations.*.total_tonnes": [12.6], "answer.declarations.*.kept_by": ["Ada Lovelace"],
+            "answer.declarations.*.total_tonnes": [12.6],
+            "answer.declarations.*.in_scope_tonnes": [12.6], "answer.declarations.*.kept_by": ["Ada Lovelace"],
             "answer.declarations.*.uncounted_items": [1],
             "answer.declarations[market=GB].uncounted_first[sku_code=HTL-08].reason": "half_missing"}),)),
     Question(29, "What changed in our portfolio since last Monday?", (

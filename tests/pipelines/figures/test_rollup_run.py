@@ -13,8 +13,9 @@ from compliance.rollup.tonnes import Figures
 from pipelines.declarations import declare, explain
 from pipelines.definitions import defs
 from pipelines.engine.runs.of_company import publish_company
-from pipelines.figures import compute
+from pipelines.figures import compute, proof
 from pipelines.figures.compute import loaded_catalogue
+from pipelines.figures.portfolio import blocks
 from tests.pipelines.conftest import Desk
 from tests.pipelines.shown import lines
 from warehouse import figures
@@ -134,6 +135,25 @@ def test_the_run_shows_the_figure_what_it_was_made_from_and_the_files_behind_it(
         desk.instance.get_runs(dg.RunsFilter(tags={"pcds/company_id": str(desk.company)})),
     ):
         assert {run.job_name for run in runs} == {"import_file", "publish_portfolio", "roll_up"}
+
+
+def test_a_year_that_lacks_the_half_that_is_there_is_not_what_was_placed(desk: Desk) -> None:
+    """decisions §13: a year of one half was 0 t, and the check that blocks said nothing of it."""
+    desk.run(desk.send(FILE))
+    desk.run(desk.send("sku_code,name,annual_volume_gb_2026_h1\nR1,Bottle,1000\nR2,Jar,500\n"))
+    snapshot = publish_company(desk.resources, desk.instance, desk.company)
+    assert snapshot is not None
+    with desk.pool.company(desk.company) as conn:
+        catalogue, rules = loaded_catalogue(conn), desk.rulesets.active(conn)
+    found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
+    by_code = {entry.code: entry for entry in catalogue.entries}
+    assert proof.differences(snapshot, found, by_code).is_empty()
+    of_year = (pl.col("market") == "GB") & (pl.col("half") == 0)
+    for grams in (0, 2):
+        wrong = pl.when(of_year).then(pl.col("grams") * grams).otherwise("grams").alias("grams")
+        changed = found._replace(tonnes=found.tonnes.with_columns(wrong))
+        differing = proof.differences(snapshot, changed, by_code)
+        assert differing.select("market", "half").rows() == [("GB", 0)], grams
 
 
 def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:

@@ -4,16 +4,21 @@ import random
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
+import polars as pl
 import psycopg
 import pytest
 
+from pipelines.figures.compute import compute_figures, loaded_catalogue
+from pipelines.figures.portfolio import blocks
 from pipelines.imports.undo import undo
 from pipelines.writing.patch import from_records
 from pipelines.writing.records import write_records
+from pipelines.writing.volume_rows import write_resting_volumes, write_volumes
 from pipelines.writing.write import write_patch
-from schemas.models import parse_sku
+from schemas.models import parse_sku, parse_volumes
 from services.audit.verify import verify
 from warehouse.audit.origin import Origin
 from warehouse.companies import limits
@@ -26,50 +31,113 @@ ORIGIN = Origin("api_key", "k", "tests", "c-1")
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET"}
 State = tuple[float, float]
 """Weight of the SKU, and of its one component, whose id stays the same."""
+Units = int | None
+"""Units placed in Germany in 2025, the past year of the model; None where there are none."""
+
+
+class Entry(NamedTuple):
+    """What a code was after a change: whether archived, its values and units, and the import that made it so."""
+
+    archived: bool
+    state: State
+    units: Units
+    by: UUID | None
+
+    @property
+    def written(self) -> tuple[State, Units]:
+        return self.state, self.units
 
 
 @dataclass
 class Model:
-    """What each code was after each change, None while it is archived, and the import that made it so."""
+    """What each code was after each change."""
 
-    past: dict[str, list[tuple[State | None, UUID | None]]] = field(default_factory=dict)
+    past: dict[str, list[Entry]] = field(default_factory=dict)
 
-    def now(self) -> dict[str, State]:
-        return {code: past[-1][0] for code, past in self.past.items() if past[-1][0] is not None}
+    def now(self) -> dict[str, tuple[State, Units]]:
+        return {code: past[-1].written for code, past in self.past.items() if not past[-1].archived}
 
-    def write(self, code: str, state: State, by: UUID | None) -> None:
+    def grams_placed(self) -> float:
+        return sum(past[-1].state[1] * (past[-1].units or 0) for past in self.past.values())
+
+    def write(self, code: str, state: State, by: UUID | None, units: Units = None) -> None:
         past = self.past.setdefault(code, [])
-        if not past or past[-1][0] != state:
-            past.append((state, by))
+        entry = Entry(False, state, units or (past[-1].units if past else None), by)
+        if not past or past[-1][:3] != entry[:3]:
+            past.append(entry)
+
+    def archive(self, code: str) -> None:
+        self.past[code].append(self.past[code][-1]._replace(archived=True, by=None))
+
+    def place(self, code: str, units: Units) -> None:
+        if self.past[code][-1].units != units:
+            self.past[code].append(self.past[code][-1]._replace(units=units, by=None))
 
     def undo(self, by: UUID) -> dict[str, int]:
         counts = dict.fromkeys(("restored", "archived", "unchanged", "kept"), 0)
         for past in self.past.values():
-            places = [place for place, (_, author) in enumerate(past) if author == by]
-            if not places:
-                continue
-            before = past[places[0] - 1] if places[0] else (None, None)
-            present, written = past[-1][0], past[places[-1]][0]
-            if present == before[0]:
-                counts["unchanged"] += 1
-            elif present is None or present != written:
-                counts["kept"] += 1
-            else:
-                counts["archived" if before[0] is None else "restored"] += 1
-                past.append(before if before[0] is not None else (None, None))
+            places = [place for place, entry in enumerate(past) if entry.by == by]
+            if places:
+                before = past[places[0] - 1] if places[0] else None
+                outcome, after = undone(before, past[-1], past[places[-1]])
+                counts[outcome] += 1
+                past.extend([] if after is None else [after])
         return counts
+
+
+def undone(before: Entry | None, present: Entry, written: Entry) -> tuple[str, Entry | None]:
+    """What undoing does to a code, and what it is then where it changes: as before, or archived without its units."""
+    was_gone = before is None or before.archived
+    units = None if before is None else before.units
+    if present.archived:
+        if not was_gone:
+            return "kept", None
+        if present.units == units:
+            return "unchanged", None
+        return (
+            ("archived", present._replace(units=units, by=None)) if present.units == written.units else ("kept", None)
+        )
+    if not was_gone and present.written == before.written:
+        return "unchanged", None
+    if present.written != written.written:
+        return "kept", None
+    state = present.state if before is None else before.state
+    return "archived" if was_gone else "restored", Entry(was_gone, state, units, None)
 
 
 @pytest.fixture
 def sku_of(pool, company):
-    """The stored state of a code; None where it is not stored."""
+    """The stored state and units of each code that is not archived."""
 
-    def stored() -> dict[str, State]:
-        query = "SELECT sku_code, weight_grams, (components->0->>'weight_g')::float FROM skus"
+    def stored() -> dict[str, tuple[State, Units]]:
+        query = """SELECT sku_code, weight_grams, (components->0->>'weight_g')::float, (volumes->>'DE/2025/0')::int
+            FROM skus"""
         with pool.company(company) as conn:
-            return {code: (weight, part) for code, weight, part in conn.execute(query)}
+            return {code: ((weight, part), units) for code, weight, part, units in conn.execute(query)}
 
     return stored
+
+
+def placed_grams(pool, company, clock, folder: Path) -> float:
+    """Grams of Germany in 2025, as the figures of a snapshot of now have them."""
+    snapshot = publish(pool, company, folder, clock.now(), Rulesets())
+    with pool.company(company) as conn:
+        entries, rules = loaded_catalogue(conn).entries, Rulesets().active(conn)
+    tonnes = compute_figures(blocks(snapshot), entries, rules, lambda: None).tonnes
+    return float(tonnes.filter(pl.col("year") == 2025)["grams"].sum())
+
+
+def place(pool, company, clock, code: str, units: Units) -> None:
+    """Units of a stored or archived SKU, by the road of `PUT /skus/{id}/volumes`."""
+    rows = parse_volumes([{"market": "DE", "year": 2025, "units_placed": units}])
+    by = {"origin": ORIGIN, "now": clock.now(), "dry_run": False}
+    find = "SELECT sku_id FROM archived_skus WHERE returned_at IS NULL AND sku_code = %s"
+    with pool.company(company) as conn:
+        resting = conn.execute(find, [code]).fetchone()
+        if resting:
+            assert write_resting_volumes(conn, company, resting[0], rows, **by) is not None
+        else:
+            write_volumes(conn, company, code, rows, rulesets=Rulesets(), **by)
 
 
 def record(code: str, state: State):
@@ -84,11 +152,12 @@ def record(code: str, state: State):
     )
 
 
-def imported(pool, company, clock, rows: dict[str, State]) -> UUID:
-    """The rows written as an import's chunk, with the row of an import that has ended."""
+def imported(pool, company, clock, rows: dict[str, State], units: dict[str, int] | None = None) -> UUID:
+    """The rows written as an import's chunk, some with units, with the row of an import that has ended."""
     import_id, now = uuid4(), clock.now()
     texts = dict.fromkeys(("sha256", "upload_key", "table_key", "key_name", "correlation_id"), "x")
     new = {"id": import_id, "company_id": company, "status": "completed", "dry_run": False, "filename": "f.csv"}
+    new["keep_archived"] = False
     rest = {"size_bytes": 1, "default_year": 2026, "source": "{}", "templates": None, "rows_total": 1}
     by = {"key_id": uuid4(), "ip": None, "user_agent": None, "created_at": now}
 
@@ -97,6 +166,8 @@ def imported(pool, company, clock, rows: dict[str, State]) -> UUID:
         rules = Rulesets().active(conn)
         patch, faults = from_records([(at, record(*each)) for at, each in enumerate(rows.items())], rules)
         assert not faults
+        sent = {at: f'{{"DE/2025/0":{units[code]}}}' for at, code in enumerate(rows) if code in (units or {})}
+        patch = patch.with_volumes(sent)
         write_patch(conn, company, patch, origin=ORIGIN, now=now, rules=rules, import_id=import_id)
 
     pool.run(company, work)
@@ -104,15 +175,15 @@ def imported(pool, company, clock, rows: dict[str, State]) -> UUID:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, company, clock, sku_of, seed):
+def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, company, clock, sku_of, *, tmp_path, seed):
     random_ = random.Random(seed)
     model, imports, codes = Model(), list[UUID](), [f"S{number}" for number in range(5)]
 
     def state() -> State:
         return random_.choice([1.0, 2.0, 3.0]), random_.choice([1.0, 2.0])
 
-    for _ in range(40):
-        match random_.choice(["write", "archive", "import", "undo"]):
+    for step in range(40):
+        match random_.choice(["write", "archive", "place", "import", "undo"]):
             case "write":
                 code, new = random_.choice(codes), state()
                 model.write(code, new, None)
@@ -128,15 +199,20 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                     )
             case "archive":
                 if (code := random_.choice(codes)) in model.now():
-                    model.past[code].append((None, None))
+                    model.archive(code)
                     with pool.company(company) as conn:
                         row = conn.execute("SELECT id FROM skus WHERE sku_code = %s", [code]).fetchone()
                         assert archive.archive(conn, company, list(row), origin=ORIGIN, now=clock.now()) == 1
+            case "place" if model.past:
+                code, new = random_.choice([*model.past]), random_.choice([None, 100, 2_000])
+                model.place(code, new)
+                place(pool, company, clock, code, new)
             case "import":
                 rows = {code: state() for code in random_.sample(codes, 3)}
-                imports.append(imported(pool, company, clock, rows))
+                units = {code: random_.choice([30_000, 400_000]) for code in random_.sample([*rows], 2)}
+                imports.append(imported(pool, company, clock, rows, units))
                 for code, new in rows.items():
-                    model.write(code, new, imports[-1])
+                    model.write(code, new, imports[-1], units.get(code))
             case "undo" if imports:
                 chosen = random_.choice(imports)
                 counts = model.undo(chosen)
@@ -148,12 +224,43 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 found = {name: getattr(done, name) for name in ("restored", "archived", "unchanged")}
                 assert found | {"kept": len(done.kept)} == counts
         assert sku_of() == model.now()
+        if step % 20 == 19:
+            assert placed_grams(pool, company, clock, tmp_path) == model.grams_placed()
     with pool.company(company) as conn:
         assert limits.skus(conn, company).held == len(model.now())
         assert verify(conn).ok
 
 
-def test_a_snapshot_leaves_archived_skus_out(pool, company, clock, tmp_path: Path):
+@pytest.mark.parametrize("seed", range(4))
+def test_no_write_but_of_units_changes_the_tonnes_of_a_past_year(pool, company, clock, tmp_path, seed):
+    random_ = random.Random(seed)
+    codes, name = [f"S{number}" for number in range(6)], iter(range(1_000))
+    imported(pool, company, clock, dict.fromkeys(codes, (1.0, 1.0)), dict.fromkeys(codes, 1000))
+    assert placed_grams(pool, company, clock, tmp_path) == 6_000
+    later = list[UUID]()
+
+    def renamed(code: str) -> dict[int, object]:
+        return {0: parse_sku({"sku_code": code, "name": f"Jar {next(name)}"})}
+
+    for _ in range(12):
+        code = random_.choice(codes)
+        with pool.company(company) as conn:
+            by = {"origin": ORIGIN, "now": clock.now()}
+            match random_.choice(["write", "archive", "return", "undo"]):
+                case "write":
+                    write_records(conn, company, renamed(code), rulesets=Rulesets(), dry_run=False, **by)
+                case "archive":
+                    held = conn.execute("SELECT id FROM skus WHERE sku_code = %s", [code]).fetchone()
+                    archive.archive(conn, company, list(held or ()), **by)
+                case "return":
+                    later.append(imported(pool, company, clock, {code: (1.0, 1.0)}))
+                case "undo" if later:
+                    rules = Rulesets().active(conn)
+                    undo(conn, company, random_.choice(later), rules=rules, dry_run=False, **by)
+        assert placed_grams(pool, company, clock, tmp_path) == 6_000
+
+
+def test_a_snapshot_leaves_archived_skus_without_units_out(pool, company, clock, tmp_path: Path):
     imported(pool, company, clock, {f"S{number}": (1.0, 1.0) for number in range(30)})
     whole = publish(pool, company, tmp_path, clock.now(), Rulesets())
     with pool.company(company) as conn:

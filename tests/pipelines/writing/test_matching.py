@@ -61,6 +61,29 @@ CASES: dict[str, tuple[list[Line], list[Line], list[str | None]]] = {
         ["2", "0"],
     ),
     "as near to one as to the other": ([{**PE, "weight_g": 1}, {**PE, "weight_g": 3}], [{**PE, "weight_g": 2}], [None]),
+    "an inserted one numbers the others anew": (
+        [{**PE, "position_in_sku": 1, "weight_g": 10}, {**PE, "position_in_sku": 2, "weight_g": 20}],
+        [
+            {**PE, "position_in_sku": 1, "weight_g": 5},
+            {**PE, "position_in_sku": 2, "weight_g": 10},
+            {**PE, "position_in_sku": 3, "weight_g": 20},
+        ],
+        [None, "0", "1"],
+    ),
+    "a retired one numbers the others anew": (
+        [{**PE, "position_in_sku": 1, "weight_g": 10}, {**PE, "position_in_sku": 2, "weight_g": 20}],
+        [{**PE, "position_in_sku": 1, "weight_g": 20}],
+        ["1"],
+    ),
+    "one more beside two of new weights": (
+        [{**PE, "position_in_sku": 1, "weight_g": 10}, {**PE, "position_in_sku": 2, "weight_g": 20}],
+        [
+            {**PE, "position_in_sku": 3, "weight_g": 10},
+            {**PE, "position_in_sku": 2, "weight_g": 21},
+            {**PE, "position_in_sku": 1, "weight_g": 11},
+        ],
+        [None, "1", "0"],
+    ),
     "several that nothing tells apart": (
         [{**PE, "colour": "dark"}, {**PE, "colour": "light"}],
         [{**PE, "colour": "opaque"}, {**PE, "colour": "natural"}],
@@ -106,6 +129,14 @@ LINES = st.builds(
     colour=st.sampled_from([None, "dark", "light"]),
 )
 GRAPHS = st.lists(LINES, min_size=1, max_size=7)
+
+
+def _unplaced(line: Line) -> bytes:
+    return orjson.dumps({name: value for name, value in line.items() if name != "position_in_sku"})
+
+
+def numbered(lines: list[Line]) -> list[Line]:
+    return [{**line, "position_in_sku": at} for at, line in enumerate(lines, 1)]
 
 
 def stored_text(lines: list[Line]) -> str:

@@ -4,13 +4,16 @@ import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
+from pipelines.writing.volume_rows import write_volumes
 from schemas.messages import translate
-from services import review
+from schemas.refusals import Refused
+from services import review, what_if
 from services.audit import verify
+from tests.services.review.conftest import PERSON
 from warehouse.review import entries
 
 CARBON_BLACK = {
@@ -118,6 +121,22 @@ def test_what_the_law_forbids_is_told_and_not_written(queue):
     assert queue.rejected(entry).state == "rejected"
 
 
+def test_units_make_a_market_for_a_proposal_and_for_a_question_too(queue):
+    """decisions §13: what accepting would refuse, the comparison and a what-if question refuse alike."""
+    sku = queue.wrote(markets=None)
+    rows = [{"market": "DE", "year": 2026, "half": 0, "units_placed": 5}]
+    with queue.pool.company(queue.company) as conn:
+        writing = {"origin": PERSON, "now": queue.clock.now(), "rulesets": queue.rulesets, "dry_run": False}
+        write_volumes(conn, queue.company, sku["sku_code"], rows, **writing)
+    entry = proposal(queue, FORBIDDEN, sku_id=sku["id"])
+    with pytest.raises(review.Conflict, match=r"units of 2026 \(5\) make DE a market"):
+        queue.accepted(entry)
+    with queue.pool.company(queue.company) as conn:
+        asking = {"now": queue.clock.now(), "rulesets": queue.rulesets}
+        asked = what_if.compared(conn, queue.company, UUID(sku["id"]), FORBIDDEN["changes"], [], **asking)
+    assert [issue.message for issue in asked.issues] == [issue.message for issue in queue.compared(entry).issues]
+
+
 def test_a_proposal_can_make_a_sku_as_far_as_the_plan_allows(other):
     with other.pool.company(other.company) as conn:
         conn.execute("UPDATE company_counters SET skus = 999")
@@ -171,10 +190,10 @@ def test_a_draft_becomes_a_valid_declaration_once_nothing_is_open(queue, clock):
         "function": "\x00",
     }
     for name, value in {**wrong, "point.manufacturer": "\n"}.items():
-        with pytest.raises(review.Incomplete) as refused:
+        with pytest.raises(Refused) as refused:
             queue.accepted(entry, issued_with=full | {name: value})
         assert [issue.field for issue in refused.value.issues] == [name]
-    with pytest.raises(review.Incomplete) as refused:
+    with pytest.raises(Refused) as refused:
         queue.accepted(entry)
     assert {issue.field for issue in refused.value.issues} == full.keys() - {"expires_on"}
     queue.accepted(entry, issued_with=full)

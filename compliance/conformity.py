@@ -1,0 +1,147 @@
+"""Judges a record against the conformity that a declaration would state of it (decisions §13).
+
+One verdict for the draft of a declaration of conformity, the page that issues it, the operation that issues it, and
+`pcds doctor`: what contradicts conformity, so that nothing is issued, and what is open, which is shown and refuses
+nothing. By Article 39(1) of Regulation (EU) 2025/40 the declaration states that the requirements of Articles 5 to 12
+are fulfilled.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Final, NamedTuple
+
+from compliance import grading
+from compliance.annex_v import bans
+from compliance.flag_texts import in_words
+from compliance.ruleset import RuleSet
+from compliance.substances import Declaration, breach, declarations, is_above, part_named
+from compliance.weights import total_g, weight_mismatch
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.sku import Sku
+from schemas.vocabularies import Substance
+
+_HEAVY_METALS: Final = "heavy_metals_sum"
+"""The row of `limits.csv` with the limit of Article 5(4)."""
+_UNDECLARED: Final[dict[Substance, Message]] = {
+    "pfas": Message("Nothing is declared about PFAS."),
+    "svhc": Message("Nothing is declared about substances of very high concern (SVHC)."),
+    "bpa": Message("Nothing is declared about bisphenol A."),
+    "heavy_metals": Message("Nothing is declared about heavy metals."),
+}
+_ONLY_IN_FOOD_CONTACT: Final = ("pfas", "bpa")
+
+
+class OpenPoint(NamedTuple):
+    """What the record leaves open; `field` names where it would be answered."""
+
+    field: str
+    message: Message
+
+
+class Verdict(NamedTuple):
+    """What contradicts a declaration of conformity, each fact by itself, and what is open beside it."""
+
+    against: list[Issue]
+    open: list[OpenPoint]
+
+
+def judge(record: Sku, rules: RuleSet, *, on: date) -> Verdict:
+    """Return the verdict on a record for a declaration that is issued on a day (UTC)."""
+    return Verdict(against(record, rules, on=on), list(_open(record, rules, on)))
+
+
+def against(record: Sku, rules: RuleSet, *, on: date) -> list[Issue]:
+    """Return what refuses a declaration: PFAS in food contact, heavy metals, certain bans in force on that day."""
+    pfas = _above(record, "pfas", rules) if record.get("food_contact") else []
+    found = [
+        Issue(
+            "pfas_food_contact_prohibited",
+            Message(
+                "Food-contact packaging with PFAS above the limit does not fulfil Article 5(5) of Regulation (EU) "
+                "2025/40: {breach}.",
+                breach=breach("pfas", each, rules),
+            ),
+            "substances.pfas",
+        )
+        for each in pfas
+    ]
+    found += [
+        Issue(
+            "regulator_rule",
+            Message(
+                "Packaging with heavy metals above {limit} mg/kg does not fulfil Article 5(4) of Regulation (EU) "
+                "2025/40: {breach}.",
+                limit=str(rules.limits[_HEAVY_METALS].value),
+                breach=breach("heavy_metals", each, rules),
+            ),
+            "substances.heavy_metals",
+        )
+        for each in _above(record, "heavy_metals", rules)
+    ]
+    found += [
+        Issue(
+            "regulator_rule",
+            Message(
+                "This packaging format is banned since {since}, by {reference}: {ban}.",
+                since=ban.applies_from.isoformat(),
+                reference=ban.reference,
+                ban=ban.flag_text,
+            ),
+            "packaging_format",
+        )
+        for ban, open_facts in bans(record, rules)
+        if not open_facts and ban.applies_from <= on
+    ]
+    return found
+
+
+def _above(record: Sku, substance: Substance, rules: RuleSet) -> list[Declaration]:
+    return [each for each in declarations(record, substance) if is_above(substance, each.entry, rules)]
+
+
+def _open(record: Sku, rules: RuleSet, on: date) -> Iterator[OpenPoint]:
+    yield from _open_substances(record, rules)
+    for ban, open_facts in bans(record, rules):
+        if open_facts:
+            facts = ", ".join(map(in_words, open_facts))
+            sentence = Message("A format ban may apply ({ban}), if: {facts}.", ban=ban.flag_text, facts=facts)
+            yield OpenPoint("packaging_format", sentence)
+        elif ban.applies_from > on:
+            since = ban.applies_from.isoformat()
+            sentence = Message("A format ban applies from {since}: {ban}.", since=since, ban=ban.flag_text)
+            yield OpenPoint("packaging_format", sentence)
+    graded = grading.grade(record, rules)
+    if graded.grade == "not_assessed":
+        yield OpenPoint("components", Message("There is no recyclability grade: too little is recorded."))
+    elif graded.provisional:
+        sentence = Message("The recyclability grade is provisional: a fact that nobody gave could change it.")
+        yield OpenPoint("components", sentence)
+    contradiction = weight_mismatch(record.get("weight_grams"), total_g(record.get("components") or ()))
+    if contradiction:
+        yield OpenPoint("weight_grams", contradiction.message)
+
+
+def _open_substances(record: Sku, rules: RuleSet) -> Iterator[OpenPoint]:
+    touches_food = record.get("food_contact")
+    if touches_food is None:
+        sentence = Message("Whether it touches food is not said; limits for PFAS and bisphenol A depend on it.")
+        yield OpenPoint("food_contact", sentence)
+    for substance, undeclared in _UNDECLARED.items():
+        entry = record.get(substance)
+        is_asked = touches_food is not False or substance not in _ONLY_IN_FOOD_CONTACT
+        if is_asked and (entry is None or entry.get("status") == "unknown"):
+            yield OpenPoint(f"substances.{substance}", undeclared)
+    for each in _above(record, "svhc", rules):
+        sentence = Message(
+            "Substances of very high concern are above 0.1 % by weight in {part}: whoever receives it is told, by "
+            "Article 33 of Regulation (EC) No 1907/2006.",
+            part=part_named(each.part),
+        )
+        yield OpenPoint("substances.svhc", sentence)
+    for each in _above(record, "bpa", rules):
+        sentence = Message(
+            "Bisphenol A is declared for {part}; Regulation (EU) 2024/3190 bars most uses in contact with food.",
+            part=part_named(each.part),
+        )
+        yield OpenPoint("substances.bpa", sentence)

@@ -1,0 +1,37 @@
+"""Markets by name wherever a person types one (decisions §13); an unknown name is answered with the nearest."""
+
+import pytest
+from mcp.server.mcpserver.exceptions import ToolError
+
+from connector.tools.arguments import market_code
+from schemas.market_names import market_named, markets_named
+from schemas.normalise import Unfit
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Germany", "DE"), ("Deutschland", "DE"), ("Allemagne", "DE"), ("germany ", "DE"), ("DEU", "DE"), ("de", "DE"),
+        ("United Kingdom", "GB"), ("UK", "GB"), ("Royaume-Uni", "GB"), ("us-ca", "US-CA"), ("Österreich", "AT"),
+    ],
+)  # fmt: skip
+def test_a_market_is_known_by_its_names_and_codes(text, code):
+    assert market_named(text) == code
+    assert market_code(text) == code
+
+
+@pytest.mark.parametrize(("text", "nearest"), [("Germny", "DE"), ("Frankreichh", "FR"), ("Untied Kingdom", "GB")])
+def test_an_unknown_name_is_answered_with_the_nearest(text, nearest):
+    with pytest.raises(Unfit) as refused:
+        market_named(text)
+    assert refused.value.code == "unknown_market"
+    assert f"({nearest})" in refused.value.message
+    with pytest.raises(ToolError, match=nearest):
+        market_code(text)
+
+
+def test_codes_beside_each_other_are_several_markets():
+    assert markets_named("FR DE at") == ["FR", "DE", "AT"]
+    assert markets_named("United Kingdom") == ["GB"]
+    with pytest.raises(Unfit):
+        markets_named("FR Narnia")
