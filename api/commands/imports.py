@@ -92,8 +92,7 @@ def import_file(
     faults = _load_faults(service, accepted["poll_url"], fault_count)
     written = _write(errors, data, finished["source"], faults, lang) if errors and faults else []
     if as_json:
-        shown = {name: finished[name] for name in ("id", "status", "counts")}
-        show(shown | {"warning_counts": finished.get("warning_counts", {})}, as_json=True)
+        show({name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}, as_json=True)
         return
     typer.echo(summary(finished, faults, lang))
     if written:
