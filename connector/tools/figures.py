@@ -105,7 +105,7 @@ class FigureTools:
 
     def list_filed_declarations(
         self,
-        market: Annotated[str | None, Field(description="Name or code, such as GB.")] = None,
+        market: Annotated[str | None, Field(description="Jurisdiction: name or code, such as GB.")] = None,
         year: Annotated[int | None, Field(description="Calendar year that was declared.")] = None,
         half: Annotated[Literal[0, 1, 2] | None, Field(description="0 the year, 1 or 2 a half of it.")] = None,
         limit: Limit = 5,
@@ -113,8 +113,8 @@ class FigureTools:
     ) -> Found:
         """What did we declare (report, file) to a scheme or register for one market and period, as it was filed.
 
-        With tonnes (in scope is what is filed), who kept it when, corrections, and what could not be counted. Not
-        declared yet: get_market_figures; declarations of conformity: list_declarations.
+        Each with its total in scope, who kept it when, corrections, and items that could not be counted. For tonnes not
+        declared yet use get_market_figures; for declarations of conformity list_declarations.
         Déclarations déposées; Meldungen, gemeldet.
         """
         given = {"market": None if market is None else market_code(market), "year": year, "half": half}

@@ -22,7 +22,7 @@ from warehouse.skus import queries as skus
 from warehouse.snapshots import Snapshot
 from warehouse.snapshots import current as newest
 
-Market = Annotated[str, Field(description="Name or code: France, FR, GB, US-CA, …", min_length=2, max_length=100)]
+Market = Annotated[str, Field(description="Name or code of the market: FR, DE, US-CA, …", min_length=2, max_length=100)]
 State: Any = Literal[STATES]
 _SOURCE: Final = "A snapshot of the company's own records; grades are indicative (Regulation (EU) 2025/40, Annex II)"
 _CATALOGUE: Final = "The service's jurisdiction catalogue"

@@ -20,7 +20,7 @@ Gap: Any = Literal[GAPS]
 DocStatus: Any = Literal[tuple(VOCABULARIES["doc_status"])]
 
 Words = Annotated[str | None, Field(description="Words of code, name, GTIN, format, category, brand or supplier.")]
-InMarket = Annotated[str | None, Field(description="Name or code, such as FR.")]
+InMarket = Annotated[str | None, Field(description="Jurisdiction: name or code, such as FR.")]
 OfGrade = Annotated[Grade | None, Field(description="Recyclability grade.")]
 WithGap = Annotated[Gap | None, Field(description="What is not recorded.")]
 WithFlag = Annotated[str | None, Field(description="Code of a format ban, as in compliance_overview.")]

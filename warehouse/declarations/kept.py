@@ -33,7 +33,7 @@ _BY_SCOPE: Final = ", ".join(
             FROM regexp_matches(convert_from(content, 'UTF8'), '{_LAST_CELLS}', 'gn') AS cells) END) AS {name}"""
     for place, name in enumerate(_SCOPED, 1)
 )
-"""The tonnes by scope; a declaration from before revision 0050 has them in its own bytes alone."""
+"""The tonnes by scope; a declaration from before revision 0048 has them in its own bytes alone."""
 _PLAIN: Final = f"""id, market, year, half, halves, format, filename, media_type, size_bytes, sha256, as_of, snapshot,
     ruleset_version, catalogue_hash, rows, {_BY_SCOPE}, question,
     total_tonnes, total_kg, difference_kg, uncounted_skus AS uncounted, scope_missing_skus AS scope_missing, producer,

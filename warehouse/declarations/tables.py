@@ -86,7 +86,7 @@ kept_declarations = Table(
     Column(
         "in_scope_tonnes",
         Numeric,
-        comment="what is filed; null in the UK file, and in rows from before revision 0050",
+        comment="what is filed; null in the UK file, and in rows from before revision 0048",
     ),
     Column("undecided_tonnes", Numeric, comment="tonnes of which a fact is missing that would decide"),
     Column("out_of_scope_tonnes", Numeric, comment="tonnes that no category is about"),

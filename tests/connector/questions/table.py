@@ -102,8 +102,9 @@ QUESTIONS = (
             "answer.figures.obligations[obligation=register].verdict": "above"}),)),
     Question(18, "What should we complete first to improve our grades, by units sold?", (
         Call("check_missing_data", {}, {
-            "answer.gaps[code=polymer_missing].skus": 1, "answer.gaps[code=polymer_missing].units": 2_500_000,
-            "answer.items[sku_code=CHP-17].units": 2_500_000, "answer.pagination.total": 11}),)),
+            "answer.period": 2026,  # decisions §13: one period, the newest; CHP-17 was placed in 2025 alone
+            "answer.gaps[code=polymer_missing].skus": 1, "answer.gaps[code=polymer_missing].units": 0,
+            "answer.items[sku_code=CHP-17].units": 0, "answer.pagination.total": 11}),)),
     Question(19, "List all items with PVC.", (
         Call("list_packaging_items", {"material": "PVC"}, {
             "items.*.sku_code": ["PCH-04", "BLS-05"], "page.total": 2}),)),

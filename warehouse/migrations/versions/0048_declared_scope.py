@@ -6,12 +6,12 @@ read from their own bytes (`warehouse.declarations.kept`).
 
 from alembic import op
 
-revision = "0050"
+revision = "0048"
 down_revision = "0047"
 
 _COLUMNS = (
     ("halves", "SMALLINT[]", "the halves that were there, of a calendar year of a half-yearly market"),
-    ("in_scope_tonnes", "NUMERIC", "what is filed; null in the UK file, and in rows from before revision 0050"),
+    ("in_scope_tonnes", "NUMERIC", "what is filed; null in the UK file, and in rows from before revision 0048"),
     ("undecided_tonnes", "NUMERIC", "tonnes of which a fact is missing that would decide"),
     ("out_of_scope_tonnes", "NUMERIC", "tonnes that no category is about"),
     ("question", "JSON", "the missing fact that decides most: field, tonnes, skus"),

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0056"
-down_revision = "0055"
+revision = "0051"
+down_revision = "0050"
 
 
 def upgrade() -> None:

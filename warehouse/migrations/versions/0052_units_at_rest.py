@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0051"
-down_revision = "0056"
+revision = "0052"
+down_revision = "0051"
 
 
 def upgrade() -> None:

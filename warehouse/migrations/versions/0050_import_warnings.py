@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0055"
-down_revision = "0052"
+revision = "0050"
+down_revision = "0049"
 
 
 def upgrade() -> None:
