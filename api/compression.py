@@ -18,6 +18,8 @@ from api.document import V1
 LEAST_BYTES: Final = 32 * 2**10
 """Below this size an answer takes less time to send than to compress."""
 _LEVEL: Final = 1
+_PLAIN: Final = ([], ["gzip"], ["gzip, deflate"], ["identity"])
+"""What most programs send, which the library reads rightly."""
 _WEIGHT: Final = re.compile(r"(?:^|;)\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 _COMPRESSED_ALREADY: Final = (
     *DEFAULT_EXCLUDED_CONTENT_TYPES,
@@ -36,11 +38,12 @@ class Compression:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and compress the answer where it is a large one of a read."""
         is_read = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(f"{V1}/")
-        if is_read:
-            # The library looks for the word gzip alone, and so finds it in `gzip;q=0` too.
+        if is_read and (sent := Headers(scope=scope).getlist("accept-encoding")) not in _PLAIN:
+            # The library looks for the word gzip alone, and so finds it in `gzip;q=0` too, and not in `*`. The scope
+            # stays the same object: the route that answers is noted in it, for the log.
             others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-            coding = b"gzip" if takes_gzip(Headers(scope=scope).getlist("accept-encoding")) else b"identity"
-            scope = {**scope, "headers": [*others, (b"accept-encoding", coding)]}
+            coding = b"gzip" if takes_gzip(sent) else b"identity"
+            scope["headers"] = [*others, (b"accept-encoding", coding)]
         await (self._gzip if is_read else self.app)(scope, receive, send)
 
 

@@ -25,6 +25,7 @@ LIST_MS: Final = 100.0
 """CPU milliseconds that a page, and a page of a list, may take by the median."""
 PAGES: Final = (
     "/portfolio",
+    "/portfolio/records",
     "/figures",
     "/figures/items?market=FR&year=2026&half=0&category=verre",
     "/obligations",

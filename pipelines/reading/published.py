@@ -39,11 +39,7 @@ def published_mapping(
             {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
         ],
         "constants": {c.name: c.constant for c in columns if c.constant is not None},
-        "values": {
-            rewriting.column.name: dict(rewriting.sent)
-            for rewriting in mapped.values
-            if rewriting.sent or not rewriting.own
-        },
+        "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in mapped.values if rewriting.sent},
     }
     if mapped.header_row is not None:
         effect["header_row_mapped"] = True

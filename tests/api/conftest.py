@@ -149,7 +149,7 @@ def pcds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pcds]:
     """The commands, with the database kept up while they run one after the other, as a service would."""
     folder = tmp_path_factory.mktemp("commands")
     folder.chmod(0o711)
-    settings = Settings.load(data_dir=folder / "data")
+    settings = with_keys(Settings.load(data_dir=folder / "data"))
     with running(settings, durable=False) as database:
         migrate(database)
         yield Pcds(settings.data_dir)

@@ -46,7 +46,7 @@ def test_an_entry_says_who_did_what_before_and_after_and_with_which_request(call
     assert (updated["correlation_id"], updated["user_agent"], updated["reason"]) == ("order-7", "erp/1", None)
     assert updated["at"] == written.json()["data"]["updated_at"]
     detail = written.json()["data"]
-    changed = {"name", "weight_grams", "markets", "components", "substances", "pfas_intentional"}
+    changed = {"name", "weight_grams", "weight_source", "markets", "components", "substances", "pfas_intentional"}
     assert set(updated["before"]) == set(updated["after"])
     assert changed <= set(updated["after"]) <= changed | {"recyclability_grade", "recyclability_score"}
     assert updated["before"] == {name: made[name] for name in updated["before"]}

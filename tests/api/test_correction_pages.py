@@ -144,7 +144,7 @@ def test_a_word_that_cannot_be_is_said_to_a_person(caller, browser):
     form = hidden(browser.get("/words?field=markets").text)
     refused = browser.post("/words", form | {"field": "markets", "text": "Inland", "value": "ZZZ"})
     assert refused.status_code == 400
-    assert "“ZZZ” is no market. Write its code: FR for France" in refused.text
+    assert "“ZZZ” is no known market; the nearest are: " in refused.text
     assert caller.get("/words").json()["data"] == []
 
 

@@ -103,7 +103,7 @@ def test_only_the_volumes_are_touched(caller, put):
     _result(caller.put(f"/skus/{made['id']}/volumes", [FR]))
     after = caller.get(f"/skus/{made['id']}").json()["data"]
     changed = {name for name in made if made[name] != after[name]}
-    assert changed == {"volumes", "updated_at"}
+    assert changed == {"volumes", "updated_at", "version"}
 
 
 def test_a_dry_run_answers_as_the_write_would_and_writes_nothing(put, held, entries):

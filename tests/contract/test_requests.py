@@ -24,6 +24,8 @@ STATUSES = {
     "idempotency_key_reuse": {409},
     "plan_limit_reached": {403},
     "version_conflict": {412},
+    "not_conform": {409},
+    "already_declared": {409},
     "not_implemented": {501},
     "internal_error": {500},
 }

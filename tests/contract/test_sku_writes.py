@@ -48,7 +48,8 @@ def test_put_updates_the_addressed_sku_and_no_other(shop):
     sku = shop.made(**VALUES)
     answer = shop.put(f"/skus/{sku['id']}", {"sku_code": sku["sku_code"], "name": "Put"})
     assert (answer.status_code, answer.json()["outcome"]) == (200, "updated")
-    assert answer.json()["data"] == {**sku, "name": "Put", "updated_at": answer.json()["data"]["updated_at"]}
+    written = answer.json()["data"]
+    assert written == {**sku, "name": "Put", "updated_at": written["updated_at"], "version": 2}
     other = {"sku_code": f"O-{uuid4()}", "name": "Put"}
     assert codes(shop.put(f"/skus/{sku['id']}", other)) == ["sku_code_mismatch"]
     refused(shop.put(f"/skus/{uuid4()}", other), 404, "not_found")
@@ -343,7 +344,7 @@ def test_every_door_stores_the_same_record_and_refuses_the_same(shop):
     header = ";".join(["sku_code", "name", *fields])
     report = shop.imported(f"{header}\n{names[3]};N;{';'.join(cells)}\n".encode())
     assert report["counts"]["created"] == 1, report
-    own = {"id", "sku_code", "created_at", "updated_at"}
+    own = {"id", "sku_code", "created_at", "updated_at", "version"}
     records = [
         {field: value for field, value in shop.data(f"/skus/{row['id']}").items() if field not in own}
         for row in shop.data("/skus", sku_code=names)

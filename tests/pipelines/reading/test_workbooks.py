@@ -226,7 +226,7 @@ def test_components_replace_graphs_of_the_skus_they_name() -> None:
         "polymer_or_grade": "PET",
         "weight_g": 21.5,
         "additives": ["uv_stabiliser", "filler_talc"],
-        "substances": {"pfas": {"status": "below_limit", "value": 3.0, "unit": "ppb"}},
+        "substances": {"pfas": {"status": "below_limit", "value": 3.0}},  # the write adds the unit of its limit
     }
     cap = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": 'HDPE "x"', "weight_g": 2.1}
     assert graphs == [[body, cap], None, [{"component_type": "label", "material_family": "paper"}]]

@@ -157,7 +157,7 @@ def imported(pool, company, clock, rows: dict[str, State], units: dict[str, int]
     import_id, now = uuid4(), clock.now()
     texts = dict.fromkeys(("sha256", "upload_key", "table_key", "key_name", "correlation_id"), "x")
     new = {"id": import_id, "company_id": company, "status": "completed", "dry_run": False, "filename": "f.csv"}
-    new["keep_archived"] = False
+    new |= {"keep_archived": False, "taken_codes": None}
     rest = {"size_bytes": 1, "default_year": 2026, "source": "{}", "templates": None, "rows_total": 1}
     by = {"key_id": uuid4(), "ip": None, "user_agent": None, "created_at": now}
 
