@@ -18,7 +18,7 @@ from api.document import V1
 LEAST_BYTES: Final = 32 * 2**10
 """Below this size an answer takes less time to send than to compress."""
 _LEVEL: Final = 1
-_PLAIN: Final = ([], ["gzip"], ["gzip, deflate"], ["identity"])
+_PLAIN: Final[tuple[list[str], ...]] = ([], ["gzip"], ["gzip, deflate"], ["identity"])
 """What most programs send, which the library reads rightly."""
 _WEIGHT: Final = re.compile(r"(?:^|;)\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 _COMPRESSED_ALREADY: Final = (

@@ -66,7 +66,7 @@ def _create_only(value: str) -> bool:
 
 
 CreateOnly = Annotated[
-    bool,
+    bool | None,
     BeforeValidator(validator(_create_only)),
     WithJsonSchema({"type": "string", "enum": [_ANY]}),
     Header(

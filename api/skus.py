@@ -166,14 +166,14 @@ async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str
     ),
 )
 def post_sku(
-    received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = False
+    received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = None
 ) -> Response:
     """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
 
     An omitted field stays as it is, null clears it, `components` replaces the whole graph.
     """
     write, body = received.admitted()
-    return _answer(write, body, if_match, create_only=create_only, addressed=None, dry_run=dry_run)
+    return _answer(write, body, if_match, create_only=bool(create_only), addressed=None, dry_run=dry_run)
 
 
 @router.put(
@@ -187,11 +187,11 @@ def post_sku(
     ),
 )
 def put_sku(
-    received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = False
+    received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = None
 ) -> Response:
     """The body of POST; its `sku_code` must be the code of the addressed SKU."""
     write, body = received.admitted()
-    return _answer(write, body, if_match, create_only=create_only, addressed=sku_id, dry_run=dry_run)
+    return _answer(write, body, if_match, create_only=bool(create_only), addressed=sku_id, dry_run=dry_run)
 
 
 def _answer(
