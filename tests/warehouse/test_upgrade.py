@@ -13,6 +13,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from pipelines.regrading import asked_of
 from services import audit
 from warehouse.backup import check, restore
 from warehouse.companies.queries import every_company
@@ -54,6 +55,9 @@ def test_rows_of_an_earlier_release_are_this_ones_after_its_migrations(
         assert {*metadata.tables} <= tables
     with Pool(empty.app_url) as pool:
         [company] = every_company(pool)
+        with pool.system() as connection:
+            [asked] = asked_of(connection)
+        assert (asked.company_id, asked.version) == (company, "2026-11-22"), "what words give changed since"
         with pool.company(company) as connection:
             names = connection.execute("SELECT sku_code, name, version FROM skus ORDER BY sku_code").fetchall()
             assert names == [("OLD-1", "Jar, 370 ml", 2)]
