@@ -111,10 +111,9 @@ async def post_corrections(
     except ValidationError as error:
         raise InvalidBody(issues_of(error)) from None
     asked = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
-    dry = sent.dry_run if asked is None else asked
     write = await run_in_threadpool(Write.by_key, request, key)
     edits = [Edit(cell.sheet, cell.line, cell.column, cell.value) for cell in sent.cells]
-    return await submit_corrected(request, write, import_id, edits, dry_run=dry, sender_id=key.client_id)
+    return await submit_corrected(request, write, import_id, edits, dry_run=asked, sender_id=key.client_id)
 
 
 def file_answer(data: bytes, filename: str, form: Form) -> Response:

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final  # Any: JSON, which the mapping's own r
 
 from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField
-from pydantic.json_schema import SkipJsonSchema
 
 from schemas import normalise
 from schemas.json_values import JsonObject
@@ -32,9 +31,12 @@ class ImportCorrections(Strict):
 
     cells: Annotated[list[CellCorrection], PydanticField(max_length=MAX_CORRECTIONS)]
     dry_run: Annotated[
-        bool | SkipJsonSchema[None],
-        PydanticField(description="Left out, corrections of a dry run are a dry run, and those of an import are none."),
-    ] = None
+        bool,
+        PydanticField(
+            description="Left out, corrections of a dry run are a dry run, and those of an import are none.",
+            json_schema_extra=lambda schema: schema.pop("default"),  # which one it is, the import decides
+        ),
+    ] = False
 
 
 class ImportRepeat(Strict):

@@ -12,7 +12,8 @@ down_revision = "0052"
 _ASK = """
 INSERT INTO regrades (company_id, version, matrix, examples, begun_at)
 SELECT company_id, '2026-11-22', '{}', '[]', now() FROM company_counters
-WHERE skus > 0 AND coalesce((SELECT version FROM ruleset_activations ORDER BY number DESC LIMIT 1), '2026-11-22') = '2026-11-22'
+WHERE skus > 0
+AND coalesce((SELECT version FROM ruleset_activations ORDER BY number DESC LIMIT 1), '2026-11-22') = '2026-11-22'
 ON CONFLICT (company_id) DO UPDATE
 SET version = excluded.version, position = NULL, skus = 0, changed = 0, matrix = '{}', examples = '[]',
     begun_at = excluded.begun_at, finished_at = NULL
