@@ -81,6 +81,7 @@ def complete(document: JsonObject) -> None:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             _complete(operation, path, method)
+            _leave_to_body(operation, document["components"]["schemas"])
     for schema in of_document(document):
         _formed(schema)
     for schemas in document["components"]["schemas"].values():
@@ -128,6 +129,15 @@ def _parameter(made: JsonObject) -> JsonObject:
     if schema["type"] == "boolean":
         schema["default"] = False  # the framework publishes no default of a parameter that it reads as a list
     return {name: made[name] for name in ("name", "in", "required", "description")} | {"schema": schema}
+
+
+def _leave_to_body(operation: JsonObject, schemas: JsonObject) -> None:
+    """Publish no default of a parameter that the body has as a member: a client would send it beside the body's."""
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    members = schemas.get(body.get("$ref", "").rpartition("/")[2], {}).get("properties", {})
+    for parameter in operation["parameters"]:
+        if parameter.get("name") in members:
+            parameter["schema"].pop("default", None)
 
 
 def _formed(schema: Schema) -> None:

@@ -20,6 +20,19 @@ from services.audit.history import Version
 
 _SHOWN_APART: Final = frozenset({"sku_code", "name", "description", "substances", "components", "substances_source"})
 """Fields that are shown in sections of their own."""
+_NAMED_HERE: Final = frozenset(
+    {
+        "components",
+        "volumes",
+        "substances",
+        "recyclability_grade",
+        "recyclability_score",
+        "weight_source",
+    }
+)
+"""What a record has beside the fields of the table `sku`; their names are in the texts of the pages."""
+_CODES: Final = {"recyclability_grade": "grade", "weight_source": "weight_source"}
+"""Fields whose codes have words in the texts of the pages, with the keys of the words."""
 LOWERING_VERDICTS: Final = ("incompatible", "not_assessed", "limited")
 """Verdicts of rules that a person looks for first."""
 
@@ -200,7 +213,7 @@ def changed_rows(before: Mapping[str, object] | None, after: Mapping[str, object
 
 def changed_name(name: str, lang: str) -> str:
     """Return the name of a field of the record in words."""
-    if name in ("components", "volumes", "substances", "recyclability_grade", "recyclability_score"):
+    if name in _NAMED_HERE:
         return text(f"item.field.{name}", lang)
     return changes.field_in_words("sku", name, SKU.get(name), lang)
 
@@ -209,6 +222,6 @@ def short_value(value: object, name: str, lang: str) -> str | None:
     """Return a field's value in words; None for graphs and tables, which would fill the page."""
     if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
         return None
-    if name == "recyclability_grade":
-        return text(f"grade.{value}", lang) if value else "–"
+    if name in _CODES:
+        return text(f"{_CODES[name]}.{value}", lang) if value else "–"
     return _value(value, SKU.get(name, Field(name, "text", "")), {}, lang)

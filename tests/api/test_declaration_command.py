@@ -314,7 +314,9 @@ def test_what_the_regulator_would_refuse_is_refused_with_its_number_and_nothing_
 def test_a_refused_file_leaves_what_it_does_not_count_beside_where_it_would_have_been(tmp_path):
     out = tmp_path / "gb.csv"
     row = {"sku_code": "JAR", "units": 10, "reason": "rating_missing", "fields": ["ram:body"]}
-    uncounted = pl.DataFrame([row | {name: None for name in UNCOUNTED_COLUMNS if name not in row}])
+    uncounted = pl.DataFrame(
+        [row | {name: None for name in UNCOUNTED_COLUMNS if name not in row} | {"archived": False}]
+    )
     asked = DeclarationRequest("GB", 2025, 2, "rpd", out)
     said = command._write_left_out(asked, FileRefused(["82"], uncounted=uncounted))
     assert str(tmp_path / "gb.uncounted.csv") in said

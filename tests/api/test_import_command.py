@@ -69,7 +69,7 @@ class Importer:
 
     def counts(self, *arguments: object) -> dict[str, int]:
         record = json.loads(self.told(*arguments, "--json"))
-        assert list(record) == ["id", "status", "counts"]
+        assert list(record) == ["id", "status", "counts", "warning_counts"]
         assert record["status"] == "completed"
         return record["counts"]
 

@@ -32,21 +32,24 @@ def printed(heading: str) -> dict[str, str]:
     return {name: html.unescape(sample.search(text)[2]) for name, text in articles}
 
 
-@pytest.mark.parametrize(("heading", "language"), [
-    ("Request", sample_runs.curl),
-    ("Request in Python", sample_runs.python),
-    ("Request in TypeScript", sample_runs.typescript),
+@pytest.mark.parametrize(("heading", "language", "declared"), [
+    ("Request", sample_runs.curl, ()),
+    ("Request in Python", sample_runs.python, (r"\bFR\b", "ES")),
+    ("Request in TypeScript", sample_runs.typescript, ('"csv"', '"json"')),
 ])  # fmt: skip
-def test_each_succeeds_on_the_demo_company(service: Service, tmp_path: Path, heading: str, language: Callable):
+def test_each_succeeds_on_the_demo_company(
+    service: Service, tmp_path: Path, heading: str, language: Callable, declared: tuple[str, ...]
+):
+    """`declared` makes the declaration another one: an equal first one is refused (decisions §13)."""
     (tmp_path / "photo.png").write_bytes(_PNG)
     (tmp_path / "jars.csv").write_text("sku_code,name\nJAR-25,Jam jar\n,Nameless\n", encoding="utf-8")
     samples = printed(heading)
     with language(tmp_path, samples) as send:
-        done = _morning(service, send)
+        done = _morning(service, send, declared)
     assert done == samples.keys()
 
 
-def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
+def _morning(service: Service, send: sample_runs.Sender, declared: tuple[str, ...]) -> set[str]:
     """Send every request, in an order in which each finds what it asks for; return the operations."""
     always = {"BASE": service.address, "KEY": service.key, "CLIENT_ID": service.client_id}
     done: set[str] = set()
@@ -76,7 +79,7 @@ def _morning(service: Service, send: sample_runs.Sender) -> set[str]:
     sent("post_file", ID=sku, FILE="photo.png")
     sent("put_volumes", ID=sku)
     service.made("rollup", "--company", service.company_id)
-    declaration = sent("post_declaration")["data"]["id"]
+    declaration = sent("post_declaration", *declared)["data"]["id"]
     for name in ("get_declaration", "get_content"):
         sent(name, ID=declaration)
     for name in ("post_archive", "list_archived", "post_return"):

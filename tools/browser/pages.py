@@ -58,6 +58,7 @@ FOR_PERSONS: Final = (
 )
 """Names of the pages for signed-in persons; the others are for everybody."""
 WITHOUT_PICTURE: Final = (
+    "portfolio-records",
     "new",
     "copy",
     "values",
@@ -145,6 +146,7 @@ def prepare(company: Company, assistant: Assistant, page: Page, count: Callable[
     kept = company.declare("DE", 2026)
     return {
         "portfolio": "/portfolio",
+        "portfolio-records": "/portfolio/records",
         "items": "/items",
         "items-found": "/items?q=water",
         "item": f"/items/{item}",

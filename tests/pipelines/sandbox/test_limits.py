@@ -146,7 +146,10 @@ def test_refusals_and_verdicts_are_the_readers_own(readers: Readers):
 
 def test_a_fault_of_ours_names_its_place_and_nothing_of_the_file(readers: Readers):
     order = ReadRequest(
-        "table", {"filename": "f", "mapping": None, "mapping_name": None, "words": {}, "today": "secret"}, SMALL, bytes
+        "table",
+        {"filename": "f", "mapping": None, "mapping_name": None, "words": {}, "taken_codes": [], "today": "secret"},
+        SMALL,
+        bytes,
     )
     with pytest.raises(ReaderFault) as fault:
         readers.read("a", "company", order)
