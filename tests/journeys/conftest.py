@@ -4,10 +4,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.journeys.place import Place
 from tools.ports import free_port
+from warehouse import deployment_keys
 from warehouse.embedded import running
 from warehouse.migrate import migrate
 from warehouse.settings import Settings
@@ -27,6 +29,8 @@ def place(data_dir: Path) -> Iterator[Place]:
     place = Place(Settings.load(data_dir=data_dir, port=free_port(), dagster_port=free_port()))
     with running(place.settings, durable=False) as database:
         migrate(database)
+        with psycopg.connect(database.owner_url) as owner:
+            deployment_keys.prepare(owner, place.settings)
         place.found(database)
         with place.client:
             yield place
