@@ -1,15 +1,40 @@
 """The one place that asks: what was not understood becomes a question with the piece of mapping that settles it.
 
 A reader that meets a word, a unit, a line or a sheet that it does not understand does not read it, and puts a question
-in its stead (decisions §13, *Asked has a protocol*). What belongs here: the form of a question. What does not: finding
-what is not understood, and applying the answer (`mapping.py`).
+in its stead (decisions §13, *Asked has a protocol*). A question about the whole file refuses it. What belongs here: the
+form of a question. What does not: finding what is not understood, and applying the answer (`mapping.py`).
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pipelines.reading.grid import letter
-from schemas.messages import Message
-from schemas.report import Asked, QuestionKind
+from pipelines.reading.refusal import ReadingRefused
+from schemas.issues import Issue
+from schemas.messages import Message, message_of
+from schemas.report import Asked, ImportSource, QuestionKind
+
+_NOTHING_READ: Final[ImportSource] = {
+    "format": "csv",
+    "encoding": None,
+    "delimiter": None,
+    "sheet": None,
+    "header_row": 0,
+    "columns": [],
+    "ignored": [],
+    "components": None,
+    "layout": "rows",
+    "decimal_marks": {},
+    "volume_year": None,
+    "skipped": [],
+    "mapping_name": None,
+    "hidden": None,
+    "unread_sheets": [],
+    "asked": [],
+    "samples": {},
+    "words": {},
+    "readings": [],
+}
 
 
 def question(
@@ -42,3 +67,26 @@ def question(
         "message": message,
         "answer": {"components": dict(answer)} if of_components else dict(answer),
     }
+
+
+def refused(
+    questions: Sequence[Asked], outline: ImportSource | None = None, *, code: str = "invalid_mapping"
+) -> ReadingRefused:
+    """Return the refusal of a file that cannot be imported before these questions about it are answered, to be raised.
+
+    Its issues carry kind and answer. `outline` describes the table as far as it was read (`outline.py`); without one
+    nothing was read yet. `code` is one of `schemas.issues.ISSUE_CODES`.
+    """
+    issues = [
+        Issue(
+            code=code,
+            message=message_of(asked["message"]),
+            field="mapping",
+            kind=asked["kind"],
+            could_be=asked["could_be"],
+            answer=asked["answer"],
+        )
+        for asked in questions
+    ]
+    read = _NOTHING_READ if outline is None else outline
+    return ReadingRefused(issues, {**read, "asked": [*read.get("asked", ()), *questions]})
