@@ -82,13 +82,19 @@ def _readable_secrets(folder: Path) -> Iterator[Problem]:
 def of_keys(conn: Connection, settings: Settings) -> Iterator[Problem]:
     """Yield which keys of the deployment this data directory lacks, or has another file of."""
     for name in deployment_keys.NAMES:
+        path = settings.data_dir / name
         match deployment_keys.state(conn, settings, name):
             case "missing":
-                wrong = f"{settings.data_dir / name} is missing: what it seals or signs cannot be read or made here."
+                wrong = f"{path} is missing: what it seals or signs cannot be read or made here."
                 yield Problem("keys", wrong, "Copy the file from another program of this deployment, or from a backup.")
             case "wrong":
-                wrong = f"{settings.data_dir / name} is not this deployment's key."
+                wrong = f"{path} is not this deployment's key, or cannot be read."
                 yield Problem("keys", wrong, "Put back the file that the other programs have, or that of a backup.")
+            case "rolling":
+                wrong = f"{path} is new, and nothing is sealed with it yet."
+                yield Problem("keys", wrong, f"When every program has it, run `pcds deployment-key reseal {name}`.")
+            case None if deployment_keys.is_left(conn, settings, name):
+                yield Problem("keys", f"{path}.old opens nothing any more.", "Remove it from every program.")
 
 
 def of_server(owner: Connection, revision: str | None, *, head: str, knows: Callable[[str], bool]) -> Iterator[Problem]:
