@@ -50,6 +50,8 @@ _INSERTED: Final = (
     "templates",
     "rows_total",
     "taken_codes",
+    "mapping",
+    "answers",
     "key_id",
     "key_name",
     "correlation_id",
@@ -140,11 +142,14 @@ class Recent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredUpload:
-    """The file of an import, and the mapping that it was read with, as far as `source` tells it.
+    """The file of an import, and the mapping that it was read with; as far as `source` tells it in an earlier release.
 
-    `taken_codes` are codes that none of its rows may have; None where there are none.
+    `taken_codes` are codes that none of its rows may have; None where there are none. `mapping` is the one it was read
+    with, None of an import of an earlier release. `answers` is the import whose held-back values it wrote, if any.
     """
 
+    id: UUID
+    status: str
     upload_key: str
     filename: str
     sha256: str
@@ -152,6 +157,10 @@ class StoredUpload:
     dry_run: bool
     keep_archived: bool
     taken_codes: list[str] | None
+    mapping: dict[str, object] | None
+    answers: UUID | None
+    undone_at: datetime | None
+    created_at: datetime
 
 
 class Reason(NamedTuple):
