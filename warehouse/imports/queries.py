@@ -17,7 +17,8 @@ from warehouse.sessions import Connection
 
 _NEWEST: Final = """
 SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,
-    unchanged, rejected, failure ->> 'code' AS failure_code, count(*) OVER () AS total
+    unchanged, rejected, failure ->> 'code' AS failure_code, failure ->> 'kind' AS failure_kind,
+    coalesce(json_array_length(source -> 'asked'), 0) AS questions, count(*) OVER () AS total
 FROM imports ORDER BY created_at DESC, id LIMIT %s OFFSET %s"""
 _REASONS: Final = """
 SELECT code, field, count(*) AS faults, min(message) AS message
@@ -121,7 +122,10 @@ def latest(connection: Connection) -> UUID | None:
 
 
 class Recent(NamedTuple):
-    """An import of the list, with its counts of SKUs; `total` is the number of all imports of the company."""
+    """An import of the list, with its counts of SKUs; `total` is the number of all imports of the company.
+
+    `questions` are those that are open, `failure_kind` the kind of the one for which the file was refused.
+    """
 
     id: UUID
     status: str
@@ -137,6 +141,8 @@ class Recent(NamedTuple):
     unchanged: int
     rejected: int
     failure_code: str | None
+    failure_kind: str | None
+    questions: int
     total: int
 
 
