@@ -102,6 +102,15 @@ def same_field(column: Column, other: Column) -> bool:
     return (column.table, column.name) == (other.table, other.name)
 
 
+def merged(earlier: JsonMapping, answer: JsonMapping) -> dict[str, object]:
+    """Return an earlier mapping with the pieces of an answer, which count where both say something."""
+    both = dict(earlier)
+    for key, piece in answer.items():
+        before = both.get(key)
+        both[key] = merged(before, piece) if isinstance(before, Mapping) and isinstance(piece, Mapping) else piece
+    return both
+
+
 def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = None) -> CheckedMapping:
     """Return the mapping as the reader uses it. Raises `ReadingRefused` with `invalid_mapping`."""
     words = words or {}
