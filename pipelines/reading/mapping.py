@@ -80,7 +80,8 @@ class CheckedMapping(SheetMapping):
     """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file.
 
     `words` are the company's own, which apply to every table. `sheets` are the sheets of one table, or all that have
-    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names.
+    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names. With
+    `without_components` no sheet of components is read, as `{"components": null}` says.
     """
 
     decimal: Literal[",", "."] | None = None
@@ -90,6 +91,7 @@ class CheckedMapping(SheetMapping):
     sheets: tuple[str, ...] | Literal["all"] | None = None
     encoding: str | None = None
     create: bool = False
+    without_components: bool = False
 
     def of_table(self, table: Table) -> SheetMapping:
         """Return the part for the sheet of SKUs or of components, with the company's own words."""
@@ -148,7 +150,8 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
         raise _invalid_mapping(Message("encoding must be the name of an encoding, such as windows-1250"))
     if create not in (None, True, False):
         raise _invalid_mapping(Message("create must be true or false"))
-    return {"sheets": sheets, "encoding": encoding, "create": bool(create)}
+    off = "components" in mapping and mapping["components"] is None
+    return {"sheets": sheets, "encoding": encoding, "create": bool(create), "without_components": off}
 
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
