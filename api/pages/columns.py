@@ -160,6 +160,8 @@ def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet)
 
 def _asked(source: ImportSource) -> Iterator[ShownColumn]:
     for each in source.get("asked", ()):
+        if each["column"] is None or each["header"] is None:
+            continue
         yield ShownColumn(
             "sku",
             source["sheet"],
