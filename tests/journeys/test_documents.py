@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.request import urlopen
 
+import httpx2
 import orjson
 import psycopg
 import pytest
@@ -84,8 +84,8 @@ class Reader:
 
             def is_ready() -> bool:
                 assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
-                with suppress(OSError), urlopen(f"{address}/readyz") as answer:
-                    return bool(answer.status == 200)
+                with suppress(httpx2.TransportError):
+                    return httpx2.get(f"{address}/readyz").status_code == 200
                 return False
 
             try:
