@@ -137,7 +137,7 @@ def test_each_command_works_on_a_service_with_its_own_postgres(reader: Reader) -
                     reader.type("pcds user invite --company ID --email E --role R")
                 case ["audit", "verify"] if "--exported" in command.words:  # that company is gone
                     assert answered["ok"] == "True", answered
-                    reader.values |= {"ID": demo["company_id"], "FOLDER": "backups/2026-11-20"}
+                    reader.values |= {"ID": demo["company_id"], "FOLDER": "backup-apart"}
                     reader.type("pcds user invite --company ID --email E --role R")
     with reader.serving("pcds serve --data-dir data-2"):
         verified = reader.type("pcds audit verify --company ID --data-dir data-2")
