@@ -159,6 +159,7 @@ def read_sheet(
         samples_of(body.cells),
         words,
         replaced,
+        questions=header.questions,
     )
     return _with_constants(
         sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
