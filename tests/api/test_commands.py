@@ -301,12 +301,6 @@ def test_wrong_usage_is_status_2(pcds, arguments):
     pcds.refused(2, *arguments)
 
 
-def test_a_command_may_be_the_first_to_come_to_a_data_directory(tmp_path):
-    tmp_path.chmod(0o711)
-    added = Pcds(tmp_path / "new").json("company", "add", "--name", "First", "--plan", "starter")
-    assert added["plan"] == "starter"
-
-
 @pytest.mark.processes
 def test_the_catalogue_is_refreshed_from_the_release_and_from_a_file(pcds, tmp_path):
     assert pcds.json("catalogue", "refresh")["added"] == sorted(entry.code for entry in catalogue.pinned())
