@@ -8,7 +8,7 @@ import pytest
 
 from api import cli, demo
 from compliance import catalogue
-from tests.commands import Pcds, called, started
+from tests.commands import called, started
 from warehouse.access import keys
 from warehouse.revisions import head
 from warehouse.settings import Settings
