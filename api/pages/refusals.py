@@ -20,7 +20,7 @@ from api.pages.texts import text
 
 _PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
-_TEXT_KEYS: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
+_TEXT_KEYS: Final = {404: "error.404", 405: "error.405", 500: "error.500", 503: "error.503"}
 """Texts of the refusals without a page of their own; others show their own sentence."""
 
 

@@ -28,7 +28,7 @@ from pipelines.reading.samples import Samples, samples_of
 from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
 from schemas.messages import Message
-from schemas.report import SourceSheet
+from schemas.report import Asked, SourceSheet
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -47,7 +47,7 @@ class Sheet:
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
     `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
-    rows of the file that was sent first have them.
+    rows of the file that was sent first have them. `questions` are what was not understood and so not read.
     """
 
     name: str | None
@@ -67,6 +67,7 @@ class Sheet:
     words: Words = field(default_factory=dict)
     replaced: Replaced = field(default_factory=dict)
     taken: tuple[str, ...] = ()
+    questions: tuple[Asked, ...] = ()
 
     @property
     def lines(self) -> int:

@@ -15,10 +15,11 @@ from pipelines.reading.fields import Column, fields_of
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
 from pipelines.reading.levels import level_of
+from pipelines.reading.questions import question
 from pipelines.reading.units import unit_of, unit_within
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import AskedColumn
+from schemas.report import Asked
 from schemas.words import code_of, fold
 
 _LINES: Final = 40
@@ -70,7 +71,7 @@ def find_possible_materials(
     return (at,) if plain and _contains_numbers(grid, row, at) else ()
 
 
-def published_question(at: int, header: str) -> AskedColumn:
+def published_question(at: int, header: str, sheet: str | None) -> Asked:
     """Return a column beside materials as `source.asked` shows it."""
     message = Message(
         "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
@@ -79,7 +80,8 @@ def published_question(at: int, header: str) -> AskedColumn:
         name=_COULD_BE[-1],
         place=letter(at),
     )
-    return {"column": letter(at), "header": header, "could_be": list(_COULD_BE), "message": message}
+    answer = {"columns": {_COULD_BE[-1]: letter(at)}}
+    return question("column", message, answer, could_be=_COULD_BE, at=at, header=header, sheet=sheet)
 
 
 def _words_beside_material(column: Column) -> frozenset[str] | None:
