@@ -8,7 +8,7 @@ import pytest
 
 from api import cli, demo
 from compliance import catalogue
-from tests.commands import Pcds, called, started
+from tests.commands import called, started
 from warehouse.access import keys
 from warehouse.revisions import head
 from warehouse.settings import Settings
@@ -299,12 +299,6 @@ def test_a_companys_own_words_are_added_listed_and_removed(pcds):
 )
 def test_wrong_usage_is_status_2(pcds, arguments):
     pcds.refused(2, *arguments)
-
-
-def test_a_command_may_be_the_first_to_come_to_a_data_directory(tmp_path):
-    tmp_path.chmod(0o711)
-    added = Pcds(tmp_path / "new").json("company", "add", "--name", "First", "--plan", "starter")
-    assert added["plan"] == "starter"
 
 
 @pytest.mark.processes
