@@ -64,7 +64,7 @@ async def post_link(request: Request) -> Response:
     person = await run_in_threadpool(_person_of_link, request)
     if fault := _fault_of(form):
         return _form(request, person.email, ("new", fault))
-    await run_limited(request, "password", _set_password, request, person, form["new"])
+    await run_limited(request, "password", _set_password, request, person, form["new"], request.path_params["token"])
     return _to_sign_in(request)
 
 
@@ -102,10 +102,15 @@ def _fault_of(form: Form) -> str | None:
     return f"password.{fault}" if fault else None
 
 
-def _set_password(request: Request, person: Person, password: str) -> None:
-    """Set the password, with an entry in the company's ledger. Raise `PageRefused` where the account has ended."""
+def _set_password(request: Request, person: Person, password: str, token: str | None = None) -> None:
+    """Set the password, with an entry in the company's ledger; a link's `token` is used up.
+
+    Raise `PageRefused` where the account has ended, or the link is over.
+    """
     service, password_hash = service_of(request), passwords.hash_password(password)
     with service.writes.company(person.company_id) as connection:
+        if token is not None and not users.use_link(connection, token, service.clock.now()):
+            raise PageRefused(404, "password.over")
         if not users.set_password(connection, person.user_id, password_hash):
             raise PageRefused(404, "password.over")
         ledger.enter(

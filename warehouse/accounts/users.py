@@ -55,6 +55,7 @@ _OF_EMAIL: Final = (
     "SELECT id, company_id FROM users WHERE email = %s ORDER BY disabled_at DESC NULLS FIRST, created_at DESC LIMIT 1"
 )
 _LINK: Final = "INSERT INTO password_links (token_hash, company_id, user_id, expires_at) VALUES (%s, %s, %s, %s)"
+_USE_LINK: Final = "DELETE FROM password_links WHERE token_hash = %s AND expires_at > %s"
 _LOCK_PEOPLE: Final = "SELECT id FROM users WHERE disabled_at IS NULL ORDER BY id FOR UPDATE"
 _OTHER_ADMINISTRATORS: Final = (
     "SELECT id FROM users WHERE role = 'administrator' AND disabled_at IS NULL AND id <> %s LIMIT 1"
@@ -264,6 +265,14 @@ def person_of_link(connection: Connection, token: str, at: datetime) -> Linked |
     """Return the person whose password a link sets; None for a link that is unknown, used or expired."""
     row = connection.execute("SELECT * FROM pcds_password_link(%s, %s)", [digest(token), at]).fetchone()
     return Linked(*row) if row else None
+
+
+def use_link(connection: Connection, token: str, at: datetime) -> bool:
+    """Use up a link in a session of its company, in the transaction that sets the password.
+
+    False for one that is over: of several who use it at once, one has the row, and the others wait for it.
+    """
+    return connection.execute(_USE_LINK, [digest(token), at]).rowcount == 1
 
 
 def set_password(connection: Connection, user_id: UUID, password_hash: str) -> bool:
