@@ -27,7 +27,8 @@ with socket.socket(socket.AF_UNIX) as door:
     asked = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(door, [len(asked).to_bytes(4, "big")], [0, 1, 2])
     door.sendall(asked)
-    sys.exit(int(door.recv(1) and door.recv(10)))
+    status = door.recv(10)  # none of a call that ended with a traceback
+    sys.exit(int(status or 1))
 """
 
 
@@ -64,7 +65,7 @@ def serve(listening: socket.socket) -> None:
         listening.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         status = _run(asking, cli.main)
-        asking.sendall(f" {status}".encode())
+        asking.sendall(str(status).encode())
         os._exit(0)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import httpx2
 import orjson
@@ -19,7 +20,7 @@ import psycopg
 import pytest
 
 from compliance.tables import RULES
-from tests import documented, preloaded
+from tests import buckets, documented, preloaded
 from tests.documented import SQL, Command
 from tests.servers import RELEASES, on, operators
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -146,10 +147,14 @@ def test_each_command_works_on_a_service_with_its_own_postgres(reader: Reader) -
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_each_command_works_on_a_postgres_of_the_operators(reader: Reader, open_dir: Path, release: str) -> None:
-    """Its owner is no superuser; a backup needs one, and comes back in another database."""
+    """Its owner is no superuser; a backup needs one, and comes back in another database. Files are in a bucket."""
     block = [each.text for each in run("embedded") if each.page == "backup" and each.is_block and not each.section]
-    people = [each.text for each in run("embedded") if each.section == "People, keys and windows" and each.is_block]
-    with operators(release, open_dir) as server:
+    people, leaving = (
+        [each.text for each in run("embedded") if each.section == section and each.is_block]
+        for section in ("People, keys and windows", "A company leaves")
+    )
+    with operators(release, open_dir) as server, buckets.opened() as bucket:
+        reader.variables |= bucket.variables
         with psycopg.connect(server.owner_url, autocommit=True) as superuser:
             superuser.execute("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'owner'")
             for name in ("packaging", "restored"):
@@ -170,3 +175,11 @@ def test_each_command_works_on_a_postgres_of_the_operators(reader: Reader, open_
         reader.variables["DATABASE_URL"] = on(server, "restored", "owner", "owner")
         reader.type(restore)
         assert reader.type("pcds audit verify --company ID --data-dir data-2")["ok"] == "True"
+        reader.variables["DATABASE_URL"] = on(server, "packaging", "owner", "owner")
+        kept, of_company = b"a test report", f"pcds/{reader.values['ID']}/files/{uuid4()}"
+        bucket.files |= {of_company: kept, f"pcds/{uuid4()}/files/{uuid4()}": b"another company's"}
+        for text in leaving:
+            reader.type(text)
+        assert len([key for key in bucket.files if "/files/" in key]) == 1, "the company's file is gone"
+        exported = [path.read_bytes() for path in (reader.folder / "exported").rglob("*") if path.is_file()]
+        assert kept in exported
