@@ -7,6 +7,8 @@ import.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isclose
 from typing import Final
 
 import polars as pl
@@ -19,6 +21,7 @@ from pipelines.reading.grid import letter
 from pipelines.reading.material_texts import facts_of_text, family_and_detail, family_of_detail
 from pipelines.reading.part_types import part_type
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.units import unit_by_factor
 from pipelines.reading.values import MATERIALS, read_values, unescaped
 from schemas.report import Reading
 from schemas.words import code_of, fold
@@ -194,7 +197,23 @@ def _samples(sheet: Sheet) -> Iterator[Reading]:
         value = None if place is None else typed.values[column.name][at.index(place)]
         if text is not None and value is not None:
             rows = sheet.table.height - sheet.table[column.name].null_count()
-            yield _reading(column, text, _number(value, column.field.unit), rows)
+            yield _reading(column, text, _step(text, column, sheet, value) + _number(value, column.field.unit), rows)
+
+
+def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:
+    """Return what stands between a cell and the number that is stored of it: `25 kg = `; nothing where they are equal.
+
+    A unit in the cell itself is part of its text.
+    """
+    bare = read_values(pl.Series([text]), replace(column, factor=Decimal(1)), sheet.marks.get(column.name), None)
+    number = bare.values[0]
+    if not isinstance(value, int | float) or not isinstance(number, int | float) or not number:
+        return ""
+    factor = value / number
+    if isclose(factor, 1, rel_tol=1e-9):
+        return ""
+    unit = unit_by_factor(factor, column.field.unit)
+    return f"{number:.15g} {unit.name} = " if unit else f"{number:.15g} × {factor:.9g} = "
 
 
 def _number(value: object, unit: str | None) -> str:

@@ -4,6 +4,7 @@ import csv
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from math import isclose
 from pathlib import Path
 
 from schemas.words import code_of
@@ -26,6 +27,12 @@ def unit_of(word: str, field_unit: str | None) -> Unit | None:
         if code is not None:
             return _by_field_unit()[field_unit or ""][dimension].get(code)
     return None
+
+
+def unit_by_factor(factor: float, field_unit: str | None) -> Unit | None:
+    """Return the first unit of this factor to a field's unit; None where there is none."""
+    units = (unit for by_name in _by_field_unit().get(field_unit or "", {}).values() for unit in by_name.values())
+    return next((unit for unit in units if isclose(float(unit.factor), factor, rel_tol=1e-9)), None)
 
 
 @cache

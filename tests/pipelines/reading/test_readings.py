@@ -32,7 +32,7 @@ def test_each_text_says_what_it_became_and_in_how_many_rows() -> None:
     words = {"values": {"material": {"Dose D7": "metal"}}}
     assert told(delimited(SKUS, ";"), words) == {
         ("material", "Dose D7"): ("metal", 1),
-        ("weight_grams", "0,025"): ("25 g", 2),
+        ("weight_grams", "0,025"): ("0.025 kg = 25 g", 2),
         ("material", "Weißblech"): ("metal, tinplate", 2),
         ("material", "PET schwarz"): ("plastic, PET schwarz", 1),
         ("markets", "Germany;FR"): ("DE, FR", 2),
@@ -87,7 +87,7 @@ def test_words_of_a_components_sheet_are_told_too() -> None:
 
 def test_a_weight_is_told_with_the_unit_beside_it() -> None:
     table = [["sku_code", "name", "weight_grams", "weight_unit"], ["A", "a", "0.5", "kg"]]
-    assert told(delimited(table))["weight_grams", "0.5"] == ("500 g", 1)
+    assert told(delimited(table))["weight_grams", "0.5"] == ("0.5 kg = 500 g", 1)
 
 
 def test_faults_are_no_readings_and_there_are_at_most_so_many() -> None:
