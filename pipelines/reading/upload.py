@@ -102,7 +102,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     if mapped.components is not None:
         message = Message("The mapping speaks of a components sheet, but a text has no sheets; send a workbook.")
         raise refuse("invalid_mapping", message, "mapping")
-    text = decode(data)
+    text = decode(data, mapped.encoding)
     of_mapping = mapped_headers(mapped)
 
     def recognised(cells: list[str]) -> int:
