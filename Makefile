@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients clients collection fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench sbom audit settings-page lock clean
+.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients clients collection fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench at-rest sbom audit settings-page lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -130,6 +130,9 @@ oracle: setup-dev  ## The grading kernel against its slow transcription, and gra
 
 bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000) --skus $(or $(SKUS),1000 50000) $(if $(ONLY),--only $(ONLY))
+
+at-rest: setup-dev  ## What a running service takes at rest, by process, over a minute (PCDS_DATA_DIR)
+	$(BIN)/python -m tools.at_rest --data-dir $(or $(PCDS_DATA_DIR),data)
 
 sbom: setup-dev  ## The bill of materials (CycloneDX) and the licences of all dependencies, in build/
 	$(BIN)/python -m tools.sbom

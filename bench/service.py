@@ -19,6 +19,7 @@ import psutil
 import psycopg
 
 from bench.loaded import server_of
+from tools.at_rest import role_of
 from tools.ports import free_port
 from warehouse.accounts import users
 from warehouse.clock import Clock
@@ -73,7 +74,8 @@ class Service:
             try:
                 # Not what is resident less what is shared with files: forked processes share other pages, too.
                 private = process.memory_full_info().uss / 2**20
-                found[_name(process)] = found.get(_name(process), 0) + private
+                role = role_of(process)
+                found[role] = found.get(role, 0) + private
             except psutil.Error:
                 continue
         return found
@@ -89,22 +91,6 @@ class Service:
     def _processes(self) -> Iterator[psutil.Process]:
         for parent in (self.process, self.server):
             yield from (parent, *parent.children(recursive=True))
-
-
-def _name(process: psutil.Process) -> str:
-    line = " ".join(process.cmdline())
-    known = {
-        "pipelines.sandbox.child": "readers",
-        "pipelines.engine.forker": "forker",
-        "pipelines.engine.worker": "workers",
-        "api.server": "api",
-        "pipelines.engine.ui": "dagster webserver",
-        "pipelines.engine.code_server": "dagster code server",
-        "pipelines.engine.daemon": "dagster daemon",
-        "warehouse.keeper": "keeper",
-        "postgres": "postgres",
-    }
-    return next((name for part, name in known.items() if part in line), "supervisor")
 
 
 def session_of(service: Service, company: UUID) -> str:

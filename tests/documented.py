@@ -53,6 +53,7 @@ PROGRAMS: Final = frozenset(
         "psql",
         "pytest",
         "python",
+        "rm",
         "systemctl",
         "systemd-analyze",
     ]
@@ -78,6 +79,7 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
         "python -m api.start celery-worker",
     ),
     "it takes minutes, or changes this repository": (
+        "make at-rest",
         "make serve",
         "make soak",
         "make record-release",

@@ -93,7 +93,7 @@ def serving_alone(data_dir: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            other = _marked(data_dir)
+            other = supervisor_of(data_dir)
             who = f" (process {other.pid})" if other else ""
             sentence = f"`pcds serve`{who} runs on {data_dir} already; end it, or name another place with --data-dir."
             raise SettingsError(sentence) from None
@@ -105,15 +105,16 @@ def serving_alone(data_dir: Path) -> Iterator[None]:
 
 def is_served(data_dir: Path) -> bool:
     """Return whether a `pcds serve` runs on a data directory."""
-    mark = _marked(data_dir)
-    return mark is not None and mark.lives
+    return supervisor_of(data_dir) is not None
 
 
-def _marked(data_dir: Path) -> Mark | None:
+def supervisor_of(data_dir: Path) -> Mark | None:
+    """Return the mark of the `pcds serve` that runs on a data directory."""
     try:
-        return Mark.read((data_dir / _LOCK).read_text(encoding="ascii"))
+        mark = Mark.read((data_dir / _LOCK).read_text(encoding="ascii"))
     except (OSError, UnicodeDecodeError):
         return None
+    return mark if mark is not None and mark.lives else None
 
 
 def of_supervisor(mark: Mark) -> list[psutil.Process]:

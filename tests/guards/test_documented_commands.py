@@ -72,7 +72,7 @@ def test_what_is_not_run_is_listed_and_printed_somewhere() -> None:
 
 def _is_run(command: Command) -> bool:
     first = command.text.split()[0]
-    return first in {"pcds", "cp", "mkdir", "openssl", "head", *documented.SQL}
+    return first in {"pcds", "cp", "mkdir", "openssl", "head", "rm", *documented.SQL}
 
 
 def test_a_command_that_nobody_lists_is_found() -> None:

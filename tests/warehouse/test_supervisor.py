@@ -17,6 +17,7 @@ import pytest
 
 from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from tools import at_rest
 from tools.ports import free_port
 from warehouse import dagster_home
 from warehouse.settings import Settings
@@ -57,6 +58,7 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     _refuse_header_without_end(settings)
     _refuse_a_second_one(process, settings)
     _take_its_socket(settings)
+    _is_all_at_rest(process, settings)
     postmaster = _postmaster(settings)
     apis = _apis(process)
     assert len(apis) == 2
@@ -162,6 +164,16 @@ def _refuse_a_second_one(process: subprocess.Popen[bytes], settings: Settings) -
     assert f"`pcds serve` (process {process.pid}) runs on {settings.data_dir} already" in done.stderr.splitlines()[-1]
     assert sorted(path for path in settings.data_dir.glob("dagster/*.sock")) == mine
     assert _status(settings, "/readyz") == 200
+
+
+def _is_all_at_rest(process: subprocess.Popen[bytes], settings: Settings) -> None:
+    """`make at-rest` finds every process of the service, each with what it is for."""
+    found = at_rest.look(settings.data_dir)
+    assert {*found} == {*at_rest.ROLES.values(), "supervisor"}
+    assert sum(taken.processes for taken in found.values()) >= len(_everything(process, settings))
+    lines = [*at_rest.table(found, found, 60)]
+    assert len(lines) == 2 + len(found) + 1
+    assert all(taken.pss >= taken.private > 0 for taken in found.values())
 
 
 def _take_its_socket(settings: Settings) -> None:
