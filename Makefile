@@ -113,6 +113,8 @@ explore: setup-dev  ## The property tests with examples never drawn before (ROUN
 
 soak: setup-dev  ## Hostile load, kills by seed, then the fuzzers for longer and from other beginnings (SEEDS="2 3", EXAMPLES=400)
 	$(BIN)/python -m tools.hostile_load
+	$(if $(filter 0,$(shell id -u)),$(BIN)/python -m tools.full_disk --seeds $(or $(DISK_SEEDS),1 2 3 4 5 6 7 8 9 10 11 12),\
+	  echo "full disk: not run, only root may make a small disk")
 	for seed in $(or $(SEEDS),2 3); do \
 	  $(BIN)/python -m tools.fuzz_api --seed $$seed --max-examples $(or $(EXAMPLES),400) || exit 1; done
 	PCDS_KILL_SEEDS="$(or $(KILL_SEEDS),1 2 3 4 5 6)" $(BIN)/python -m pytest -n 0 -q \

@@ -3,19 +3,24 @@
     python -m tools.hostile_load --seconds 5 --only "a header of spaces"
 
 Four clients of one company send each input for some seconds, while another company imports a small file repeatedly.
+Last, five addresses of this machine hold 1 000 half-open requests each; the same is then measured over new connections.
 The exit status is 1 where an answer of /healthz was late, where the other company was refused, or where the service
 did not answer at all. `hostile_files` makes the files; the bound is for a machine that does nothing else.
 """
 
 import argparse
+import contextlib
 import http.client
 import multiprocessing
+import resource
+import socket
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Final
 
 import orjson
@@ -24,6 +29,9 @@ from tools import hostile_files
 from tools.service import Service, running
 
 _CLIENTS: Final = 4
+_ADDRESSES: Final = 5
+_HALF_OPEN: Final = "half-open requests from five addresses"
+_HALF_OPEN_EACH: Final = 1_000
 _BOUND_SECONDS: Final = 0.3
 _BETWEEN_PROBES_SECONDS: Final = 0.01
 _GOOD: Final = b"sku_code,name\nGOOD-1,Bottle\n"
@@ -71,12 +79,16 @@ def main() -> int:
     arguments = parser.parse_args()
     failed = []
     context = multiprocessing.get_context("spawn")  # a client inherits no lock and no socket of this process
-    with running() as service, ProcessPoolExecutor(_CLIENTS + 1, context) as clients:
+    with running() as service, ProcessPoolExecutor(_ADDRESSES + 1, context) as clients:
         other, harmless = _joined(service), replace(_joined(service), name="small files in order, to compare with")
         for sending in (harmless, *_inputs(service, arguments.only or "")):
             met = _met(clients, sending, other, arguments.seconds)
             print(f"{'ok  ' if met.is_well else 'LATE'} {sending.name}: {met}", flush=True)
             failed += [] if met.is_well else [sending.name]
+        if _HALF_OPEN.startswith(arguments.only or ""):
+            met = _met_by_half_open(clients, service.port, other, arguments.seconds)
+            print(f"{'ok  ' if met.is_well else 'LATE'} {_HALF_OPEN}: {met}", flush=True)
+            failed += [] if met.is_well else [_HALF_OPEN]
     return 1 if failed else 0
 
 
@@ -121,14 +133,53 @@ def _met(clients: ProcessPoolExecutor, sending: Sending, other: Sending, seconds
     return Met(probe, other_seconds, taken.total() - taken[202], statuses)
 
 
-def _slowest_probe(port: int, under_way: list[Future[tuple[Counter[int], float]]]) -> float:
-    """Return the seconds of the slowest answer of /healthz until all requests under way have ended."""
+def _met_by_half_open(clients: ProcessPoolExecutor, port: int, other: Sending, seconds: float) -> Met:
+    """Measure the same while five addresses hold more requests that never end than there are places."""
+    addresses = [f"127.0.1.{number}" for number in range(1, _ADDRESSES + 1)]
+    hostile = [clients.submit(_held_half_open, port, address, seconds) for address in addresses]
+    good = clients.submit(_sent, other, seconds)
+    probe = _slowest_probe(port, [*hostile, good], anew=True)
+    taken, other_seconds = good.result()
+    opened = sum((each.result()[0] for each in hostile), Counter[int]())
+    return Met(probe, other_seconds, taken.total() - taken[202], opened)
+
+
+def _held_half_open(port: int, address: str, seconds: float) -> tuple[Counter[int], float]:
+    """Hold so many half-open requests from an address, each anew where it was ended; return how many were opened."""
+    most = min(_HALF_OPEN_EACH + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    held: list[socket.socket] = []
+    opened, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        if len(held) >= _HALF_OPEN_EACH:  # the oldest first: the server has ended most of them
+            held.pop(0).close()
+        with contextlib.suppress(OSError):
+            held.append(socket.create_connection(("127.0.0.1", port), 5, (address, 0)))
+            held[-1].sendall(b"GET / HTTP/1.1\r\nHost: h\r\nX-Half: ")
+            opened += 1
+    for each in held:
+        each.close()
+    return Counter({0: opened}), seconds
+
+
+def _slowest_probe(port: int, under_way: list[Future[tuple[Counter[int], float]]], *, anew: bool = False) -> float:
+    """Return the seconds of the slowest answer of /healthz until all requests under way have ended.
+
+    `anew` over a new connection each time; an answer other than 200 is as late as can be.
+    """
     slowest, connection = 0.0, http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
     while not all(each.done() for each in under_way):
         begun = time.perf_counter()
-        connection.request("GET", "/healthz")
-        connection.getresponse().read()
-        slowest = max(slowest, time.perf_counter() - begun)
+        try:
+            connection.request("GET", "/healthz")
+            answer = connection.getresponse()
+            answer.read()
+            taken = time.perf_counter() - begun if answer.status == HTTPStatus.OK else _PATIENCE_SECONDS
+        except (OSError, http.client.HTTPException):
+            taken = _PATIENCE_SECONDS
+        if anew or taken == _PATIENCE_SECONDS:
+            connection.close()
+        slowest = max(slowest, taken)
         time.sleep(_BETWEEN_PROBES_SECONDS)
     connection.close()
     return slowest
