@@ -58,6 +58,7 @@ from api.reference import routes as reference
 from api.service import open_service
 from api.staff import routes as staff
 from api.staff import upstream
+from api.store_watch import StoreWatch
 from connector import server
 from connector.gate import Gate, at_gate
 from connector.oauth import routes as oauth
@@ -107,6 +108,7 @@ def create(
                 connector.session_manager.run(),
                 owner.reachable(Correlation(owner)),
                 upstream.open_upstream(chosen) as app.state.dagster,
+                StoreWatch(service.objects).looking() as app.state.store,
             ):
                 app.state.launching = Launching(app.state.dagster)
                 if not alone:

@@ -42,7 +42,7 @@ NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
     """An answer other than success. `details` are published unchanged."""
 
-    status: ClassVar[int | None] = None
+    status: int | None = None
     """The status where it differs from the code's own."""
 
     def __init__(

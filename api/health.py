@@ -23,10 +23,13 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """503 until the data directory takes a file, the database commits, and catalogue and worker are there.
 
-    `failing` names the checks that fail. `clock_offset_seconds` stands here where a test clock is set.
+    `failing` names the checks that fail. The status is `degraded`, with 200, where only the object store does: all but
+    files works on. `clock_offset_seconds` stands here where a test clock is set.
     """
     service = service_of(request)
     failing = await request.app.state.readiness.failing(service)
     offset = service.settings.test_clock_offset
-    body: JsonObject = {"status": "starting", "failing": failing} if failing else {"status": "ok"}
+    away = request.app.state.store.failing()
+    status = "starting" if failing else "degraded" if away else "ok"
+    body: JsonObject = {"status": status, **({"failing": [*failing, *away]} if failing or away else {})}
     return json_of(body | ({"clock_offset_seconds": offset} if offset else {}), 503 if failing else 200)

@@ -54,6 +54,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "database_size_bytes": "Size of the database.",
     "disk_free_bytes": "Free space of the disk of the data directory.",
     "disk_size_bytes": "Size of the disk of the data directory.",
+    "object_store_problem": "1 for what is wrong with the object store (away, foreign, unreliable), else 0.",
     "pool_connections": "Connections of the answering process's pools by state.",
 }
 _UNITS: Final = {
@@ -71,6 +72,7 @@ async def metrics(request: Request) -> Response:
     _check_caller(request)
     service = service_of(request)
     found = await run_in_threadpool(_read, service, request.app.state.dagster_database)
+    found += request.app.state.store.measures()
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     registry = measuring.registry()
     return Response(encode(_Both(registry, found)), media_type=content_type, headers={"Cache-Control": "no-store"})

@@ -43,7 +43,14 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 log = structlog.get_logger(__name__)
 
 
-def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True, demo: bool = True) -> None:
+def serve(
+    settings: Settings,
+    *,
+    workers: int = 1,
+    with_dagster_ui: bool = True,
+    demo: bool = True,
+    take_over_objects: bool = False,
+) -> None:
     """Run the service until SIGTERM, SIGINT or SIGHUP; none of its processes is left when this returns.
 
     `workers` is the number of API processes. Raise `SettingsError` where a port is taken, what `running` raises, and
@@ -65,7 +72,9 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
                 children = _children(settings, listener, workers, gate)
                 supervisor = _Supervisor(settings, children, listener)
                 with supervisor.starting_api():  # it loads its code meanwhile
-                    report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
+                    report = _prepared(
+                        settings, demo=demo, with_dagster_ui=with_dagster_ui, take_over_objects=take_over_objects
+                    )
                 gate.open()
                 supervisor.run(stopping, report["greeting"], ready=report["catalogue"])
     finally:
@@ -315,14 +324,13 @@ def _take_over(settings: Settings) -> None:
         leftovers.end(left)
 
 
-def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> JsonObject:
+def _prepared(settings: Settings, **asked: bool) -> JsonObject:
     """Return the answer of `api.prepare`, run in a process of its own, whose memory is freed afterwards.
 
-    Raise `SystemExit` where it fails.
+    `asked` are the options of its `prepare`. Raise `SystemExit` where it fails.
     """
-    asked = json.dumps({"demo": demo, "with_dagster_ui": with_dagster_ui})
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
-        [sys.executable, "-m", "api.prepare", asked],
+        [sys.executable, "-m", "api.prepare", json.dumps(asked)],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.companies import sandboxes
 from warehouse.database import Database
-from warehouse.sessions import Connection, become, owner_transaction
+from warehouse.sessions import Connection, become, owner_transaction, owner_turn
 from warehouse.settings import Settings
 
 _ERASER: Final = "a reset of the sandbox"
@@ -70,7 +70,8 @@ def erase_left(settings: Settings, database: Database, now: datetime) -> int:
     """
     with owner_transaction(database.owner_url) as owner:
         found = sandboxes.left(owner)
-        for sandbox in found:
-            if sandboxes.claim(owner, sandbox):
+    for sandbox in found:
+        with owner_turn(database.owner_url, sandboxes.erasure_of(sandbox)) as is_ours:
+            if is_ours:
                 remove(settings, database, sandbox, now, by=_ERASER, exported=None)
     return len(found)

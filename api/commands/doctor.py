@@ -16,10 +16,12 @@ import typer
 from api.commands.operator import Operator, as_operator
 from api.commands.shared import AsJson, DataDir, show
 from schemas.json_values import JsonObject
-from services import place_checks, record_findings
+from services import place_checks, record_findings, store_problems
 from services.place_checks import Problem
+from warehouse import logs
 from warehouse.companies.queries import every_company
 from warehouse.embedded import ServerError
+from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets
 from warehouse.settings import Settings, SettingsError
 from warehouse.surroundings import sentence_of
@@ -38,6 +40,7 @@ def doctor(
     done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
+    logs.configure(settings)  # on standard error, apart from the answer
     problems = list(place_checks.of_place(settings))
     number: int | None = None
     records: dict[str, list[JsonObject] | None] = dict.fromkeys(record_findings.KINDS)
@@ -45,6 +48,8 @@ def doctor(
         try:
             operator = opened.enter_context(as_operator(data_dir))
             problems += database_problems(operator, settings)
+            if settings.objects_url is not None or (settings.data_dir / "objects").is_dir():
+                problems += store_problems.of_store(settings, Objects.of(settings, operator.database, claims=False))
         except (SettingsError, ServerError, psycopg.Error) as error:
             problems.append(Problem("database", sentence_of(error) or str(error), "See the database's log; repair it."))
         else:

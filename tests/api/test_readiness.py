@@ -2,6 +2,7 @@
 
 import resource
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from api import readiness
+from api import readiness, store_watch
 from api.app import create
+from tests import stores
+from tests.waiting import wait_until
 from warehouse.database import Database
 from warehouse.settings import Settings
 
@@ -30,7 +33,8 @@ def serving(database: Database, data_dir: Path, **settings: object) -> Iterator[
         def ask() -> tuple[int, list[str]]:
             answer = http.get("/readyz")
             body = answer.json()
-            assert body["status"] == ("ok" if answer.status_code == 200 else "starting")
+            well = "degraded" if body.get("failing") else "ok"
+            assert body["status"] == (well if answer.status_code == 200 else "starting")
             return answer.status_code, body.get("failing", [])
 
         yield ask
@@ -82,7 +86,8 @@ def test_a_data_directory_that_is_gone_is_told(database: Database, catalogue: ob
     place.mkdir()
     with serving(database, place) as ask:
         place.rename(tmp_path / "elsewhere")
-        assert ask() == (503, ["storage"])
+        status, failing = ask()
+        assert (status, failing[0]) == (503, "storage")  # the store of files may be noticed by now, too
 
 
 def test_a_database_that_takes_no_writes_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
@@ -102,3 +107,17 @@ def test_one_answer_stands_for_a_second(
     with serving(database, tmp_path) as ask:
         assert {ask()[0] for _ in range(20)} == {200}
     assert len(written) == 1
+
+
+def test_a_store_that_is_away_is_told_in_the_background_and_all_else_is_ready(
+    database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_watch, "EVERY_SECONDS", 0.05)
+    with serving(database, tmp_path, objects_seconds=0.3, free_bytes=0) as ask:
+        wait_until(lambda: ask() == (200, []))
+        with stores.hanging():
+            wait_until(lambda: ask() == (200, ["object_store"]))
+            begun = time.monotonic()
+            ask()
+            assert time.monotonic() - begun < 0.25, "no caller waits for the store"
+        wait_until(lambda: ask() == (200, []))

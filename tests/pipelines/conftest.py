@@ -49,13 +49,13 @@ class Desk(Stocked):
         data = content.encode() if isinstance(content, str) else content
         now = self.clock.now()
         read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
+        kept = imports.keep_file(self.objects, self.company, data, read.table)
         with self.pool.company(self.company) as conn:
             accepted = imports.submit(
                 conn,
                 self.objects,
-                self.company,
+                kept,
                 read,
-                data=data,
                 filename=filename,
                 dry_run=dry_run,
                 origin=ORIGIN,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import psycopg
 
-from warehouse import deployment_keys, roles
+from warehouse import deployment_keys, roles, store_identity
 from warehouse.backup import dump, ended, load, tables
 from warehouse.backup.check import Checked
 from warehouse.backup.ended import Ended
@@ -46,6 +46,7 @@ def restore(settings: Settings, database: Database, backup: Checked, *, at: date
     migrate(database)
     with psycopg.connect(database.owner_url, autocommit=True) as owner:
         deployment_keys.forget(owner)
+        store_identity.prepare(owner)
         owner.execute("ANALYZE")  # a backup has no statistics, and plans without them are slow
     return done
 
