@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 import obstore
@@ -79,3 +80,27 @@ def lying() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(obstore, "put_async", put)
         yield
+
+
+@contextmanager
+def without_bucket() -> Iterator[str]:
+    """An address of an S3 server whose bucket is missing."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = b"<Error><Code>NoSuchBucket</Code></Error>"
+            self.send_response(404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815  (the library's names)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()

@@ -86,7 +86,8 @@ class Objects:
 
     def take_over(self, identity: bytes) -> None:
         """Have the store carry this deployment's identity, whoever's it was."""
-        self._calls.call(lambda: obstore.put_async(self._store, IDENTITY, identity))
+        with _in_place():
+            self._calls.call(lambda: obstore.put_async(self._store, IDENTITY, identity))
 
     def _identity(self) -> bytes | None:
         try:
@@ -107,7 +108,8 @@ class Objects:
         They survive a power cut when this returns, unless `durable` is false, for bytes that can be made again.
         """
         place = self._to_write(key)
-        self._calls.call(lambda: obstore.put_async(self._store, place, data), carries_bytes=len(data))
+        with _in_place():
+            self._calls.call(lambda: obstore.put_async(self._store, place, data), carries_bytes=len(data))
         if durable and self.folder is not None:
             _flush(self.folder / key, self.folder)
 
@@ -115,7 +117,8 @@ class Objects:
         """Store a file of this machine under a key, with a few MiB of it in memory at a time; durable like `put`."""
         put = partial(obstore.put_async, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1)
         place = self._to_write(key)
-        self._calls.call(lambda: put(self._store, place, path), carries_bytes=path.stat().st_size)
+        with _in_place():
+            self._calls.call(lambda: put(self._store, place, path), carries_bytes=path.stat().st_size)
         if self.folder is not None:
             _flush(self.folder / key, self.folder)
 
@@ -126,7 +129,8 @@ class Objects:
         """
         put = partial(obstore.put_async, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1)
         place = await asyncio.to_thread(self._to_write, key)
-        await self._calls.send(lambda handed: put(self._store, place, handed), chunks)
+        with _in_place():
+            await self._calls.send(lambda handed: put(self._store, place, handed), chunks)
         if self.folder is not None:
             await asyncio.to_thread(_flush, self.folder / key, self.folder)
 
@@ -189,7 +193,11 @@ class Objects:
                 return batch
             return ()
 
-        while batch := self._calls.call(following):
+        def next_batch() -> Sequence["obstore.ObjectMeta"]:
+            with _in_place():
+                return self._calls.call(following)
+
+        while batch := next_batch():
             yield from ((entry["path"], entry["last_modified"]) for entry in batch)
 
     def now(self) -> datetime:
@@ -257,6 +265,15 @@ def _remote(url: str, settings: Settings) -> ObjectStore:
 def is_key(text: str) -> bool:
     """Return whether the text is an object's key: a company's id and plain names."""
     return _KEY.fullmatch(text) is not None
+
+
+@contextlib.contextmanager
+def _in_place() -> Iterator[None]:
+    """Have a store whose bucket is missing count as away, where no object is asked for."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ConnectionError("The object store has no place for files: its bucket is missing.") from error
 
 
 def _checked(key: str) -> str:

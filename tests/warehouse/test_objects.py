@@ -145,6 +145,21 @@ def test_a_server_that_is_gone_is_away_at_once(monkeypatch: pytest.MonkeyPatch) 
         remote(monkeypatch, f"http://127.0.0.1:{free_port()}", 5).put(f"{uuid4()}/files/a", b"x")
 
 
+def test_a_store_whose_bucket_is_missing_is_away_and_has_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = f"{uuid4()}/files/a"
+    with stores.without_bucket() as address:
+        objects = remote(monkeypatch, address, 5)
+        for call in (
+            lambda: objects.put(key, b"x"),
+            lambda: asyncio.run(objects.put_stream(key, pieces(1))),
+            lambda: list(objects.stored(uuid4())),
+        ):
+            with pytest.raises(ConnectionError):
+                call()
+        with pytest.raises(NoSuchObject):
+            objects.get(key)
+
+
 def test_a_sender_that_is_slow_is_not_the_stores_fault(tmp_path: Path) -> None:
     hasty, key = Objects.of(Settings.load(data_dir=tmp_path, objects_seconds=0.3)), f"{uuid4()}/files/a"
 
