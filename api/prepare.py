@@ -48,10 +48,7 @@ def prepare(
         first_start = not (settings.data_dir / "demo.json").exists()
         made = demo.prepare(settings, database)
         greeting = demo.banner(settings, made, first_start=first_start, with_dagster_ui=with_dagster_ui)
-    try:
-        sandboxes.erase_left(settings, database, Clock.of(settings).now())
-    except ConnectionError as error:  # the next start or reset erases it
-        log.warning("sandbox.not_erased", reason=str(error))
+    sandboxes.erase_left(settings, database, Clock.of(settings).now())
     with psycopg.connect(database.app_url) as connection:
         loaded = catalogue.is_loaded(connection)
     return {"catalogue": loaded, "greeting": greeting}

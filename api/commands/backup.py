@@ -15,7 +15,7 @@ from warehouse.clock import Clock
 from warehouse.companies.queries import every_company
 from warehouse.database import Database
 from warehouse.embedded import prepare_data_dir, running
-from warehouse.objects import IDENTITY, Objects
+from warehouse.objects import Objects
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 from warehouse.store_checks import Findings
@@ -88,10 +88,16 @@ def restore(
     try:
         secret = None if without_seal or trust_dump else lambda: backups.find_key(settings, key)
         checked = backups.check(folder, secret, trust_dump=trust_dump)
-        _refuse_foreign_folder(settings, take_over=take_over_objects)
         prepare_data_dir(settings.data_dir)  # only after the backup has been recognised as one
         with running(settings) as database:
-            restored = backups.restore(settings, database, checked, at=Clock.of(settings).now(), keep_keys=keep_keys)
+            restored = backups.restore(
+                settings,
+                database,
+                checked,
+                at=Clock.of(settings).now(),
+                keep_keys=keep_keys,
+                take_over_objects=take_over_objects,
+            )
             with Pool(database.app_url) as pool:
                 enter_revocations(pool, restored.ended, operator_on(settings, database, pool).origin)
             if take_over_objects or settings.objects_url is None:
@@ -101,16 +107,6 @@ def restore(
         raise Refusal(str(error)) from None
     _report(folder, restored, found, as_json=as_json)
     _refuse_damage(found, "The database is restored, and files are not in order.")
-
-
-def _refuse_foreign_folder(settings: Settings, *, take_over: bool) -> None:
-    """Refuse to restore into a folder with the files of another deployment, before anything is changed."""
-    folder = settings.data_dir / "objects"
-    if settings.objects_url is None and (folder / IDENTITY).exists() and not take_over:
-        raise BackupError(
-            f"{folder} has the files of another deployment. Nothing was changed; restore into an empty data directory, "
-            "or give --take-over-objects if that deployment is gone for good."
-        )
 
 
 def _report(folder: Path, restored: backups.Restored, found: Findings, *, as_json: bool) -> None:

@@ -172,7 +172,10 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         """Copy a log to the store; one without text has no file."""
         path, key = self._path(log_key, io_type), _key(log_key, io_type)
         if self._objects is not None and key is not None and path.exists():
-            self._objects.put(key, path.read_bytes(), durable=False)
+            try:
+                self._objects.put(key, path.read_bytes(), durable=False)
+            except ConnectionError as error:  # the run goes on without
+                log.warning("run_log.not_kept", key=key, reason=str(error))
 
     def download_from_cloud_storage(
         self,

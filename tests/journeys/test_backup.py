@@ -249,7 +249,7 @@ def test_a_backup_and_a_restore_name_the_files_that_are_lost_or_altered(
     with other.client:
         refused = other.pcds("restore", str(tmp_path / "backup"), *by_key)
     assert (refused.returncode, "another deployment" in refused.stderr) == (1, True)
-    assert [path.name for path in theirs.data_dir.iterdir()] == ["objects"]
+    assert len([path for path in (theirs.data_dir / "objects").rglob("*") if path.is_file()]) == 1
 
 
 def _put(path: Path, data: bytes | None) -> None:
