@@ -44,7 +44,6 @@ FileForm = Annotated[Form, Query(alias="format", description="The form of the fi
     **operation(
         "List the rejected rows of an import",
         answers={200: RejectedRowListResponse},
-        stores=True,
         errors=_ERRORS,
         preview=True,
     ),
@@ -73,7 +72,6 @@ async def list_rejected(
     **operation(
         "Download the rejected rows of an import",
         files=(*MEDIA_TYPES.values(),),
-        stores=True,
         errors=_ERRORS,
         preview=True,
     ),
@@ -94,7 +92,6 @@ async def get_rejected_file(request: Request, key: Reader, import_id: RecordId, 
         "Import the rejected rows again with corrected cells",
         body=body_of(ImportCorrections),
         answers={202: ImportAccepted},
-        stores=True,
         errors=(*WRITE_ERRORS, "not_found", "not_implemented"),
         preview=True,
     ),

@@ -22,6 +22,7 @@ from schemas.errors import ERROR_CODES
 from schemas.json_schemas import Published
 from schemas.json_values import Json, JsonMapping, JsonObject
 from schemas.responses import Error
+from warehouse.surroundings import PASSING
 
 V1: Final = "/api/v1"
 """Prefix of the interface's paths; v1 stays v1 (interface v1, Versioning)."""
@@ -36,6 +37,8 @@ _KEPT: Final = {
 }
 
 _REVALIDATED: Final = {"ETag": _KEPT["ETag"]}
+
+_FAULT: Final = "internal_error"
 
 PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
 """Error codes of an operation without a credential."""
@@ -63,7 +66,6 @@ def operation(
     headers: Mapping[str, str] | None = None,
     kept: bool = False,
     revalidated: bool = False,
-    stores: bool = False,
     preview: bool = False,
 ) -> JsonObject:
     """Return a route's arguments beside its path: its published description, with the handler's docstring.
@@ -73,9 +75,8 @@ def operation(
     `body` maps media types to descriptions by `body_of`, `rows_of` or a schema of one's own. An operation that can
     answer `missing_api_key` needs a credential. `headers` are those of its successes, with their meanings, beside the
     common ones. `kept` where the handler answers with `api.answers.cacheable`, `revalidated` where with the function of
-    this name, or likewise by a file's digest. `stores` where the handler reads or writes
-    files: 503 while the object store is away. `preview` marks our own operations beside the contract: they may still
-    change (docs/spec).
+    this name, or likewise by a file's digest. `preview` marks our own operations
+    beside the contract: they may still change (docs/spec).
     """
     shown = {**(headers or {}), **(_KEPT if kept else {}), **(_REVALIDATED if revalidated else {})}
     extra: JsonObject = {"x-stability": "preview" if preview else "stable"}
@@ -102,8 +103,8 @@ def operation(
     for status in sorted({ERROR_CODES[code].status for code in errors}):
         codes = [code for code in errors if ERROR_CODES[code].status == status]
         documented[status] = {"model": Error, "description": "", "x-error-codes": codes}
-    if stores:
-        documented[503] = {"model": Error, "description": "", "x-error-codes": ["internal_error"]}
+    if _FAULT in errors:  # where it is the machine's and passes (decisions §13, Operation)
+        documented[503] = {"model": Error, "description": PASSING, "x-error-codes": [_FAULT]}
     return {
         "summary": summary,
         "status_code": min(answers, default=200),

@@ -77,7 +77,6 @@ _UPLOAD: Final = operation(
     "Upload one technical file",
     body=_BODY,
     answers={200: TechnicalFileUploadResponse, 201: TechnicalFileUploadResponse},
-    stores=True,
     errors=(*READ_ERRORS, "not_found", "plan_limit_reached", "idempotency_key_reuse", "payload_too_large"),
 )
 _UPLOAD["responses"][415] = {"model": Error, "description": "", "x-error-codes": ["invalid_body"]}

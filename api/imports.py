@@ -111,7 +111,6 @@ class _Sent:
         "Submit CSV or XLSX for import",
         body=_BODY,
         answers={202: ImportAccepted},
-        stores=True,
         errors=(*WRITE_ERRORS, "not_implemented"),
     ),
 )
@@ -144,7 +143,6 @@ async def post_import(
         "Import the file of an earlier import again",
         body=body_of(ImportRepeat),
         answers={202: ImportAccepted},
-        stores=True,
         errors=(*WRITE_ERRORS, "not_found", "not_implemented"),
         preview=True,
     ),

@@ -7,6 +7,7 @@ It is answered to this machine, where the service is reached at no other address
 import hmac
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,9 @@ from api import measuring
 from api.errors import Refused
 from api.service import Service, service_of
 from schemas.addresses import is_loopback
+from schemas.states import State
+from services import store_problems
+from services.place_checks import of_database, of_place
 from warehouse import measures
 from warehouse.measures import Measure
 
@@ -54,7 +58,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "database_size_bytes": "Size of the database.",
     "disk_free_bytes": "Free space of the disk of the data directory.",
     "disk_size_bytes": "Size of the disk of the data directory.",
-    "object_store_problem": "1 for what is wrong with the object store (away, foreign, unreliable), else 0.",
+    "problem": "1 while a state that `pcds doctor` names holds here, else 0.",
     "pool_connections": "Connections of the answering process's pools by state.",
 }
 _UNITS: Final = {
@@ -71,8 +75,8 @@ async def metrics(request: Request) -> Response:
     """Answer the numbers in OpenMetrics, or in Prometheus' older text where the caller prefers that."""
     _check_caller(request)
     service = service_of(request)
-    found = await run_in_threadpool(_read, service, request.app.state.dagster_database)
-    found += request.app.state.store.measures()
+    app = request.app.state
+    found = await run_in_threadpool(_read, service, app.dagster_database, app.readiness.store)
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     registry = measuring.registry()
     return Response(encode(_Both(registry, found)), media_type=content_type, headers={"Cache-Control": "no-store"})
@@ -94,8 +98,9 @@ def _check_caller(request: Request) -> None:
         raise Refused("invalid_token", sentence, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
 
 
-def _read(service: Service, dagster_url: str) -> list[Measure]:
+def _read(service: Service, dagster_url: str, store: State | None) -> list[Measure]:
     """Return what is read at the scrape; of an unreachable database only that it is so."""
+    problems = problems_of(service, store)
     try:
         with service.writes.system() as connection:
             found = measures.of_tables(connection, service.clock.now())
@@ -103,13 +108,22 @@ def _read(service: Service, dagster_url: str) -> list[Measure]:
     except (psycopg.Error, PoolTimeout) as error:
         log.warning("metrics.database", fault=type(error).__name__)
         found = [Measure("up_database", {}, 0)]
-    disk = shutil.disk_usage(service.settings.data_dir)
-    return [
-        *found,
-        Measure("disk_free_bytes", {}, disk.free),
-        Measure("disk_size_bytes", {}, disk.total),
-        *_pools(service),
-    ]
+    with suppress(OSError):  # a directory that is gone is one of the problems
+        disk = shutil.disk_usage(service.settings.data_dir)
+        found += [Measure("disk_free_bytes", {}, disk.free), Measure("disk_size_bytes", {}, disk.total)]
+    return [*found, *_pools(service), *problems]
+
+
+def problems_of(service: Service, store: State | None) -> list[Measure]:
+    """Return for each state of a place whether it holds: the same looks as those of `pcds doctor`.
+
+    `store` is what was last seen of the object store, which is looked at in the background.
+    """
+    settings = service.settings
+    seen = [*of_place(settings), *of_database(service.database, lambda: service.writes, settings, service.clock)]
+    seen += store_problems.of_endpoint(settings)
+    wrong = {*(problem.check for problem in seen), *([store] if store else [])}
+    return [Measure("problem", {"state": state, "urgency": state.urgency}, state in wrong) for state in State]
 
 
 def _pools(service: Service) -> Iterator[Measure]:

@@ -154,7 +154,6 @@ async def get_export(request: Request, presented: Presented, export_id: RecordId
         "Download the file of an export",
         files=sorted(set(MEDIA_TYPES.values())),
         revalidated=True,
-        stores=True,
         errors=(*READ_ERRORS, "not_found"),
         headers=_FILE,
         preview=True,

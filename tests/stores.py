@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import obstore
 import pytest
+from obstore.exceptions import PermissionDeniedError
 
 _CALLS: Final = ("put_async", "get_async", "open_reader_async", "delete_async")
 
@@ -104,3 +105,15 @@ def without_bucket() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Every store of this process refuses to take a file."""
+
+    async def put(*_: object, **__: object) -> None:
+        raise PermissionDeniedError("no")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(obstore, "put_async", put)
+        yield

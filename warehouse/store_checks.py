@@ -6,15 +6,13 @@ told of it (`services.store_problems`), and the store's calls (`warehouse.object
 
 import hashlib
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 from uuid import UUID, uuid4
 
+from schemas.states import State
 from warehouse.objects import NOBODY, NoSuchObject, Objects
 from warehouse.sessions import Connection, Pool
 
-State: TypeAlias = Literal["away", "foreign", "unreliable"]
-"""A store that does not do what it is asked; one of another deployment; one that gives back other bytes."""
-STATES: Final[tuple[State, ...]] = ("away", "foreign", "unreliable")
 _PROBE_BYTES: Final = 4_096
 _READ_BYTES: Final = 2**20
 _NAMED: Final = """
@@ -37,18 +35,18 @@ def state(objects: Objects) -> State | None:
     """Return what is wrong with the store; None where it takes, gives back and removes a file."""
     key, data = f"{NOBODY}/probe-{uuid4()}", uuid4().bytes * (_PROBE_BYTES // 16)
     if objects.folder is not None and not objects.folder.is_dir():  # writing would make it anew, elsewhere maybe
-        return "away"
+        return State.OBJECT_STORE
     try:
         if objects.is_foreign():
-            return "foreign"
+            return State.FOREIGN_STORE
         objects.put(key, data, durable=False)
         try:
             is_same = objects.get(key) == data
         finally:
             objects.delete(key)
     except (ConnectionError, NoSuchObject):
-        return "away"
-    return None if is_same else "unreliable"
+        return State.OBJECT_STORE
+    return None if is_same else State.UNRELIABLE_STORE
 
 
 def named_by(conn: Connection) -> dict[str, str | None]:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from api.commands.operator import operator_on
+from api.commands.operator import operator_on, require_place, with_tables
 from api.commands.shared import AsJson, DataDir, Refusal, TakeOver, show
 from services.audit.restored import enter_revocations
 from warehouse import backup as backups
@@ -37,8 +37,8 @@ def backup(folder: Folder, verify: Verify = False, data_dir: DataDir = None, as_
     """
     settings = Settings.load(data_dir=data_dir)
     logs.configure(settings)  # on standard error, apart from the answer
-    prepare_data_dir(settings.data_dir)  # the key is stored there
-    with running(settings) as database:
+    require_place(settings, files=True)  # the key is stored there
+    with with_tables(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)
             found = _examined(settings, database, verify=verify)

@@ -15,6 +15,7 @@ from uuid import UUID
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
+from pipelines.imports.work import before_key
 from pipelines.reading.packed import PackedUpload
 from pipelines.writing import plans, quota
 from schemas.issues import Issue
@@ -25,6 +26,14 @@ from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.objects import Objects
 from warehouse.sessions import Connection
+
+
+class Answered(NamedTuple):
+    """The import that an answer is about, its file as that import has read it, packed, and its default year."""
+
+    import_id: UUID
+    table: bytes
+    year: int
 
 
 class KeptFile(NamedTuple):
@@ -47,16 +56,20 @@ class KeptFile(NamedTuple):
 
     def remove(self, objects: Objects) -> None:
         """Remove the objects, where no import names them."""
-        objects.remove(self.upload_key, self.table_key)
+        objects.remove(self.upload_key, self.table_key, before_key(self.table_key))
 
 
-def keep_file(objects: Objects, company_id: UUID, data: bytes, table: bytes | None = None) -> KeptFile:
-    """Store a file and the table that was read from it, before the transaction of `submit` or `ask_columns`."""
+def keep_file(
+    objects: Objects, company_id: UUID, data: bytes, table: bytes | None = None, answers: Answered | None = None
+) -> KeptFile:
+    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`."""
     kept = KeptFile(company_id, UUID(str(uuid7())), len(data), hashlib.sha256(data).hexdigest())
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
         upload = beside.submit(objects.put, kept.upload_key, data)  # both wait for the disk
         if table is not None:
             objects.put(kept.table_key, table)
+        if answers is not None:
+            objects.put(before_key(kept.table_key), answers.table)
         upload.result()
     return kept
 
@@ -74,17 +87,31 @@ def submit(
     now: datetime,
     keep_archived: bool = False,
     taken_codes: Sequence[str] = (),
+    mapping: Mapping[str, object] | None = None,
+    answers: Answered | None = None,
 ) -> ImportAccepted:
     """Queue a file that was read and kept, in the caller's transaction, and return the contract's ImportAccepted.
 
-    `upload` is a reader's result for the file (`pipelines.sandbox`), which was told `taken_codes`. With `keep_archived`
-    rows of archived SKUs will be rejected instead of bringing them back. Raises `plans.PlanLimitReached` where its new
-    codes would exceed the plan's limit, or its bytes the plan's storage (neither for a dry run).
+    `upload` is a reader's result for the file (`pipelines.sandbox`) with this `mapping`, which was told `taken_codes`.
+    With `keep_archived` rows of archived SKUs will be rejected instead of bringing them back. Raises
+    `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
+    for a dry run).
     """
     if not dry_run:
         plans.check_codes(conn, kept.company_id, upload.codes, keep_archived=keep_archived)
     quota.admit(conn, objects, kept.company_id, new_bytes=kept.size_bytes, now=now, dry_run=dry_run)
-    row = _row(kept, upload.source, filename=filename, dry_run=dry_run, origin=origin, key_id=key_id, now=now)
+    row = _row(
+        kept,
+        upload.source,
+        filename=filename,
+        dry_run=dry_run,
+        origin=origin,
+        key_id=key_id,
+        now=now,
+        mapping=mapping,
+    )
+    if answers is not None:
+        row |= {"answers": answers.import_id, "default_year": answers.year}
     row["keep_archived"] = keep_archived
     row["taken_codes"] = Json(list(taken_codes)) if taken_codes else None
     row |= {"status": "queued", "rows_total": upload.rows, "templates": Json(templates(upload.source))}
@@ -98,22 +125,32 @@ def ask_columns(
     objects: Objects,
     kept: KeptFile,
     outline: ImportSource,
-    issue: Issue,
+    issues: Sequence[Issue],
     *,
     filename: str,
     origin: Origin,
     key_id: UUID,
     now: datetime,
+    mapping: Mapping[str, object] | None = None,
 ) -> UUID:
-    """Record a kept file that was refused for `issue` as a dry run that failed, and return its id.
+    """Record a kept file that was refused for `issues` as a dry run that failed for the first; return its id.
 
     `outline` describes its columns (`pipelines.reading.outline`). With a mapping of them the file is read again, as
     that of any import. Raises as `submit` does.
     """
     quota.admit(conn, objects, kept.company_id, new_bytes=kept.size_bytes, now=now, dry_run=True)
-    row = _row(kept, outline, filename=filename, dry_run=True, origin=origin, key_id=key_id, now=now)
-    failure = issue.as_dict() | {"correlationId": origin.correlation_id}
-    row |= {"status": "failed", "rows_total": 0, "templates": Json(templates(failure))}
+    row = _row(
+        kept,
+        outline,
+        filename=filename,
+        dry_run=True,
+        origin=origin,
+        key_id=key_id,
+        now=now,
+        mapping=mapping,
+    )
+    failure = issues[0].as_dict() | {"correlationId": origin.correlation_id}
+    row |= {"status": "failed", "rows_total": 0, "templates": Json(templates([issue.message for issue in issues]))}
     queries.insert(conn, row)
     queries.fail_at_once(conn, kept.import_id, failure, now)
     _enter(conn, row, origin)
@@ -133,6 +170,7 @@ def _row(
     origin: Origin,
     key_id: UUID,
     now: datetime,
+    mapping: Mapping[str, object] | None,
 ) -> dict[str, Any]:
     """Return the columns of a new import's row that every import has."""
     return {
@@ -148,6 +186,8 @@ def _row(
         "default_year": now.year,
         "source": Json(source),
         "taken_codes": None,
+        "mapping": Json(dict(mapping or {})),
+        "answers": None,
         "key_id": key_id,
         "key_name": origin.actor_name or "",
         "correlation_id": origin.correlation_id,

@@ -14,9 +14,21 @@ class Health(Answer):
 
     status: Literal["ok", "starting", "degraded"]
     failing: Annotated[
-        list[Literal["storage", "database", "database_writes", "catalogue", "worker", "object_store"]]
+        list[
+            Literal[
+                "storage",
+                "database",
+                "database_writes",
+                "catalogue",
+                "worker",
+                "code_server",
+                "object_store",
+                "foreign_store",
+                "unreliable_store",
+            ]
+        ]
         | SkipJsonSchema[None],
-        PydanticField(description="Which checks fail; only where the service is not ready, or degraded."),
+        PydanticField(description="What fails or is waited for (503), or which parts are away (200, `degraded`)."),
     ] = None
     clock_offset_seconds: int | SkipJsonSchema[None] = None
 

@@ -23,7 +23,7 @@ SETTLED = {
     "POST /api/v1/skus/batch: body.skus[].components[].weight_g: maximum differs.",
     "POST /api/v1/skus/batch: body.skus[].weight_grams: maximum differs.",
     "PUT /api/v1/skus/{id}/volumes: body[].units_placed: maximum differs.",
-    # A part that is away, while all else works (decisions §13, Operation).
+    # What is away without failing requests (decisions §13, Operation).
     "GET /healthz: 200.status: degraded is a code on one side only.",
 }
 """What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12), the

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from schemas.states import State
 from services import store_problems
 from services.technical_files import key_of
 from tests import stores
@@ -38,8 +39,8 @@ def place(tmp_path: Path) -> Settings:
     return Settings.load(data_dir=tmp_path, objects_seconds=0.3)
 
 
-def checks(place: Settings, objects: Objects) -> list[str]:
-    return [problem.check for problem in store_problems.of_store(place, objects)]
+def checks(objects: Objects) -> list[str]:
+    return [problem.check for problem in store_problems.of_store(objects)]
 
 
 def another(database: Database) -> None:
@@ -51,16 +52,16 @@ def another(database: Database) -> None:
 
 def test_a_store_is_looked_at_by_writing_reading_and_removing(place: Settings, own: Database) -> None:
     looking = Objects.of(place, own, claims=False)
-    assert checks(place, looking) == []
+    assert checks(looking) == []
     assert list(looking.stored(UUID(int=0))) == [], "who only looks claims nothing"
     objects = Objects.of(place, own)
     assert store_checks.state(objects) is None
     assert [key for key, _ in objects.stored(UUID(int=0))] == [IDENTITY], "nothing else is left of it"
     with stores.lying():
-        assert store_checks.state(objects) == "unreliable"
+        assert store_checks.state(objects) == State.UNRELIABLE_STORE
     with stores.hanging():
-        assert store_checks.state(objects) == "away"
-        assert checks(place, objects) == ["object_store"]
+        assert store_checks.state(objects) == State.OBJECT_STORE
+        assert checks(objects) == ["object_store"]
 
 
 def test_a_store_of_another_deployment_is_read_and_never_written_or_tidied(place: Settings, own: Database) -> None:
@@ -84,8 +85,8 @@ def test_a_store_of_another_deployment_is_read_and_never_written_or_tidied(place
     objects.remove(key)
     assert objects.drop_unfinished(timedelta(0)) == 0
     assert objects.get(key) == b"theirs"
-    assert store_checks.state(objects) == "foreign"
-    [problem] = store_problems.of_store(place, objects)
+    assert store_checks.state(objects) == State.FOREIGN_STORE
+    [problem] = store_problems.of_store(objects)
     assert "--take-over-objects" in problem.remedy
     store_identity.take_over(objects, own.app_url)
     taken = Objects.of(place, own)
@@ -115,8 +116,7 @@ def test_an_endpoint_without_encryption_is_warned_about(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     place = Settings.load(data_dir=tmp_path, objects_url="s3://bucket", objects_by_http=by_http)
-    objects = Objects.of(Settings.load(data_dir=tmp_path))
-    said = [problem.wrong for problem in store_problems.of_store(place, objects)]
+    said = [problem.wrong for problem in store_problems.of_endpoint(place)]
     assert len(said) == (wrong is not None)
     assert wrong is None or wrong in said[0]
 

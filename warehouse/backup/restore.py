@@ -18,8 +18,9 @@ from warehouse.backup.folder import KEY, OBJECTS, BackupError, copy_file, files
 from warehouse.backup.held import OURS, Backup, Held
 from warehouse.dagster_home import make_tables
 from warehouse.database import Database
-from warehouse.migrate import knows, migrate
+from warehouse.migrate import migrate
 from warehouse.objects import IDENTITY
+from warehouse.revisions import knows
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
 
@@ -46,8 +47,8 @@ def restore(
     """Restore a folder: the database whole or not at all, then migrated to this release; existing files stay.
 
     All sessions, tokens and codes end. So do keys, connections and suppliers' links unless `keep_keys`: any of them may
-    have been revoked after the backup. Raises `BackupError` where the database is not empty, the backup not ours, or the
-    folder of files another deployment's and not to be taken over.
+    have been revoked after the backup. Raises `BackupError` where the database is not empty, the backup not ours, or
+    the folder of files another deployment's and not to be taken over.
     """
     with psycopg.connect(database.owner_url) as owner:
         _refuse_companies(owner)
