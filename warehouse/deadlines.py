@@ -23,7 +23,7 @@ AGAIN_SECONDS: Final = 5
 _MOST_AT_ONCE: Final = 16
 """Calls of a process at a time: fewer than the threads in which it serves requests, so that those remain for others."""
 _TURN_SECONDS: Final = 1.0
-"""How long a call waits for its turn among them."""
+"""How long a call waits for its turn among them while none of them ends."""
 _SLOW_SECONDS: Final = 1.0
 """A call that fails sooner has kept nobody waiting: the next one may try at once."""
 _BYTES_PER_SECOND: Final = 2**20
@@ -43,18 +43,26 @@ class Deadlines:
         self._seconds = seconds
         self._turns = threading.BoundedSemaphore(_MOST_AT_ONCE)
         self._turn = threading.Lock()
-        self._alone_until = 0.0
+        self._alone_until = self._last_ended = 0.0
 
     def call(self, work: Callable[[], Awaitable[T]], *, carries_bytes: int = 0) -> T:
         """Return the result of a call, from any thread but an event loop's. Raises `ConnectionError` and its errors."""
         with self._watched():
-            if not self._turns.acquire(timeout=_TURN_SECONDS):
-                raise TimeoutError
+            self._wait_for_turn()
             try:
                 seconds = self._seconds + carries_bytes / _BYTES_PER_SECOND
                 return asyncio.run_coroutine_threadsafe(_in_time(work, seconds), _loop()).result()
             finally:
+                self._last_ended = time.monotonic()
                 self._turns.release()
+
+    def _wait_for_turn(self) -> None:
+        """Wait while calls of others end; where none does the store may hang, and who waits would keep a thread."""
+        waiting_since = time.monotonic()
+        while not self._turns.acquire(timeout=_TURN_SECONDS):
+            if self._last_ended < waiting_since:
+                raise ConnectionError("The object store has answered none of the calls under way.")
+            waiting_since = time.monotonic()
 
     async def send(self, work: Callable[[AsyncIterator[bytes]], Awaitable[T]], chunks: AsyncIterator[bytes]) -> T:
         """Return the result of a call that takes chunks as they arrive: only the store's own time is counted.

@@ -1,11 +1,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
+import obstore
 import pytest
 
 from tests import stores
@@ -170,6 +172,22 @@ def test_a_sender_that_is_slow_is_not_the_stores_fault(tmp_path: Path) -> None:
 
     asyncio.run(hasty.put_stream(key, slow()))
     assert hasty.get(key) == b"xxx"
+
+
+def test_a_store_that_is_slow_is_waited_for_by_many(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "_TURN_SECONDS", 0.2)
+    monkeypatch.setattr(deadlines, "_MOST_AT_ONCE", 2)
+    slow, real = replace(objects, _calls=Deadlines(5)), obstore.put_async
+
+    async def put(*given: object, **named: object) -> object:
+        await asyncio.sleep(0.15)
+        return await real(*given, **named)
+
+    monkeypatch.setattr(obstore, "put_async", put)
+    keys_put = [f"{uuid4()}/files/a" for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda key: slow.put(key, b"x"), keys_put))
+    assert [slow.get(key) for key in keys_put] == [b"x"] * 8
 
 
 def test_a_store_that_hung_is_left_alone_and_then_tried_by_one(
