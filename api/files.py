@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from uuid_utils import uuid7
 
+from api import stored_files
 from api.answers import json_of, json_text
 from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
@@ -127,7 +128,7 @@ def download(request: Request, company_id: UUID, sku_id: UUID, file_id: UUID) ->
         raise NotFound
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
     try:
-        data = service.objects.get(key_of(company_id, file_id))
+        data = stored_files.read(service.objects, key_of(company_id, file_id), file.sha256)
     except NoSuchObject:  # a restored database whose objects were not restored with it
         raise NotFound from None
     return Response(data, media_type=file.media_type, headers={**_DOWNLOADED, "Content-Disposition": disposition})
@@ -159,7 +160,7 @@ async def receive(
     try:
         write = await run_in_threadpool(write_of)
     except Exception:
-        await run_in_threadpool(objects.delete, object_key)
+        await run_in_threadpool(objects.remove, object_key)
         raise
     return await _settled(request, write, sku_id, file_id, form, dry_run=dry_run)
 
@@ -186,10 +187,10 @@ async def _settled(
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
         response = await run_in_threadpool(_recorded, write, sku_id, file, dry_run=dry_run)
     except Refused:
-        await run_in_threadpool(objects.delete, object_key)
+        await run_in_threadpool(objects.remove, object_key)
         raise
     if orjson.loads(response.body)["data"]["id"] != str(file_id):  # a dry run, or the answer of an earlier request
-        await run_in_threadpool(objects.delete, object_key)
+        await run_in_threadpool(objects.remove, object_key)
     return response
 
 

@@ -4,19 +4,21 @@ Callers' requests (`api.imports`) and the pages (`api.pages.upload`) come here, 
 request must look like belongs to them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from uuid import UUID
 
+import orjson
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api import stored_files
 from api.answers import json_of
 from api.bodies import fingerprint, unreadable
-from api.errors import InvalidBody, NotFound, UnknownColumns
+from api.errors import InvalidBody, NotFound, Refused, UnknownColumns
 from api.launching import Launch
 from api.parameters import MAX_MAPPING_NAME
 from api.read_apart import read_apart
@@ -117,7 +119,8 @@ def _own_words(write: Write) -> Words:
 def _accept(
     write: Write, sent: Submission, read: PackedUpload, answered: imports.Answered | None
 ) -> tuple[Response, Launch | None]:
-    """Check the file against the plan, store and queue it; return the run it needs, unless it was sent before."""
+    """Store the file, check it against the plan and queue it; return the run it needs, unless it was sent before."""
+    kept = imports.keep_file(write.service.objects, write.company_id, sent.data, read.table, answered)
     launch: Launch | None = None
 
     def work(conn: Connection) -> report.ImportAccepted:
@@ -126,9 +129,8 @@ def _accept(
         accepted = imports.submit(
             conn,
             write.service.objects,
-            write.company_id,
+            kept,
             read,
-            data=sent.data,
             filename=sent.filename,
             dry_run=sent.dry_run,
             origin=write.origin,
@@ -144,21 +146,21 @@ def _accept(
         launch = Launch(UUID(accepted["id"]), write.company_id, slug, sent.filename, read.rows)
         return accepted
 
-    show = partial(json_of, status=202)
-    return write.answer(sent.fingerprint, work, show, dry_run=sent.dry_run), launch
+    response, is_new = _recorded(write, sent, kept, work, dry_run=sent.dry_run)
+    return response, launch if is_new else None
 
 
 def _ask_columns(write: Write, sent: Submission, unknown: UnknownColumns) -> Response:
     """Store the file as a dry run that failed because nobody knows its columns; return what names it."""
+    kept = imports.keep_file(write.service.objects, write.company_id, sent.data)
 
     def work(conn: Connection) -> dict[str, str]:
         import_id = imports.ask_columns(
             conn,
             write.service.objects,
-            write.company_id,
+            kept,
             unknown.outline,
             unknown.issues,
-            data=sent.data,
             filename=sent.filename,
             origin=write.origin,
             key_id=sent.sender_id,
@@ -167,7 +169,30 @@ def _ask_columns(write: Write, sent: Submission, unknown: UnknownColumns) -> Res
         )
         return {"id": str(import_id)}
 
-    return write.answer(sent.fingerprint, work, partial(json_of, status=202), dry_run=True)
+    return _recorded(write, sent, kept, work, dry_run=True)[0]
+
+
+def _recorded(
+    write: Write,
+    sent: Submission,
+    kept: imports.KeptFile,
+    work: Callable[[Connection], Mapping[str, object]],
+    *,
+    dry_run: bool,
+) -> tuple[Response, bool]:
+    """Return the answer of the write that names a kept file, and whether it does; remove a file that it does not name.
+
+    Where the commit is in doubt the file stays: housekeeping removes it if no import names it.
+    """
+    try:
+        response = write.answer(sent.fingerprint, work, partial(json_of, status=202), dry_run=dry_run)
+    except Refused:
+        kept.remove(write.service.objects)
+        raise
+    is_new: bool = orjson.loads(response.body)["id"] == str(kept.import_id)
+    if not is_new:  # the answer of an earlier request
+        kept.remove(write.service.objects)
+    return response, is_new
 
 
 def stored_import(service: Service, company_id: UUID, import_id: UUID) -> StoredUpload:
@@ -182,7 +207,7 @@ def stored_import(service: Service, company_id: UUID, import_id: UUID) -> Stored
 def stored_bytes(service: Service, found: StoredUpload) -> bytes:
     """Return the bytes of an import's file. Raise `InvalidBody` where they are no longer stored."""
     try:
-        return service.objects.get(found.upload_key)
+        return stored_files.read(service.objects, found.upload_key, found.sha256, may_be_gone=True)
     except NoSuchObject:
         gone = Message("The file of this import is no longer stored: it made room for another one. Send it again.")
         raise unreadable(gone) from None

@@ -5,7 +5,7 @@ that folder, and any of them can answer with the sum. No label has a caller's te
 """
 
 import os
-from typing import Final
+from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -22,6 +22,17 @@ _requests: Final = Counter(
 _seconds: Final = Histogram(
     "pcds_request_seconds", "Seconds from a request's headers to its end.", ("route",), registry=_own, buckets=_BUCKETS
 )
+
+_damaged: Final = Counter(
+    "pcds_files_damaged", "Readings of stored files that were missing or altered.", ("problem",), registry=_own
+)
+for _problem in ("missing", "altered"):
+    _damaged.labels(_problem)  # so that an alert sees the first one rise
+
+
+def note_damaged(problem: Literal["missing", "altered"]) -> None:
+    """Count a file that was not there, or not as it was stored."""
+    _damaged.labels(problem).inc()
 
 
 def note(method: str, route: str | None, status: int, seconds: float) -> None:

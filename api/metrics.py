@@ -27,6 +27,7 @@ from api.errors import Refused
 from api.service import Service, service_of
 from schemas.addresses import is_loopback
 from schemas.states import State
+from services import store_problems
 from services.place_checks import of_database, of_place
 from warehouse import measures
 from warehouse.measures import Measure
@@ -74,7 +75,8 @@ async def metrics(request: Request) -> Response:
     """Answer the numbers in OpenMetrics, or in Prometheus' older text where the caller prefers that."""
     _check_caller(request)
     service = service_of(request)
-    found = await run_in_threadpool(_read, service, request.app.state.dagster_database)
+    app = request.app.state
+    found = await run_in_threadpool(_read, service, app.dagster_database, app.readiness.store)
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     registry = measuring.registry()
     return Response(encode(_Both(registry, found)), media_type=content_type, headers={"Cache-Control": "no-store"})
@@ -96,9 +98,9 @@ def _check_caller(request: Request) -> None:
         raise Refused("invalid_token", sentence, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
 
 
-def _read(service: Service, dagster_url: str) -> list[Measure]:
+def _read(service: Service, dagster_url: str, store: State | None) -> list[Measure]:
     """Return what is read at the scrape; of an unreachable database only that it is so."""
-    problems = problems_of(service)
+    problems = problems_of(service, store)
     try:
         with service.writes.system() as connection:
             found = measures.of_tables(connection, service.clock.now())
@@ -112,11 +114,15 @@ def _read(service: Service, dagster_url: str) -> list[Measure]:
     return [*found, *_pools(service), *problems]
 
 
-def problems_of(service: Service) -> list[Measure]:
-    """Return for each state of a place whether it holds: the same looks as those of `pcds doctor`."""
+def problems_of(service: Service, store: State | None) -> list[Measure]:
+    """Return for each state of a place whether it holds: the same looks as those of `pcds doctor`.
+
+    `store` is what was last seen of the object store, which is looked at in the background.
+    """
     settings = service.settings
     seen = [*of_place(settings), *of_database(service.database, lambda: service.writes, settings, service.clock)]
-    wrong = {problem.check for problem in seen}
+    seen += store_problems.of_endpoint(settings)
+    wrong = {*(problem.check for problem in seen), *([store] if store else [])}
     return [Measure("problem", {"state": state, "urgency": state.urgency}, state in wrong) for state in State]
 
 

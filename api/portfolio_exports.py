@@ -1,8 +1,8 @@
 """Exports of the whole portfolio: asked for, polled, and downloaded. A run writes the file (`pipelines.exports`)."""
 
-from collections.abc import Iterator
 from functools import partial
-from typing import IO, Final
+from itertools import chain
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from uuid_utils import uuid7
 
+from api import stored_files
 from api.answers import is_current, json_of, json_text, revalidated
 from api.auth import Presented, Reader, Writer
 from api.bodies import fingerprint, json_body
@@ -40,7 +41,6 @@ router = APIRouter(prefix=f"{V1}/exports", tags=["Exports"])
 _MOST_OPEN: Final = 5
 """Exports of a company that may wait or be written at a time."""
 _AGAIN_SECONDS: Final = 30
-_CHUNK_BYTES: Final = 2**16
 _FILE: Final = {
     "Content-Disposition": "Names the file.",
 }
@@ -177,7 +177,11 @@ def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
         file = service.objects.open(found.object_key)
     except NoSuchObject:  # it made room for another file meanwhile, or a backup was restored without it
         raise NotFound from None
-    return StreamingResponse(_chunks(file), 200, headers, MEDIA_TYPES[found.format], BackgroundTask(file.close))
+    chunks = stored_files.chunks(file, found.object_key, found.sha256)
+    first = next(chunks)  # before the answer begins, so that a fault of the store can still be answered
+    return StreamingResponse(
+        chain([first], chunks), 200, headers, MEDIA_TYPES[found.format], BackgroundTask(file.close)
+    )
 
 
 def _headers(found: ExportFile) -> dict[str, str]:
@@ -189,7 +193,3 @@ def _headers(found: ExportFile) -> dict[str, str]:
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: file.read(_CHUNK_BYTES), b"")

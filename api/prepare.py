@@ -15,20 +15,24 @@ from api import demo
 from api.cli import in_plain_words
 from schemas.json_values import JsonObject
 from services import sandboxes
-from warehouse import deployment_keys, logs
+from warehouse import deployment_keys, logs, store_identity
 from warehouse.catalogue import queries as catalogue
 from warehouse.clock import Clock
 from warehouse.database import Database
 from warehouse.migrate import migrate
+from warehouse.objects import Objects
 from warehouse.settings import Settings
 
 log = structlog.get_logger(__name__)
 
 
-def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> JsonObject:
+def prepare(
+    settings: Settings, *, with_demo: bool, with_dagster_ui: bool, take_over_objects: bool = False
+) -> JsonObject:
     """Migrate the tables, make missing keys, and add the demo company if wanted; call it inside `running`.
 
-    It also erases what the reset of a sandbox left, where a process was killed before it had.
+    It also erases what the reset of a sandbox left, where a process was killed before it had. With
+    `take_over_objects` the object store is this deployment's from now on.
     `catalogue` says whether a catalogue is loaded, `greeting` is for the person who started the service. Raise what
     `migrate` raises.
     """
@@ -36,6 +40,9 @@ def prepare(settings: Settings, *, with_demo: bool, with_dagster_ui: bool) -> Js
     log.info("database.migrated", revision=migrate(database))
     with psycopg.connect(database.owner_url) as owner:
         deployment_keys.prepare(owner, settings)
+        store_identity.prepare(owner)
+    if take_over_objects:
+        store_identity.take_over(Objects.of(settings), database.app_url)
     greeting = f"The service answers at {settings.base_url}."
     if with_demo:
         first_start = not (settings.data_dir / "demo.json").exists()
@@ -51,7 +58,12 @@ def main() -> None:
     """Prepare with the settings of the environment and the options in the one argument."""
     asked, settings = json.loads(sys.argv[1]), Settings.load()
     logs.configure(settings)
-    report = prepare(settings, with_demo=asked["demo"], with_dagster_ui=asked["with_dagster_ui"])
+    report = prepare(
+        settings,
+        with_demo=asked["demo"],
+        with_dagster_ui=asked["with_dagster_ui"],
+        take_over_objects=asked["take_over_objects"],
+    )
     print(json.dumps(report))
 
 

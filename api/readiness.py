@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from api.service import Service
 from schemas.states import State
 from services import place_checks
+from warehouse import store_checks
 from warehouse.catalogue import queries as catalogue
 from warehouse.imports import queue
 from warehouse.sessions import AsyncConnection, commits
@@ -25,6 +26,8 @@ from warehouse.sessions import AsyncConnection, commits
 STANDS_SECONDS: Final = 1.0
 LOOKS_SECONDS: Final = 5.0
 """How often the parts are looked at; once a second until the process is ready for the first time."""
+STORE_SECONDS: Final = 15.0
+"""How often the object store is looked at: apart from the other parts, as one that hangs takes its time."""
 _COMMIT_SECONDS: Final = 5.0
 """Longest time for an empty commit; a slower database can serve nobody."""
 _FIRST_LOOK_SECONDS: Final = 5.0
@@ -45,18 +48,19 @@ class Readiness:
         self._unmet = frozenset[State]()
         self._until = 0.0
         self._away = frozenset[State]()
+        self.store: State | None = None
         self._awaited = frozenset(state for state in State if state.part == "awaited")
 
     @asynccontextmanager
     async def looking(self, service: Service) -> AsyncIterator["Readiness"]:
         """Look at the parts in the background during the block."""
-        task = asyncio.create_task(self._look_on(service))
+        tasks = [asyncio.create_task(look(service)) for look in (self._look_on, self._look_at_store)]
         try:
             yield self
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def standing(self, service: Service) -> Standing:
         """Return how the process stands, with what is away in the order in which to repair it."""
@@ -71,7 +75,8 @@ class Readiness:
                 await self._looked.wait()
         if self._awaited:
             return Standing("starting", _ordered(self._awaited))
-        return Standing("degraded", _ordered(self._away)) if self._away else Standing("ok")
+        away = self._away | ({self.store} if self.store else set())
+        return Standing("degraded", _ordered(away)) if away else Standing("ok")
 
     async def _look_on(self, service: Service) -> None:
         while True:
@@ -80,6 +85,12 @@ class Readiness:
                 self._awaited &= self._away
                 self._looked.set()
             await asyncio.sleep(STANDS_SECONDS if self._awaited else LOOKS_SECONDS)
+
+    async def _look_at_store(self, service: Service) -> None:
+        while True:
+            with suppress(Error, PoolTimeout):
+                self.store = await run_in_threadpool(store_checks.state, service.objects)
+            await asyncio.sleep(STORE_SECONDS)
 
 
 def _ordered(states: frozenset[State]) -> tuple[State, ...]:

@@ -5,6 +5,7 @@ bodies, too (`schemas.models.issue_of`).
 """
 
 import re
+from http import HTTPStatus
 
 import psycopg
 from fastapi import FastAPI
@@ -24,6 +25,8 @@ from schemas import refusals
 from schemas.bounds import first_hundred
 from schemas.messages import Message, message_of
 from schemas.models import issue_of
+from warehouse import objects
+from warehouse.deadlines import AGAIN_SECONDS
 from warehouse.surroundings import is_unstorable
 
 
@@ -32,6 +35,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(refusals.Refused, _operation_refused)
     app.add_exception_handler(refusals.NotThere, _not_there)
+    app.add_exception_handler(ConnectionError, _store_away)
     app.add_exception_handler(RequestValidationError, _unread)
     app.add_exception_handler(HTTPException, _framework)
     for kind in (psycopg.DataError, UnicodeEncodeError):
@@ -79,6 +83,13 @@ async def _unstorable(request: Request, error: Exception) -> Response:
 
 async def _not_there(request: Request, _: Exception) -> Response:
     return await _refused(request, NotFound())
+
+
+async def _store_away(request: Request, _: Exception) -> Response:
+    """Answer that a file cannot be stored or read now, while everything else goes on (`warehouse.objects`)."""
+    refused = Refused("internal_error", objects.AWAY, headers={"Retry-After": str(AGAIN_SECONDS)})
+    refused.status = HTTPStatus.SERVICE_UNAVAILABLE
+    return await _refused(request, refused)
 
 
 async def _unread(request: Request, error: Exception) -> Response:

@@ -49,7 +49,14 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 log = structlog.get_logger(__name__)
 
 
-def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True, demo: bool = True) -> None:
+def serve(
+    settings: Settings,
+    *,
+    workers: int = 1,
+    with_dagster_ui: bool = True,
+    demo: bool = True,
+    take_over_objects: bool = False,
+) -> None:
     """Run the service until SIGTERM, SIGINT or SIGHUP; none of its processes is left when this returns.
 
     `workers` is the number of API processes. Raise `SettingsError` where a port is taken or another `pcds serve` has
@@ -61,10 +68,12 @@ def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True,
     refuse_taken(settings)
     prepare_data_dir(settings.data_dir)
     with leftovers.serving_alone(settings.data_dir):
-        _serve(settings, workers, with_dagster_ui=with_dagster_ui, demo=demo)
+        asked = {"demo": demo, "with_dagster_ui": with_dagster_ui, "take_over_objects": take_over_objects}
+        _serve(settings, workers, asked)
 
 
-def _serve(settings: Settings, workers: int, *, with_dagster_ui: bool, demo: bool) -> None:
+def _serve(settings: Settings, workers: int, asked: Mapping[str, bool]) -> None:
+    """Serve; `asked` are the options of `api.prepare`."""
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in _SIGNALS}
     if settings.test_clock_offset:
@@ -77,7 +86,7 @@ def _serve(settings: Settings, workers: int, *, with_dagster_ui: bool, demo: boo
                 children = _children(settings, listener, workers, gate)
                 supervisor = _Supervisor(settings, children, listener)
                 with supervisor.starting_api():  # it loads its code meanwhile
-                    report = _prepared(settings, demo=demo, with_dagster_ui=with_dagster_ui)
+                    report = _prepared(settings, asked)
                 gate.open()
                 supervisor.run(stopping, report["greeting"], ready=report["catalogue"])
     finally:
@@ -334,14 +343,13 @@ def _take_over(settings: Settings) -> None:
         leftovers.end(left)
 
 
-def _prepared(settings: Settings, *, demo: bool, with_dagster_ui: bool) -> JsonObject:
+def _prepared(settings: Settings, asked: Mapping[str, bool]) -> JsonObject:
     """Return the answer of `api.prepare`, run in a process of its own, whose memory is freed afterwards.
 
-    Raise `SystemExit` where it fails.
+    `asked` are the options of its `prepare`. Raise `SystemExit` where it fails.
     """
-    asked = json.dumps({"demo": demo, "with_dagster_ui": with_dagster_ui})
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
-        [sys.executable, "-m", "api.prepare", asked],
+        [sys.executable, "-m", "api.prepare", json.dumps(dict(asked))],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

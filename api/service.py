@@ -76,7 +76,7 @@ async def open_service(settings: Settings, database: Database, clock: Clock) -> 
     """Open the resources of a process, and close them again."""
     with Pool(database.app_url, size=settings.pool_size, clock=clock) as writes, Readers.of(settings) as readers:
         async with AsyncPool(database.app_url, size=settings.pool_size) as reads:
-            yield Service(settings, clock, database, writes, reads, Objects.of(settings), Rulesets(), readers)
+            yield Service(settings, clock, database, writes, reads, Objects.of(settings, database), Rulesets(), readers)
 
 
 def service_of(request: HTTPConnection) -> Service:

@@ -54,7 +54,7 @@ def remove(
         after("rows")
     if begun.certificate is not None:
         return begun.certificate
-    files = _erase_files(settings, company_id)
+    files = _erase_files(settings, database, company_id)
     after("files")
     events = _erase_runs(settings, database, begun)
     after("runs")
@@ -117,9 +117,9 @@ def _erased(owner: Connection, company_id: UUID, now: datetime, exported: JsonOb
     return found
 
 
-def _erase_files(settings: Settings, company_id: UUID) -> int:
+def _erase_files(settings: Settings, database: Database, company_id: UUID) -> int:
     """Remove the company's objects, snapshots and figures; return how many objects there were."""
-    objects, number = Objects.of(settings), 0
+    objects, number = Objects.of(settings, database), 0
     for key, _ in list(objects.stored(company_id)):
         objects.delete(key)
         number += 1
@@ -134,11 +134,12 @@ def _erase_runs(settings: Settings, database: Database, begun: Removed) -> int:
     """Remove the logs of the company's runs, and then their rows, by which the logs are found."""
     if begun.slug is None:
         return 0
-    objects = Objects.of(settings)
+    objects = Objects.of(settings, database)
     with runs.connected(database.dagster_url) as connection:
         found = runs.of_company(connection, begun.slug)
-        for run in found:
-            shutil.rmtree(settings.data_dir / "dagster" / "logs" / run, ignore_errors=True)
-            for key, _ in list(objects.stored(run_logs.OWNER, run_logs.folder([run]))):
-                objects.delete(key)
+    for run in found:
+        shutil.rmtree(settings.data_dir / "dagster" / "logs" / run, ignore_errors=True)
+        for key, _ in list(objects.stored(run_logs.OWNER, run_logs.folder([run]))):
+            objects.delete(key)
+    with runs.connected(database.dagster_url) as connection:
         return runs.erase(connection, found, begun.slug)

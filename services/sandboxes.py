@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+import structlog
 from uuid_utils import uuid7
 
 from services.company_removal import remove
@@ -16,8 +17,10 @@ from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.companies import sandboxes
 from warehouse.database import Database
-from warehouse.sessions import Connection, become, owner_transaction
+from warehouse.sessions import Connection, become, owner_transaction, owner_turn
 from warehouse.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 _ERASER: Final = "a reset of the sandbox"
 
@@ -66,11 +69,15 @@ def reset(owner: Connection, account: UUID, before: UUID, *, origin: Origin, now
 def erase_left(settings: Settings, database: Database, now: datetime) -> int:
     """Erase every sandbox that a reset left, or go on where that was cut off; return how many.
 
-    One that another process is erasing is left to that.
+    One that another process is erasing is left to that; where the object store is away, to the next start or reset.
     """
     with owner_transaction(database.owner_url) as owner:
         found = sandboxes.left(owner)
-        for sandbox in found:
-            if sandboxes.claim(owner, sandbox):
-                remove(settings, database, sandbox, now, by=_ERASER, exported=None)
+    for sandbox in found:
+        with owner_turn(database.owner_url, sandboxes.erasure_of(sandbox)) as is_ours:
+            try:
+                if is_ours:
+                    remove(settings, database, sandbox, now, by=_ERASER, exported=None)
+            except ConnectionError as error:
+                log.warning("sandbox.not_erased", sandbox=str(sandbox), reason=str(error))
     return len(found)

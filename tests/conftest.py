@@ -29,6 +29,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from pipelines.sandbox.pool import Readers
+from tests import outside
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 from warehouse.embedded import running
@@ -173,6 +174,12 @@ def pytest_sessionstart() -> None:
     """The gate takes no numbers and texts from our modules: which are imported by then differs with each worker."""
     if hypothesis_settings.default.derandomize:
         setattr(HypothesisProvider, "_local_constants", Constants())  # noqa: B010  (a property there)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _outside_of_transactions() -> Iterator[None]:
+    """Have each call to the outside fail while a transaction is open (`tests.outside`)."""
+    yield from outside.watch()
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Stores files as objects under keys that begin with their company: `<company_id>/...`.
 
-The store is a folder of the data directory by default, or an S3-compatible store by setting. What belongs here: writing
+The store is a folder of the data directory by default, or an S3-compatible store by setting. Each call has a deadline
+and is made outside of transactions, so that a store that hangs keeps nobody else waiting; every call raises
+`ConnectionError` where the store is away, or is another deployment's and would be written. What belongs here: writing
 and reading bytes durably. What does not: their content, and who may read them.
 """
 
@@ -11,23 +13,40 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Self
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import obstore
+import structlog
 from obstore.store import LocalStore, ObjectStore, from_url
 
+from schemas.messages import Message
+from warehouse import store_identity
+from warehouse.database import Database
+from warehouse.deadlines import Deadlines
 from warehouse.settings import Settings
+from warehouse.store_identity import Ownership
 
-_NOBODY: Final = UUID(int=0)
+NOBODY: Final = UUID(int=0)
+IDENTITY: Final = f"{NOBODY}/deployment"
+"""The object that says whose store it is."""
 _STAGED: Final = "*/files/*#*"
 _PART_BYTES: Final = 5 * 2**20  # the least that S3 takes as a part of an upload
 _READ_BYTES: Final = 64 * 2**10
+_LONGEST_PART: Final = timedelta(minutes=5)
+"""How long the transfer of one part may take that goes on; a store that falls silent has its deadline."""
 _KEY: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[A-Za-z0-9_][A-Za-z0-9_.=-]*)+")
+
+
+AWAY: Final = Message("The store of files does not answer now; send the request again in a few seconds.")
+
+log = structlog.get_logger(__name__)
 
 
 class NoSuchObject(LookupError):  # noqa: N818  (an answer, not a fault)
@@ -41,34 +60,65 @@ class Objects:
     """A store of bytes; `folder` is its directory where it is on this machine."""
 
     _store: ObjectStore
+    _calls: Deadlines
     folder: Path | None = None
+    _ownership: Ownership | None = None
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """Return the store of these settings; makes a missing folder, for the service's account alone."""
+    def of(cls, settings: Settings, database: Database | None = None, *, claims: bool = True) -> Self:
+        """Return the store of these settings; makes a missing folder, for the service's account alone.
+
+        With a database it is written while it is that deployment's alone; with `claims` one that is nobody's becomes
+        that deployment's.
+        """
+        calls = Deadlines(settings.objects_seconds)
+        mine = None if database is None else partial(store_identity.mine, database.app_url)
+        owned = None if mine is None else Ownership(mine, claims=claims)
         if settings.objects_url is not None:
-            return cls.at(settings.objects_url)
+            return cls(_remote(settings.objects_url, settings), calls, None, owned)
         folder = settings.data_dir / "objects"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return cls(LocalStore(prefix=folder), folder)
+        return cls(LocalStore(prefix=folder), calls, folder, owned)
 
-    @classmethod
-    def at(cls, url: str) -> Self:
-        """Return the store at a URL, for callers that know no other setting."""
-        return cls(from_url(url))
+    def is_foreign(self) -> bool:
+        """Return whether the store carries another deployment's identity; one that carries none gets this one's."""
+        return self._ownership is not None and not self._ownership.holds(self._identity, self.take_over)
+
+    def take_over(self, identity: bytes) -> None:
+        """Have the store carry this deployment's identity, whoever's it was."""
+        with _in_place():
+            self._calls.call(lambda: obstore.put_async(self._store, IDENTITY, identity))
+
+    def _identity(self) -> bytes | None:
+        try:
+            return self.get(IDENTITY)
+        except NoSuchObject:
+            return None
+
+    def _to_write(self, key: str) -> str:
+        """Return the key, checked, where the store may be written."""
+        place = _checked(key)
+        if self.is_foreign():
+            raise ConnectionError("The object store is another deployment's; nothing is written there.")
+        return place
 
     def put(self, key: str, data: bytes, *, durable: bool = True) -> None:
         """Store bytes under a key in one step, replacing the object that is there.
 
         They survive a power cut when this returns, unless `durable` is false, for bytes that can be made again.
         """
-        obstore.put(self._store, _checked(key), data)
+        place = self._to_write(key)
+        with _in_place():
+            self._calls.call(lambda: obstore.put_async(self._store, place, data), carries_bytes=len(data))
         if durable and self.folder is not None:
             _flush(self.folder / key, self.folder)
 
     def put_file(self, key: str, path: Path) -> None:
         """Store a file of this machine under a key, with a few MiB of it in memory at a time; durable like `put`."""
-        obstore.put(self._store, _checked(key), path, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1)
+        put = partial(obstore.put_async, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1)
+        place = self._to_write(key)
+        with _in_place():
+            self._calls.call(lambda: put(self._store, place, path), carries_bytes=path.stat().st_size)
         if self.folder is not None:
             _flush(self.folder / key, self.folder)
 
@@ -77,25 +127,30 @@ class Objects:
 
         The object is stored whole or, where `chunks` raises, not at all; errors of `chunks` are raised here.
         """
-        await obstore.put_async(
-            self._store, _checked(key), chunks, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1
-        )
+        put = partial(obstore.put_async, use_multipart=True, chunk_size=_PART_BYTES, max_concurrency=1)
+        place = await asyncio.to_thread(self._to_write, key)
+        with _in_place():
+            await self._calls.send(lambda handed: put(self._store, place, handed), chunks)
         if self.folder is not None:
             await asyncio.to_thread(_flush, self.folder / key, self.folder)
 
     def get(self, key: str) -> bytes:
         """Return the bytes under a key. Raises `NoSuchObject`."""
+        place = _checked(key)
         try:
-            return bytes(obstore.get(self._store, _checked(key)).bytes())
+            found = self._calls.call(lambda: obstore.get_async(self._store, place))
+            return bytes(self._calls.call(found.bytes_async, carries_bytes=found.meta["size"]))
         except FileNotFoundError:
             raise NoSuchObject(f"There is no object {key}.") from None
 
     def open(self, key: str) -> io.BufferedReader:
         """Open the object as a file to seek and read in, without loading all of it. Raises `NoSuchObject`."""
+        place = _checked(key)
         try:
-            return io.BufferedReader(_Reader(obstore.open_reader(self._store, _checked(key), buffer_size=_READ_BYTES)))
+            reader = self._calls.call(lambda: obstore.open_reader_async(self._store, place, buffer_size=_READ_BYTES))
         except FileNotFoundError:
             raise NoSuchObject(f"There is no object {key}.") from None
+        return io.BufferedReader(_Reader(reader, self._calls), _READ_BYTES)
 
     def file(self, key: str) -> BinaryIO:
         """Open the object as a file of the system, for another process: the stored file on this machine, else a copy.
@@ -107,34 +162,55 @@ class Objects:
                 return (self.folder / _checked(key)).open("rb")
             except FileNotFoundError:
                 raise NoSuchObject(f"There is no object {key}.") from None
-        copy = tempfile.TemporaryFile()  # noqa: SIM115  (the caller closes it)
-        with self.open(key) as stored:
+        with self.open(key) as stored, contextlib.ExitStack() as on_fault:
+            copy = on_fault.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(stored, copy)
-        copy.seek(0)
+            copy.seek(0)
+            on_fault.pop_all()  # the caller closes it
         return copy
 
     def delete(self, key: str) -> None:
         """Remove an object; does nothing where there is none."""
+        place = self._to_write(key)
         with contextlib.suppress(FileNotFoundError):
-            obstore.delete(self._store, _checked(key))
+            self._calls.call(lambda: obstore.delete_async(self._store, place))
+
+    def remove(self, *keys: str) -> None:
+        """Remove objects that no row names any more; where the store is away, housekeeping removes them later."""
+        for key in keys:
+            try:
+                self.delete(key)
+            except ConnectionError:
+                log.warning("objects.not_removed", key=key)
 
     def stored(self, company_id: UUID, folder: str = "") -> Iterator[tuple[str, datetime]]:
         """Yield the keys of a company, or of one of its folders, in no order, each with the store's time of writing."""
         prefix = "/".join(part for part in (str(company_id), folder.strip("/")) if part)
-        for batch in obstore.list(self._store, prefix=prefix):
+        batches = obstore.list(self._store, prefix=prefix)
+
+        async def following() -> Sequence["obstore.ObjectMeta"]:
+            async for batch in batches:
+                return batch
+            return ()
+
+        def next_batch() -> Sequence["obstore.ObjectMeta"]:
+            with _in_place():
+                return self._calls.call(following)
+
+        while batch := next_batch():
             yield from ((entry["path"], entry["last_modified"]) for entry in batch)
 
     def now(self) -> datetime:
         """Return the store's own time, by which its objects' times are compared; not the service's clock."""
-        self.put(f"{_NOBODY}/now", b"")
-        return next(at for _, at in self.stored(_NOBODY))
+        self.put(f"{NOBODY}/now", b"")
+        return next(at for _, at in self.stored(NOBODY))
 
     def drop_unfinished(self, age: timedelta) -> int:
         """Remove the unfinished uploads in the folder that were cut off at least `age` ago; return how many.
 
         An S3-compatible store does that by its own lifecycle rule for incomplete uploads (docs/files.md).
         """
-        if self.folder is None:
+        if self.folder is None or self.is_foreign():
             return 0
         oldest, removed = (self.now() - age).timestamp(), 0
         for path in self.folder.glob(_STAGED):
@@ -148,8 +224,8 @@ class Objects:
 class _Reader(io.RawIOBase):
     """Wraps the store's reader in the form that Python's buffered reader takes."""
 
-    def __init__(self, reader: "obstore.ReadableFile") -> None:
-        self._reader = reader
+    def __init__(self, reader: "obstore.AsyncReadableFile", calls: Deadlines) -> None:
+        self._reader, self._calls = reader, calls
 
     def readable(self) -> bool:
         return True
@@ -158,20 +234,46 @@ class _Reader(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return self._reader.seek(offset, whence)
+        return self._calls.call(lambda: self._reader.seek(offset, whence))
 
     def tell(self) -> int:
-        return self._reader.tell()
+        return self._calls.call(self._reader.tell)
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
-        data = bytes(self._reader.read(len(buffer)))
+        data = bytes(self._calls.call(lambda: self._reader.read(len(buffer))))
         buffer[: len(data)] = data
         return len(data)
+
+
+def _remote(url: str, settings: Settings) -> ObjectStore:
+    """Return the store behind a URL; its own tries end about when a call's deadline does."""
+    if urlsplit(url).scheme in ("memory", "file"):
+        return from_url(url)
+    once, deadline = timedelta(seconds=settings.objects_seconds / 2), timedelta(seconds=settings.objects_seconds)
+    return from_url(
+        url,
+        client_options={
+            "allow_http": settings.objects_by_http,
+            "connect_timeout": once,
+            "read_timeout": deadline,
+            "timeout": deadline + _LONGEST_PART,
+        },
+        retry_config={"max_retries": 3, "retry_timeout": deadline},
+    )
 
 
 def is_key(text: str) -> bool:
     """Return whether the text is an object's key: a company's id and plain names."""
     return _KEY.fullmatch(text) is not None
+
+
+@contextlib.contextmanager
+def _in_place() -> Iterator[None]:
+    """Have a store whose bucket is missing count as away, where no object is asked for."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ConnectionError("The object store has no place for files: its bucket is missing.") from error
 
 
 def _checked(key: str) -> str:

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import errors, sql
@@ -34,6 +35,8 @@ _COMMITS: Final = (
     "SELECT current_setting('transaction_read_only') = 'off' AND pg_logical_emit_message(true, 'pcds', '') IS NOT NULL"
 )
 """A transaction that does nothing but commit."""
+_TAKE_TURN: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_END_TURN: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 _NOBODY: Final = ""
 _ATTEMPTS: Final = 8
 _PAUSE_SECONDS: Final = 0.05
@@ -45,6 +48,10 @@ _ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
 """Errors that a stopping server sends before it closes a connection."""
 
 
+_LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakKeyDictionary()
+"""What each open transaction has put off until its commit."""
+
+
 def _nothing(*_: object) -> None:
     """Do nothing."""
 
@@ -52,6 +59,14 @@ def _nothing(*_: object) -> None:
 def become(connection: Connection, company_id: UUID) -> None:
     """Set the session's company until the transaction ends."""
     connection.execute(_BECOME, (str(company_id),))
+
+
+def after_commit(connection: Connection, work: Callable[[], object]) -> None:
+    """Put off work until the transaction of a `Pool` has committed and its connection is free for others.
+
+    For calls to the outside, which must not keep locks; they are dropped where the transaction is rolled back.
+    """
+    _LATER.setdefault(connection, []).append(work)
 
 
 class TransactionLost(psycopg.OperationalError):
@@ -137,6 +152,15 @@ class Pool:
             yield connection
 
     @contextmanager
+    def turn(self, name: str) -> Iterator[bool]:
+        """Take a turn that one process at a time has, for the block; the value is false where another one has it.
+
+        Holds a connection and no transaction: the block may call the outside.
+        """
+        with self._pool.connection() as connection, _turn(connection, name) as is_ours:
+            yield is_ours
+
+    @contextmanager
     def listening(self, channel: str) -> Iterator[Connection]:
         """Open a connection outside the pool and outside transactions that receives notifications of the channel."""
         with psycopg.connect(self._url, autocommit=True) as connection:
@@ -212,7 +236,7 @@ class Pool:
         meanwhile: Callable[[], object] = _nothing,
     ) -> Iterator[Connection]:
         connection = self._pool.getconn() if pipelined else self._begun(company, durable_behind)
-        committing = False
+        committing, later = False, list[Callable[[], object]]()
         try:
             with connection.pipeline() if pipelined else nullcontext():
                 if pipelined:
@@ -224,13 +248,17 @@ class Pool:
                     if durable_behind:
                         self._make_durable(connection, company)
                     meanwhile()
+            later = _LATER.pop(connection, later)
         except BaseException as error:
             if _was_lost(error, connection):
                 raise TransactionLost(in_doubt=committing) from error
             _undo(connection)
             raise
         finally:
+            _LATER.pop(connection, None)
             self._pool.putconn(connection)
+        for work in later:
+            work()
 
     def stamp(self, company_id: UUID | None = None) -> None:
         """Stamp the committed writes of one company, or of all, as visible (decision 0033).
@@ -346,6 +374,24 @@ def owner_transaction(owner_url: str, company_id: UUID | None = None) -> Iterato
     with psycopg.connect(owner_url) as connection:
         connection.execute(_BECOME, [str(company_id or _NOBODY)])
         yield connection
+
+
+@contextmanager
+def owner_turn(owner_url: str, name: str) -> Iterator[bool]:
+    """Take a turn as `Pool.turn` does, on a connection of the owner."""
+    with psycopg.connect(owner_url, autocommit=True) as connection, _turn(connection, name) as is_ours:
+        yield is_ours
+
+
+@contextmanager
+def _turn(connection: Connection, name: str) -> Iterator[bool]:
+    is_ours = connection.execute(_TAKE_TURN, (name,)).fetchone() == (True,)
+    try:
+        yield is_ours
+    finally:
+        if is_ours:
+            with suppress(psycopg.OperationalError):  # a connection that is lost has given its turn back
+                connection.execute(_END_TURN, (name,))
 
 
 async def first_row(

@@ -118,6 +118,14 @@ class Settings(BaseSettings):
     """
     objects_url: str | None = None
     """`s3://bucket/prefix`, with credentials in the AWS variables; without it a folder of the data directory."""
+    objects_by_http: bool = False
+    """Whether the object store may be reached by `http://`, without encryption: for one on this machine or behind a
+    network that nobody else reads. It stands in place of `AWS_ALLOW_HTTP`.
+    """
+    objects_seconds: Seconds = 10
+    """How long the object store may take for a call, plus one second for each MiB that the call carries; then it
+    counts as away.
+    """
 
     host: str = "127.0.0.1"
     """The address on which the API listens."""

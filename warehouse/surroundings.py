@@ -109,6 +109,8 @@ def _passes(error: BaseException) -> bool:
 def sentence_of(error: BaseException) -> str | None:
     """Return what is wrong with the machine around the program; None where the program is at fault."""
     cause = getattr(error, "orig", None) or error  # SQLAlchemy wraps the database's error
+    if isinstance(cause, ConnectionError) and cause.errno is None:  # of the object store, which says it in a sentence
+        return str(cause)
     if isinstance(cause, OSError) and cause.filename is not None:
         return f"{cause.filename} cannot be used: {cause.strerror}. Make it usable, or name another place."
     if isinstance(cause, psycopg.OperationalError):  # as is the error of a pool that gets no connection

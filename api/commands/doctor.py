@@ -5,22 +5,26 @@ needs a decision.
 """
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
+import psycopg
 import typer
 
 from api.commands.operator import Operator, find_company, operator_on, require_place
 from api.commands.shared import AsJson, DataDir, show
 from schemas.json_values import JsonObject
 from schemas.states import State
-from services import place_checks, record_findings
+from services import place_checks, record_findings, store_problems
 from services.place_checks import Problem
+from warehouse import logs
 from warehouse.clock import Clock
 from warehouse.companies.queries import every_company
+from warehouse.database import Database
 from warehouse.embedded import ServerError, other_major, running
+from warehouse.objects import Objects
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 from warehouse.settings import Settings, SettingsError
@@ -39,6 +43,7 @@ def doctor(
     done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
+    logs.configure(settings)  # on standard error, apart from the answer
     number: int | None = None
     records: dict[str, list[JsonObject] | None] = dict.fromkeys(record_findings.KINDS)
     with ExitStack() as opened:
@@ -64,10 +69,20 @@ def looked_at(settings: Settings, opened: ExitStack) -> tuple[list[Problem], Ope
         require_place(settings)
         database = opened.enter_context(running(settings))
         found += place_checks.of_database(database, pool, settings, Clock.of(settings))
+        found += _of_store(settings, database)
     except (SettingsError, ServerError) as error:
         return [*found, Problem(State.DATABASE, str(error), "See the database's log; repair it.")], None
     answered = not any(problem.check == State.DATABASE for problem in found)
     return found, operator_on(settings, database, pools[0]) if pools and answered else None
+
+
+def _of_store(settings: Settings, database: Database) -> list[Problem]:
+    """Return what is wrong with the object store, where one was made; nothing is claimed of one that is nobody's."""
+    found = [*store_problems.of_endpoint(settings)]
+    if settings.objects_url is not None or (settings.data_dir / "objects").is_dir():
+        with suppress(psycopg.Error):  # the database is away, or not ours
+            found += store_problems.of_store(Objects.of(settings, database, claims=False))
+    return found
 
 
 def _records(

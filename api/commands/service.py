@@ -6,8 +6,8 @@ import psycopg
 import typer
 
 from api import serve as supervisor
-from api.commands.shared import AsJson, DataDir, show
-from warehouse import deployment_keys
+from api.commands.shared import AsJson, DataDir, TakeOver, show
+from warehouse import deployment_keys, store_identity
 from warehouse.embedded import running
 from warehouse.settings import Settings
 
@@ -24,13 +24,20 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo/--no-demo", help="Keep a demo company with a key.")] = True,
     dagster_ui: Annotated[bool | None, typer.Option("--dagster-ui/--no-dagster-ui", help="Serve /dagster.")] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="API processes.")] = 1,
+    take_over_objects: TakeOver = False,
     data_dir: DataDir = None,
 ) -> None:
     """Run everything until a signal: database, API, import worker, analysts' UI."""
     settings = Settings.load(
         data_dir=data_dir, host=host, port=port, dagster_port=dagster_port, dagster_ui=dagster_ui, public_url=base_url
     )
-    supervisor.serve(settings, workers=workers, with_dagster_ui=settings.dagster_ui, demo=demo)
+    supervisor.serve(
+        settings,
+        workers=workers,
+        with_dagster_ui=settings.dagster_ui,
+        demo=demo,
+        take_over_objects=take_over_objects,
+    )
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
@@ -42,4 +49,5 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         revision = migrate_database(database)
         with psycopg.connect(database.owner_url) as owner:
             deployment_keys.prepare(owner, settings)
+            store_identity.prepare(owner)
         show({"revision": revision}, as_json=as_json)

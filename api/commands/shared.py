@@ -13,6 +13,9 @@ from schemas.labels import LANGUAGES
 
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where the state lives; default ./data.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+TakeOver = Annotated[
+    bool, typer.Option("--take-over-objects", help="Write to a store of files that is another deployment's.")
+]
 CompanyId = Annotated[UUID, typer.Option("--company", help="The company's id.")]
 
 _WIDEST: Final = 40

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api import stored_files
 from api.pages import changes, issuing
 from api.pages.advice import said
 from api.pages.forms import Form, read_form
@@ -34,6 +35,7 @@ from services import review
 from services.review import proposed
 from services.review.compare import REFUSED
 from services.technical_files import key_of
+from warehouse.objects import NoSuchObject
 from warehouse.review import entries, files
 from warehouse.review.entries import Entry, State
 from warehouse.sessions import Connection
@@ -110,7 +112,11 @@ async def get_file(request: Request, session: Viewer) -> Response:
             attached = {file.id: file for file in files.of_entry(conn, entry_id)}
         if file_id not in attached:
             raise PageRefused(404, "refused.gone")
-        return attached[file_id], service.objects.get(key_of(session.company_id, file_id))
+        found = attached[file_id]
+        try:
+            return found, stored_files.read(service.objects, key_of(session.company_id, file_id), found.sha256)
+        except NoSuchObject:
+            raise PageRefused(404, "refused.gone") from None
 
     file, data = await run_in_threadpool(read)
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"

@@ -7,6 +7,7 @@ the answer; documents are handled as technical files and wait with the answer.
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import Final
 from uuid import UUID
 
@@ -42,6 +43,8 @@ from services import supplier_requests
 from services.review.files import TooManyFiles, attach
 from services.technical_files import key_of
 from warehouse import analytics
+from warehouse.deadlines import AGAIN_SECONDS
+from warehouse.objects import AWAY
 from warehouse.review import entries, files
 from warehouse.review import supplier_requests as queries
 from warehouse.sessions import Connection
@@ -89,13 +92,16 @@ async def post_document(request: Request) -> Response:
             await objects.put_stream(object_key, form.file())
         kind = await judge_file(request, company_id, "supplier", object_key, form)
         if not await run_in_threadpool(_attach, request, company_id, request_id, file_id, form, kind=kind):
-            await run_in_threadpool(objects.delete, object_key)
-    except (Refused, TimeoutError) as fault:
-        await run_in_threadpool(objects.delete, object_key)
+            await run_in_threadpool(objects.remove, object_key)
+    except (Refused, TimeoutError, ConnectionError) as fault:
+        await run_in_threadpool(objects.remove, object_key)
         faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
-        return await run_in_threadpool(
+        answer = await run_in_threadpool(
             _form_page, request, company_id, request_id, form=_typed_fields(form), faults=faults
         )
+        if isinstance(fault, ConnectionError):
+            answer.status_code, answer.headers["Retry-After"] = HTTPStatus.SERVICE_UNAVAILABLE, str(AGAIN_SECONDS)
+        return answer
     if any(value.strip() for _, value in form.beside):
         return await run_in_threadpool(_form_page, request, company_id, request_id, form=_typed_fields(form))
     return redirect(f"{_path(request)}#documents")
@@ -105,7 +111,9 @@ def _typed_fields(form: FileForm) -> forms.Form:
     return forms.Form(form.beside)
 
 
-def _file_faults(fault: Refused | TimeoutError, form: FileForm, lang: str) -> list[str]:
+def _file_faults(fault: Exception, form: FileForm, lang: str) -> list[str]:
+    if isinstance(fault, ConnectionError):
+        return [AWAY]
     if not form.filename and not form.size_bytes:
         return [text("supplier.no_file", lang)]
     issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]

@@ -16,6 +16,7 @@ import orjson
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Elicit
 from pydantic import BaseModel, Field
 
@@ -24,6 +25,7 @@ from connector.service import Service
 from connector.tools.answer import Answer, instant, refusal
 from schemas.json_values import JsonObject
 from services.review import Entry
+from warehouse import objects
 from warehouse.confirmations import queries as confirmations
 from warehouse.sessions import Connection
 
@@ -72,13 +74,14 @@ class Filing:
     """One call of a drafting tool, and the entry that it would file.
 
     `arguments` are the call's without its confirmation; `file` files under the given key, in a transaction of the
-    company.
+    company. `document` is the object that the entry names: its key and its bytes.
     """
 
     tool: str
     arguments: Mapping[str, object]
     would_file: Mapping[str, object]
     file: Callable[[Connection, bytes], Entry]
+    document: tuple[str, bytes] | None = None
 
     @property
     def meaning(self) -> bytes:
@@ -148,7 +151,7 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
             raise refusal("invalid_body", sentence)
         return filing.file(conn, key)
 
-    entry = service.writes.run(who.company_id, work, repeatable=True)
+    entry = _stored(service, who, filing, work)
     return _answer(
         service,
         filing,
@@ -158,6 +161,24 @@ def _filed(service: Service, who: Principal, filing: Filing, question: str, *, c
         entry_state=entry.state,
         review_url=f"{service.settings.base_url}/review/{entry.id}",
     )
+
+
+def _stored(service: Service, who: Principal, filing: Filing, work: Callable[[Connection], Entry]) -> Entry:
+    """Store the document, and then the entry that names it in one transaction.
+
+    A document that is refused is removed; where the commit is in doubt housekeeping removes it, if nothing names it.
+    """
+    if filing.document is not None:
+        try:
+            service.objects.put(*filing.document)
+        except ConnectionError:
+            raise refusal("internal_error", f"{objects.AWAY} Nothing was filed.") from None
+    try:
+        return service.writes.run(who.company_id, work, repeatable=True)
+    except ToolError:
+        if filing.document is not None:
+            service.objects.remove(filing.document[0])
+        raise
 
 
 def _answer(

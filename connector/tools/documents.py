@@ -27,7 +27,7 @@ from services.review.files import attach
 from services.technical_files import key_of
 from warehouse.review import files
 from warehouse.review.entries import Entry
-from warehouse.sessions import Connection
+from warehouse.sessions import Connection, after_commit
 from warehouse.skus import queries as skus
 from warehouse.technical_files.queries import File
 
@@ -78,18 +78,22 @@ async def document(
         **{name: getattr(file, name) for name in (*_TEXTS, *_DAYS)},
     }
 
+    object_key = key_of(who.company_id, file.id)
+
     def filed(conn: Connection, key: bytes) -> Entry:
         now = service.clock.now()
         entry = review.file(
             conn, who.company_id, "supplier_document", about, origin=who.origin, now=now, sku_id=sku_id, filing_key=key
         )
-        if not files.of_entry(conn, entry.id):
-            try:
-                quota.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
-            except quota.StorageFull as full:
-                raise refusal(full.code, str(full)) from None
-            service.objects.put(key_of(who.company_id, file.id), data)
-            attach(conn, who.company_id, file, now=now, entry_id=entry.id)
+        if filed_before := files.of_entry(conn, entry.id):
+            if all(each.id != file.id for each in filed_before):  # the document of then stays
+                after_commit(conn, lambda: service.objects.remove(object_key))
+            return entry
+        try:
+            quota.admit(conn, service.objects, who.company_id, new_bytes=len(data), now=now)
+        except quota.StorageFull as full:
+            raise refusal(full.code, str(full)) from None
+        attach(conn, who.company_id, file, now=now, entry_id=entry.id)
         return entry
 
     arguments = {"sku_id": str(sku_id), "about": about}
@@ -98,7 +102,8 @@ async def document(
         f"packaging item “{code}” in your review queue? It becomes a technical file only if a person accepts it."
     )
     would_file = {"kind": "supplier_document", "sku_code": code, **about}
-    return Filing("submit_supplier_document", arguments, would_file, filed), question
+    filing = Filing("submit_supplier_document", arguments, would_file, filed, (object_key, data))
+    return filing, question
 
 
 def _bytes(sent: Document) -> bytes:

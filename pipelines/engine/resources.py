@@ -220,10 +220,11 @@ def open_resources(settings: Settings) -> Iterator[Resources]:
     """Open the resources that these settings name; connections and readers end with the block."""
     size = max(settings.pool_size, _LEAST_CONNECTIONS)
     clock = Clock.of(settings)
-    with Pool(Database.of(settings).app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
+    database = Database.of(settings)
+    with Pool(database.app_url, size=size, clock=clock) as pool, Readers.of(settings) as readers:
         yield declared_resources(settings)._replace(
             postgres=Postgres.of(pool),
-            object_store=ObjectStore.of(Objects.of(settings)),
+            object_store=ObjectStore.of(Objects.of(settings, database)),
             clock=ServiceClock.of(clock),
             rule_sets=RuleSets.of(Rulesets()),
             file_readers=FileReaders.of(readers),

@@ -28,8 +28,10 @@ from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from pipelines.engine.capture import Sink, capture_output
 from warehouse.clock import Clock
+from warehouse.database import Database
 from warehouse.launches import run_logs
 from warehouse.objects import NoSuchObject, Objects
+from warehouse.settings import Settings
 
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
 
@@ -147,7 +149,10 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
 
     @cached_property
     def _objects(self) -> Objects | None:
-        return Objects.at(self._store) if self._store else None
+        if not self._store:
+            return None
+        settings = Settings.load(objects_url=self._store)
+        return Objects.of(settings, Database.of(settings))
 
     def is_capture_complete(self, log_key: Sequence[str]) -> bool:
         """Return whether the log is complete: the run has ended, or the log is not a run's."""
@@ -167,7 +172,10 @@ class RunLogs(CloudStorageComputeLogManager[T_Instance], ConfigurableClass):
         """Copy a log to the store; one without text has no file."""
         path, key = self._path(log_key, io_type), _key(log_key, io_type)
         if self._objects is not None and key is not None and path.exists():
-            self._objects.put(key, path.read_bytes(), durable=False)
+            try:
+                self._objects.put(key, path.read_bytes(), durable=False)
+            except ConnectionError as error:  # the run goes on without
+                log.warning("run_log.not_kept", key=key, reason=str(error))
 
     def download_from_cloud_storage(
         self,

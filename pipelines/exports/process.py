@@ -128,7 +128,7 @@ def _end(place: Place, claimed: Claimed, run_id: UUID, done: Done) -> None:
             quota.admit(conn, place.objects, place.company_id, new_bytes=done.size_bytes, now=place.clock.now())
             claims.complete(conn, claimed.id, run_id, place.clock.now(), done)
     except StorageFull as full:
-        place.objects.delete(claimed.object_key)
+        place.objects.remove(claimed.object_key)
         raise _Failed(Issue("plan_limit_reached", full.args[0])) from None
 
 

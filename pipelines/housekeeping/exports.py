@@ -20,8 +20,9 @@ def remove_expired_exports(pool: Pool, objects: Objects, clock: Clock, proceed: 
             proceed()
             with pool.company(company_id) as conn:
                 expired = queries.expired(conn, clock.now(), most=_BATCH)
-                for _, key in expired:
-                    objects.delete(key)
+            for _, key in expired:
+                objects.delete(key)
+            with pool.company(company_id) as conn:
                 queries.remove(conn, [export_id for export_id, _ in expired])
             removed += len(expired)
             if len(expired) < _BATCH:

@@ -1,8 +1,8 @@
 """Accepts a file that was read: checks it against the plan, stores it, queues it. A run writes its rows later.
 
-The bytes and the parsed table are in the object store before the row that names them is committed, so that a queued
-import never misses its file. Housekeeping removes what a crash between the two leaves behind. Reading the file is not
-part of this: it needs no database and may take seconds.
+The bytes and the parsed table are in the object store before the transaction begins that names them, so that a queued
+import never misses its file, and a store that hangs holds no lock. Housekeeping removes what a crash between the two
+leaves behind. Reading the file is not part of this: it needs no database and may take seconds.
 """
 
 import hashlib
@@ -36,13 +36,50 @@ class Answered(NamedTuple):
     year: int
 
 
+class KeptFile(NamedTuple):
+    """A file in the object store, under the id of the import that will name it."""
+
+    company_id: UUID
+    import_id: UUID
+    size_bytes: int
+    sha256: str
+
+    @property
+    def upload_key(self) -> str:
+        """Return the key of the file as it was sent."""
+        return f"{self.company_id}/imports/{self.import_id}/upload"
+
+    @property
+    def table_key(self) -> str:
+        """Return the key of the table that was read from it."""
+        return f"{self.company_id}/imports/{self.import_id}/table"
+
+    def remove(self, objects: Objects) -> None:
+        """Remove the objects, where no import names them."""
+        objects.remove(self.upload_key, self.table_key, before_key(self.table_key))
+
+
+def keep_file(
+    objects: Objects, company_id: UUID, data: bytes, table: bytes | None = None, answers: Answered | None = None
+) -> KeptFile:
+    """Store a file and the tables that were read from it, before the transaction of `submit` or `ask_columns`."""
+    kept = KeptFile(company_id, UUID(str(uuid7())), len(data), hashlib.sha256(data).hexdigest())
+    with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
+        upload = beside.submit(objects.put, kept.upload_key, data)  # both wait for the disk
+        if table is not None:
+            objects.put(kept.table_key, table)
+        if answers is not None:
+            objects.put(before_key(kept.table_key), answers.table)
+        upload.result()
+    return kept
+
+
 def submit(
     conn: Connection,
     objects: Objects,
-    company_id: UUID,
+    kept: KeptFile,
     upload: PackedUpload,
     *,
-    data: bytes,
     filename: str,
     dry_run: bool,
     origin: Origin,
@@ -53,20 +90,19 @@ def submit(
     mapping: Mapping[str, object] | None = None,
     answers: Answered | None = None,
 ) -> ImportAccepted:
-    """Queue a file that was read, in the caller's transaction, and return the contract's ImportAccepted.
+    """Queue a file that was read and kept, in the caller's transaction, and return the contract's ImportAccepted.
 
-    `upload` is a reader's result for `data` (`pipelines.sandbox`) with this `mapping`, which was told `taken_codes`.
+    `upload` is a reader's result for the file (`pipelines.sandbox`) with this `mapping`, which was told `taken_codes`.
     With `keep_archived` rows of archived SKUs will be rejected instead of bringing them back. Raises
     `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
     for a dry run).
     """
     if not dry_run:
-        plans.check_codes(conn, company_id, upload.codes, keep_archived=keep_archived)
-    quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=dry_run)
-    import_id, row = _row(
-        company_id,
+        plans.check_codes(conn, kept.company_id, upload.codes, keep_archived=keep_archived)
+    quota.admit(conn, objects, kept.company_id, new_bytes=kept.size_bytes, now=now, dry_run=dry_run)
+    row = _row(
+        kept,
         upload.source,
-        data=data,
         filename=filename,
         dry_run=dry_run,
         origin=origin,
@@ -77,43 +113,35 @@ def submit(
     if answers is not None:
         row |= {"answers": answers.import_id, "default_year": answers.year}
     row["keep_archived"] = keep_archived
-    with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
-        kept = beside.submit(objects.put, row["upload_key"], data)  # both wait for the disk
-        objects.put(row["table_key"], upload.table)
-        if answers is not None:
-            objects.put(before_key(row["table_key"]), answers.table)
-        kept.result()
     row["taken_codes"] = Json(list(taken_codes)) if taken_codes else None
     row |= {"status": "queued", "rows_total": upload.rows, "templates": Json(templates(upload.source))}
     queries.insert(conn, row)
     _enter(conn, row, origin)
-    return _accepted(import_id, upload, filename=filename, dry_run=dry_run)
+    return _accepted(kept.import_id, upload, filename=filename, dry_run=dry_run)
 
 
 def ask_columns(
     conn: Connection,
     objects: Objects,
-    company_id: UUID,
+    kept: KeptFile,
     outline: ImportSource,
     issues: Sequence[Issue],
     *,
-    data: bytes,
     filename: str,
     origin: Origin,
     key_id: UUID,
     now: datetime,
     mapping: Mapping[str, object] | None = None,
 ) -> UUID:
-    """Store a file that was refused for `issues` as a dry run that failed for the first of them, and return its id.
+    """Record a kept file that was refused for `issues` as a dry run that failed for the first; return its id.
 
     `outline` describes its columns (`pipelines.reading.outline`). With a mapping of them the file is read again, as
     that of any import. Raises as `submit` does.
     """
-    quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=True)
-    import_id, row = _row(
-        company_id,
+    quota.admit(conn, objects, kept.company_id, new_bytes=kept.size_bytes, now=now, dry_run=True)
+    row = _row(
+        kept,
         outline,
-        data=data,
         filename=filename,
         dry_run=True,
         origin=origin,
@@ -121,41 +149,40 @@ def ask_columns(
         now=now,
         mapping=mapping,
     )
-    objects.put(row["upload_key"], data)
     failure = issues[0].as_dict() | {"correlationId": origin.correlation_id}
     row |= {"status": "failed", "rows_total": 0, "templates": Json(templates([issue.message for issue in issues]))}
     queries.insert(conn, row)
-    queries.fail_at_once(conn, import_id, failure, now)
+    queries.fail_at_once(conn, kept.import_id, failure, now)
     _enter(conn, row, origin)
     after = {"status": "failed", "failure": failure}
-    ledger.enter(conn, company_id, "import.failed", import_id, origin=origin, now=now, before=None, after=after)
-    return import_id
+    ledger.enter(
+        conn, kept.company_id, "import.failed", kept.import_id, origin=origin, now=now, before=None, after=after
+    )
+    return kept.import_id
 
 
 def _row(
-    company_id: UUID,
+    kept: KeptFile,
     source: ImportSource,
     *,
-    data: bytes,
     filename: str,
     dry_run: bool,
     origin: Origin,
     key_id: UUID,
     now: datetime,
     mapping: Mapping[str, object] | None,
-) -> tuple[UUID, dict[str, Any]]:
-    """Return the id of a new import and the columns of its row that every import has."""
-    import_id = UUID(str(uuid7()))
-    return import_id, {
-        "id": import_id,
-        "company_id": company_id,
+) -> dict[str, Any]:
+    """Return the columns of a new import's row that every import has."""
+    return {
+        "id": kept.import_id,
+        "company_id": kept.company_id,
         "dry_run": dry_run,
         "keep_archived": False,
         "filename": filename,
-        "size_bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "upload_key": f"{company_id}/imports/{import_id}/upload",
-        "table_key": f"{company_id}/imports/{import_id}/table",
+        "size_bytes": kept.size_bytes,
+        "sha256": kept.sha256,
+        "upload_key": kept.upload_key,
+        "table_key": kept.table_key,
         "default_year": now.year,
         "source": Json(source),
         "taken_codes": None,

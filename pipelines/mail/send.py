@@ -1,6 +1,7 @@
-"""Sends the mails that are due, each in a transaction of its own, and tries again what the server did not take.
+"""Sends the mails that are due, one after the other, and tries again what the server did not take.
 
-A process that dies between the server's answer and the commit sends that mail again, with the same Message-ID.
+No transaction is open while the server is asked. A process that dies between the server's answer and the record of it
+sends that mail again, with the same Message-ID.
 """
 
 from collections import Counter
@@ -49,25 +50,33 @@ def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Pr
     with pool.company(company_id) as conn:
         post.links.check(conn)
     outcomes: Counter[str] = Counter()
-    while True:
-        proceed()
-        with pool.company(company_id) as conn:
-            mail = mails.take(conn, clock.now())
+    with pool.turn(mails.turn_of(company_id)) as is_ours:
+        while is_ours:
+            proceed()
+            with pool.company(company_id) as conn:
+                mail = mails.next_due(conn, clock.now())
+                made = None if mail is None else _message(conn, mail, post, clock.now())
             if mail is None:
-                return outcomes
-            outcomes[_send(conn, mail, post, clock.now())] += 1
+                break
+            failed = None if made is None else _try(post, mail, made)
+            with pool.company(company_id) as conn:
+                outcomes[_recorded(conn, mail, failed, clock.now(), is_needed=made is not None)] += 1
+    return outcomes
 
 
-def _send(conn: Connection, mail: Mail, post: Post, now: datetime) -> str:
-    """Send one mail and record what came of it; return that."""
-    made = _message(conn, mail, post, now)
-    if made is None:
-        mails.end(conn, mail.id, "not_needed", at=now)
-        return "not_needed"
+def _try(post: Post, mail: Mail, made: EmailMessage) -> NotSent | None:
+    """Hand a mail to the server; return why it did not take it, if it did not."""
     try:
         post.server.send(made)
     except NotSent as failed:
         log.warning("mail.not_sent", mail_id=str(mail.id), fault=failed.fault)
+        return failed
+    return None
+
+
+def _recorded(conn: Connection, mail: Mail, failed: NotSent | None, now: datetime, *, is_needed: bool) -> str:
+    """Record what came of a mail; return that."""
+    if failed is not None:
         if failed.is_final or mail.tries >= len(TRIES_AFTER):
             mails.end(conn, mail.id, "failed", at=now, fault=failed.fault)
             return "failed"
@@ -77,8 +86,9 @@ def _send(conn: Connection, mail: Mail, post: Post, now: datetime) -> str:
         else:
             mails.try_later(conn, mail.id, due_at=due_at, fault=failed.fault)
         return "tried"
-    mails.end(conn, mail.id, "sent", at=now)
-    return "sent"
+    state = "sent" if is_needed else "not_needed"
+    mails.end(conn, mail.id, state, at=now)
+    return state
 
 
 def _message(conn: Connection, mail: Mail, post: Post, now: datetime) -> EmailMessage | None:

@@ -65,10 +65,11 @@ def deliver_due(pool: Pool, company_id: UUID, sender: Sender, clock: Clock, proc
     """
     outcomes: Counter[str] = Counter()
     until = time.monotonic() + RUN_SECONDS
-    with pool.company(company_id) as turn:
-        if not deliveries.take_turn(turn, company_id):
+    with pool.turn(deliveries.turn_of(company_id)) as is_ours:
+        if not is_ours:
             raise TurnTaken
-        sender.seal.check(turn)
+        with pool.company(company_id) as conn:
+            sender.seal.check(conn)
         while time.monotonic() < until:
             proceed()
             with pool.company(company_id) as conn:

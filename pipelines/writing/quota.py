@@ -5,13 +5,14 @@ other files, the oldest first. Other derived files (tables read from uploads, sn
 """
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from pipelines.writing.plans import PlanLimitReached
 from schemas.messages import Message
 from warehouse.companies import limits
 from warehouse.objects import Objects
-from warehouse.sessions import Connection
+from warehouse.sessions import Connection, after_commit
 
 
 class StorageFull(PlanLimitReached):
@@ -35,7 +36,7 @@ def admit(
 ) -> None:
     """Check that the company may store a file of this size, in its session; raise `StorageFull` where it may not.
 
-    Files that are removed stay removed if the caller's transaction is rolled back: they can be had again.
+    Files that make room are removed when the caller's transaction has committed.
     """
     if (limit := limits.storage_locked(conn, company_id)) is None:
         return
@@ -47,13 +48,13 @@ def admit(
 
 
 def _free_bytes(conn: Connection, objects: Objects, wanted: int, now: datetime) -> int:
-    """Remove exports and uploads of dry runs until so many bytes are free or none is left; return the bytes freed."""
+    """Give up exports and uploads of dry runs until so many bytes are free or none is left; return the bytes freed."""
     freed, removed = 0, []
     for file in limits.replaceable(conn):
         if freed >= wanted:
             break
-        objects.delete(file.key)
         removed.append(file)
         freed += file.size_bytes
     limits.removed(conn, removed, now)
+    after_commit(conn, partial(objects.remove, *(file.key for file in removed)))
     return freed

@@ -14,7 +14,19 @@ class Health(Answer):
 
     status: Literal["ok", "starting", "degraded"]
     failing: Annotated[
-        list[Literal["storage", "database", "database_writes", "catalogue", "worker", "code_server"]]
+        list[
+            Literal[
+                "storage",
+                "database",
+                "database_writes",
+                "catalogue",
+                "worker",
+                "code_server",
+                "object_store",
+                "foreign_store",
+                "unreliable_store",
+            ]
+        ]
         | SkipJsonSchema[None],
         PydanticField(description="What fails or is waited for (503), or which parts are away (200, `degraded`)."),
     ] = None

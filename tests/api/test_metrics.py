@@ -135,7 +135,7 @@ def test_what_several_processes_counted_is_one_sum(tmp_path):
 
 
 def published() -> set[str]:
-    counted = {"pcds_requests_total", "pcds_request_seconds_bucket"}
+    counted = {"pcds_requests_total", "pcds_request_seconds_bucket", "pcds_files_damaged_total"}
     read = {f"pcds_{name}" for name in metrics.GAUGES} | {f"pcds_{name}_total" for name in metrics.COUNTERS}
     return counted | read
 

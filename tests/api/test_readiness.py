@@ -3,6 +3,7 @@
 import resource
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +18,7 @@ from api.app import create
 from schemas.responses.service import Health
 from schemas.states import State
 from services import place_checks
+from tests import stores
 from tests.waiting import wait_until
 from warehouse import dagster_home
 from warehouse.database import Database
@@ -138,6 +140,20 @@ def test_a_code_server_that_is_gone_is_named_and_so_is_its_return(
             served.listen()
             wait_until(lambda: ask() == (200, []))
         wait_until(lambda: ask() == (200, ["code_server"]))
+
+
+def test_a_store_that_hangs_is_told_in_the_background_and_all_else_is_ready(
+    database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "STORE_SECONDS", 0.05)
+    with serving(database, tmp_path, objects_seconds=0.3, free_bytes=0) as ask:
+        wait_until(lambda: ask() == (200, []))
+        with stores.hanging():
+            wait_until(lambda: ask() == (200, ["object_store"]))
+            begun = time.monotonic()
+            ask()
+            assert time.monotonic() - begun < 0.25, "no caller waits for the store"
+        wait_until(lambda: ask() == (200, []))
 
 
 def test_nobody_who_asks_has_a_part_looked_at(

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from services import audit, sandboxes
+from tests import stores
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, sent
 from warehouse.access import keys
@@ -168,6 +169,19 @@ def test_a_repeat_of_a_reset_that_nobody_saw_end_empties_nothing(tester, databas
     assert codes(tester) == ["AFTER"], "neither the reset nor its answer is there"
     service = tester.http.app.state.service
     sandboxes.erase_left(service.settings, database, service.clock.now())  # as it would be for all other tests, too
+
+
+def test_a_store_that_is_away_leaves_the_erasure_to_the_next_reset(caller, tester, database):
+    run(tester, sent(tester, "sku_code;name\nC;Jar\n"))
+    service = tester.http.app.state.service
+    now, objects = service.clock.now(), service.settings.data_dir / "objects" / str(tester.company)
+    with owner_transaction(database.owner_url) as owner:
+        sandboxes.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+    with stores.hanging():
+        sandboxes.erase_left(service.settings.model_copy(update={"objects_seconds": 0.2}), database, now)
+    assert list(objects.rglob("*"))
+    assert sandboxes.erase_left(service.settings, database, now) >= 1
+    assert not objects.exists()
 
 
 @pytest.mark.promise("SBX-02")

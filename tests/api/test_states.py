@@ -10,7 +10,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -25,14 +25,17 @@ from pydantic import SecretStr
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
+from api import readiness
 from api.app import create
 from api.cli import build_program
 from pipelines.catalogue import load, read
 from schemas.states import State
 from services import place_checks
+from tests import stores
 from tests.api.conftest import Caller
 from tests.conftest import as_operators, migrated
-from warehouse import dagster_home, deployment_keys
+from tests.waiting import wait_until
+from warehouse import dagster_home, deployment_keys, store_checks, store_identity
 from warehouse.access import keys
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
@@ -83,12 +86,16 @@ class Place:
 @pytest.fixture(scope="module")
 def place(server: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with ExitStack() as opened:
+        patched = opened.enter_context(pytest.MonkeyPatch.context())
+        patched.setattr(store_identity, "_HOLDS_SECONDS", 0.0)
+        patched.setattr(readiness, "STORE_SECONDS", 0.1)
         database = as_operators(opened.enter_context(migrated(server)))
         settings = Settings.load(
             data_dir=tmp_path_factory.mktemp("place"), database_url=database.owner_url, metrics_token=TOKEN
         )
         owner = opened.enter_context(psycopg.connect(database.owner_url, autocommit=True))
         deployment_keys.prepare(owner, settings)
+        store_identity.prepare(owner)
         pool = opened.enter_context(Pool(database.app_url))
         company, client, key, now = uuid4(), uuid4(), keys.new_key(), datetime.now(UTC)
         owner.execute(
@@ -210,6 +217,32 @@ def kept_cluster(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
     (place.settings.data_dir / "postgres.15").rmdir()
 
 
+def store_that(fails: Callable[[], AbstractContextManager[None]]) -> Break:
+    @contextmanager
+    def failing(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+        with fails():
+            yield place.settings
+
+    return failing
+
+
+@contextmanager
+def another_deployment(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    swap = "UPDATE key_probes SET name = %s WHERE name = %s"
+    place.owner.execute(swap, ["before", "objects"])
+    store_identity.prepare(place.owner)
+    yield place.settings
+    place.owner.execute("DELETE FROM key_probes WHERE name = 'objects'")
+    place.owner.execute(swap, ["objects", "before"])
+
+
+@contextmanager
+def reached_by_http(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://s3.example")
+    monkeypatch.setattr(store_checks, "state", lambda _: None)
+    yield place.changed(objects_url="s3://bucket", objects_by_http=True)
+
+
 LATER = 660
 """Seconds: more than the ten minutes that an import may wait and a snapshot lag."""
 READ_ONLY = "options=-c%20default_transaction_read_only%3Don"
@@ -224,6 +257,10 @@ BREAKS: dict[State, Break] = {
     State.CATALOGUE: no_catalogue,
     State.WORKER: no_worker,
     State.CODE_SERVER: no_code_server,
+    State.OBJECT_STORE: store_that(stores.refusing),
+    State.FOREIGN_STORE: another_deployment,
+    State.UNRELIABLE_STORE: store_that(stores.lying),
+    State.STORE_BY_HTTP: reached_by_http,
     State.IMPORTS: setting(test_clock_offset=LATER),
     State.SNAPSHOTS: setting(test_clock_offset=LATER),
     State.SECRETS: readable_key,
@@ -241,9 +278,12 @@ BESIDE = {State.IMPORTS: {State.CLOCK, State.SNAPSHOTS}, State.SNAPSHOTS: {State
 def test_doctor_names_what_is_broken_and_its_metric_says_so(
     place: Place, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (place.named(place.settings), place.published(place.settings)) == (set(), set())
+    assert place.named(place.settings) == set()
+    wait_until(lambda: place.published(place.settings) == set())
     with BREAKS[state](place, monkeypatch) as settings:
-        assert place.named(settings) == place.published(settings) == {state} | BESIDE.get(state, set())
+        expected = {state} | BESIDE.get(state, set())
+        assert place.named(settings) == expected
+        wait_until(lambda: place.published(settings) == expected)  # the store is looked at in the background
 
 
 def test_every_state_has_an_alert_that_was_seen_to_fire_and_a_row_in_the_document() -> None:

@@ -67,6 +67,15 @@ def test_uploads_count_with_the_files(caller, sku, quota):
     assert upload(caller, sku).status_code == 201
     assert imported(caller).status_code == 202
     assert refusal(imported(caller)) == (len(PDF) + len(CSV), len(PDF) + len(CSV), len(CSV))
+    kept = list(caller.http.app.state.service.objects.stored(caller.company, "imports"))
+    assert len(kept) == 2, "the file and the table of the first, and nothing of the refused one"
+
+
+def test_an_import_that_is_sent_again_is_kept_once(caller):
+    sent = {"content": CSV, "headers": {"Idempotency-Key": "once"}}
+    first, again = (caller.request("POST", "/imports?filename=a.csv", **sent) for _ in range(2))
+    assert (first.json()["id"], again.headers["Idempotent-Replayed"]) == (again.json()["id"], "true")
+    assert len(list(caller.http.app.state.service.objects.stored(caller.company, "imports"))) == 2
 
 
 def test_a_dry_run_is_never_refused_and_the_oldest_ended_ones_make_room(caller, quota, pool):

@@ -61,7 +61,7 @@ def between(folder: Path) -> Iterator[dict[str, str]]:
         wait_until(made)
         yield {
             "AWS_ENDPOINT_URL": address,
-            "AWS_ALLOW_HTTP": "true",
+            "PCDS_OBJECTS_BY_HTTP": "true",
             "AWS_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "somebody",
             "AWS_SECRET_ACCESS_KEY": "secret",

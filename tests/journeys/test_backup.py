@@ -1,7 +1,9 @@
 """A backup taken while callers write, upload and import comes back as a service that passes its checks."""
 
+import hashlib
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -12,9 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 
+from services.technical_files import key_of
 from tests.journeys.place import ROOT, Place
 from tests.ruling import BOTTLE
 from tests.services.making import PDF
@@ -23,6 +28,7 @@ from tools.ports import free_port
 from warehouse.backup import BackupError, back_up, check, find_key
 from warehouse.database import Database
 from warehouse.embedded import running
+from warehouse.objects import IDENTITY, Objects
 from warehouse.settings import Settings
 
 KILLED = """
@@ -204,6 +210,46 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(with_files: Plac
         done = elsewhere.pcds("restore", str(folder))
     assert (done.returncode, "backup.json is not as it was backed up" in done.stderr) == (1, True)
     assert not elsewhere.settings.data_dir.exists()
+
+
+def test_a_backup_and_a_restore_name_the_files_that_are_lost_or_altered(
+    place: Place, restored: Place, tmp_path: Path
+) -> None:
+    objects, keys = Objects.of(place.settings), [key_of(place.company, uuid4()) for _ in range(3)]
+    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+        for key in keys:
+            owner.execute(
+                "INSERT INTO review_files (id, company_id, request_id, type, filename, media_type, size_bytes, sha256, "
+                "created_at) VALUES (%s, %s, %s, 'test_report', 'a.pdf', 'application/pdf', 4, %s, now())",
+                [key.rpartition("/")[2], place.company, uuid4(), hashlib.sha256(PDF).hexdigest()],
+            )
+    for key, data in zip(keys, (PDF, PDF, PDF[:-1] + b"!"), strict=True):
+        objects.put(key, data)
+    whole, lost, altered = keys
+    made = place.pcds("backup", str(tmp_path / "verified"), "--verify", "--json")
+    assert (made.returncode, json.loads(made.stdout)["altered"]) == (1, [altered])
+    assert f"altered: {altered}" in made.stderr
+    objects.delete(lost)
+    made = place.pcds("backup", str(tmp_path / "backup"), "--json")
+    found = json.loads(made.stdout)
+    assert (made.returncode, found["missing"], found["altered"]) == (1, [lost], []), "only --verify reads the files"
+    assert f"missing: {lost}" in made.stderr
+    by_key = ("--key", str(place.settings.data_dir / "backup.key"))
+    back = restored.pcds("restore", str(tmp_path / "backup"), *by_key, "--json")
+    found = json.loads(back.stdout)
+    assert (back.returncode, found["missing"], found["altered"]) == (1, [lost], [altered])
+    assert Objects.of(restored.settings).get(whole) == PDF
+
+    # It is another deployment: its store carries an identity of its own, and another's is not restored into.
+    identity = restored.settings.data_dir / "objects" / IDENTITY
+    theirs = Settings.load(data_dir=tmp_path / "theirs")
+    (theirs.data_dir / "objects" / IDENTITY).parent.mkdir(parents=True)
+    shutil.copy(identity, theirs.data_dir / "objects" / IDENTITY)
+    other = Place(theirs)
+    with other.client:
+        refused = other.pcds("restore", str(tmp_path / "backup"), *by_key)
+    assert (refused.returncode, "another deployment" in refused.stderr) == (1, True)
+    assert len([path for path in (theirs.data_dir / "objects").rglob("*") if path.is_file()]) == 1
 
 
 def _put(path: Path, data: bytes | None) -> None:

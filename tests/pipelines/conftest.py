@@ -20,6 +20,7 @@ from pipelines.engine.partitions import partition_of
 from pipelines.reading import read_upload
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox.pool import Readers
+from pipelines.writing.plans import PlanLimitReached
 from tests.pipelines.stocked import Stocked, stock
 from warehouse.audit.origin import Origin
 from warehouse.clock import StoppedClock
@@ -49,19 +50,23 @@ class Desk(Stocked):
         data = content.encode() if isinstance(content, str) else content
         now = self.clock.now()
         read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
-        with self.pool.company(self.company) as conn:
-            accepted = imports.submit(
-                conn,
-                self.objects,
-                self.company,
-                read,
-                data=data,
-                filename=filename,
-                dry_run=dry_run,
-                origin=ORIGIN,
-                key_id=uuid4(),
-                now=now,
-            )
+        kept = imports.keep_file(self.objects, self.company, data, read.table)
+        try:
+            with self.pool.company(self.company) as conn:
+                accepted = imports.submit(
+                    conn,
+                    self.objects,
+                    kept,
+                    read,
+                    filename=filename,
+                    dry_run=dry_run,
+                    origin=ORIGIN,
+                    key_id=uuid4(),
+                    now=now,
+                )
+        except PlanLimitReached:  # as the doors do (`api.importing`)
+            kept.remove(self.objects)
+            raise
         return UUID(accepted["id"])
 
     def run(self, import_id: UUID) -> bool:

@@ -227,3 +227,15 @@ def test_the_heads_of_all_chains_are_shipped_signed_where_a_folder_is_set(
         assert still_stands(connection, head)
         assert not still_stands(connection, head._replace(hash="00"))
         assert not still_stands(connection, head._replace(links=head.links + 1))
+
+
+def test_an_upload_that_made_room_is_swept_where_its_removal_was_cut_off(desk: Desk) -> None:
+    import_id = desk.send("sku_code,name\nH-9,Bottle\n", dry_run=True)
+    key = f"{desk.company}/imports/{import_id}/upload"
+    aged(desk, key)
+    housekeeping.remove_orphans(desk.pool, desk.objects, go_on)
+    assert key in kept(desk, desk.company)
+    with desk.pool.company(desk.company) as conn:
+        conn.execute("UPDATE imports SET upload_removed_at = now() WHERE id = %s", [import_id])
+    housekeeping.remove_orphans(desk.pool, desk.objects, go_on)
+    assert key not in kept(desk, desk.company)

@@ -209,8 +209,8 @@ def test_a_process_that_dies_after_the_answer_sends_it_again_under_the_same_id(
 def test_one_run_sends_for_a_company_at_a_time(office: Office, receiver: Receiver) -> None:
     desk = office.desk
     office.write("T")
-    with desk.pool.company(desk.company) as turn:
-        assert deliveries.take_turn(turn, desk.company)
+    with desk.pool.turn(deliveries.turn_of(desk.company)) as is_ours:
+        assert is_ours
         with pytest.raises(TurnTaken):
             sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
         assert [run.success for run in office.runs()] == [False]

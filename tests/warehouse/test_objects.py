@@ -1,12 +1,20 @@
 import asyncio
+import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
+import obstore
 import pytest
 
+from tests import stores
 from tests.waiting import wait_until
+from tools.ports import free_port
+from warehouse import deadlines
+from warehouse.deadlines import Deadlines
 from warehouse.objects import NoSuchObject, Objects
 from warehouse.settings import Settings
 
@@ -107,3 +115,92 @@ def test_a_stream_that_takes_too_long_is_dropped(either: Objects) -> None:
     assert keys(either, company) == []
     if either.folder is not None:  # the store removes what it began on a thread of its own
         wait_until(lambda: not [path for path in either.folder.rglob("*") if path.is_file()])
+
+
+def remote(monkeypatch: pytest.MonkeyPatch, address: str, seconds: float = 0.6) -> Objects:
+    """A store behind S3's protocol at this address."""
+    for name, value in (("ENDPOINT_URL", address), ("REGION", "x"), ("ACCESS_KEY_ID", "x"), ("SECRET_ACCESS_KEY", "x")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    return Objects.of(Settings.load(objects_url="s3://bucket/here", objects_seconds=seconds, objects_by_http=True))
+
+
+def test_a_server_that_is_silent_has_a_deadline_by_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = f"{uuid4()}/files/a"
+    with stores.silent_server() as address:
+        for call in (
+            lambda each: each.put(key, b"x"),
+            lambda each: each.get(key),
+            lambda each: each.open(key),
+            lambda each: each.file(key),
+            lambda each: each.delete(key),
+            lambda each: list(each.stored(uuid4())),
+            lambda each: asyncio.run(each.put_stream(key, pieces(1))),
+        ):
+            begun = time.monotonic()
+            with pytest.raises(ConnectionError):
+                call(remote(monkeypatch, address))
+            assert time.monotonic() - begun < 3
+
+
+def test_a_server_that_is_gone_is_away_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConnectionError):
+        remote(monkeypatch, f"http://127.0.0.1:{free_port()}", 5).put(f"{uuid4()}/files/a", b"x")
+
+
+def test_a_store_whose_bucket_is_missing_is_away_and_has_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = f"{uuid4()}/files/a"
+    with stores.without_bucket() as address:
+        objects = remote(monkeypatch, address, 5)
+        for call in (
+            lambda: objects.put(key, b"x"),
+            lambda: asyncio.run(objects.put_stream(key, pieces(1))),
+            lambda: list(objects.stored(uuid4())),
+        ):
+            with pytest.raises(ConnectionError):
+                call()
+        with pytest.raises(NoSuchObject):
+            objects.get(key)
+
+
+def test_a_sender_that_is_slow_is_not_the_stores_fault(tmp_path: Path) -> None:
+    hasty, key = Objects.of(Settings.load(data_dir=tmp_path, objects_seconds=0.3)), f"{uuid4()}/files/a"
+
+    async def slow() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            await asyncio.sleep(0.4)
+            yield b"x"
+
+    asyncio.run(hasty.put_stream(key, slow()))
+    assert hasty.get(key) == b"xxx"
+
+
+def test_a_store_that_is_slow_is_waited_for_by_many(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "_TURN_SECONDS", 0.2)
+    monkeypatch.setattr(deadlines, "_MOST_AT_ONCE", 2)
+    slow, real = replace(objects, _calls=Deadlines(5)), obstore.put_async
+
+    async def put(*given: object, **named: object) -> object:
+        await asyncio.sleep(0.15)
+        return await real(*given, **named)
+
+    monkeypatch.setattr(obstore, "put_async", put)
+    keys_put = [f"{uuid4()}/files/a" for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda key: slow.put(key, b"x"), keys_put))
+    assert [slow.get(key) for key in keys_put] == [b"x"] * 8
+
+
+def test_a_store_that_hung_is_left_alone_and_then_tried_by_one(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "AGAIN_SECONDS", 0.6)
+    hasty, key = replace(objects, _calls=Deadlines(0.2)), f"{uuid4()}/files/a"
+    with stores.hanging() as store:
+        for _ in range(5):
+            with pytest.raises(ConnectionError):
+                hasty.put(key, b"x")
+        assert store.asked == 1
+        store.hangs = False
+        time.sleep(0.7)
+        hasty.put(key, b"x")
+    assert hasty.get(key) == b"x"

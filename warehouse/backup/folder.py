@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from warehouse.objects import is_key
+from warehouse.objects import IDENTITY, is_key
 
 OBJECTS = "objects"
 KEY = "connector.key"
@@ -73,10 +73,12 @@ def digests(folder: Path) -> dict[str, str]:
 def copy_objects(source: Path, target: Path) -> None:
     """Copy each object that the target does not have; an object that is removed meanwhile is skipped.
 
-    Skips files that are no objects, such as an upload under way.
+    Skips files that are no objects, such as an upload under way, and the deployment's identity: a restored database is
+    another deployment.
     """
     for path in files(source) if source.is_dir() else ():
-        if is_key(path.relative_to(source).as_posix()):
+        key = path.relative_to(source).as_posix()
+        if is_key(key) and key != IDENTITY:
             copy_file(path, target, target / path.relative_to(source))
 
 

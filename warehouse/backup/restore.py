@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import psycopg
 
-from warehouse import deployment_keys, roles
+from warehouse import deployment_keys, roles, store_identity
 from warehouse.backup import dump, ended, load, tables
 from warehouse.backup.check import Checked
 from warehouse.backup.ended import Ended
@@ -19,6 +19,7 @@ from warehouse.backup.held import OURS, Backup, Held
 from warehouse.dagster_home import make_tables
 from warehouse.database import Database
 from warehouse.migrate import migrate
+from warehouse.objects import IDENTITY
 from warehouse.revisions import knows
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
@@ -34,12 +35,25 @@ class Restored(NamedTuple):
     without_history: str | None
 
 
-def restore(settings: Settings, database: Database, backup: Checked, *, at: datetime, keep_keys: bool) -> Restored:
+def restore(
+    settings: Settings,
+    database: Database,
+    backup: Checked,
+    *,
+    at: datetime,
+    keep_keys: bool,
+    take_over_objects: bool = False,
+) -> Restored:
     """Restore a folder: the database whole or not at all, then migrated to this release; existing files stay.
 
     All sessions, tokens and codes end. So do keys, connections and suppliers' links unless `keep_keys`: any of them may
-    have been revoked after the backup. Raises `BackupError` where the database is not empty or the backup not ours.
+    have been revoked after the backup. Raises `BackupError` where the database is not empty, the backup not ours, or
+    the folder of files another deployment's and not to be taken over.
     """
+    with psycopg.connect(database.owner_url) as owner:
+        _refuse_companies(owner)
+    if not take_over_objects:
+        _refuse_foreign_folder(settings)
     if backup.held is None:
         done = _from_dump(settings, database, backup.folder, at, keep_keys=keep_keys)
     else:
@@ -47,6 +61,7 @@ def restore(settings: Settings, database: Database, backup: Checked, *, at: date
     migrate(database)
     with psycopg.connect(database.owner_url, autocommit=True) as owner:
         deployment_keys.forget(owner)
+        store_identity.prepare(owner)
         owner.execute("ANALYZE")  # a backup has no statistics, and plans without them are slow
     return done
 
@@ -98,6 +113,16 @@ def _refuse_companies(owner: Connection) -> None:
     owner.rollback()
     if has_any == (True,):
         raise BackupError(_NOT_EMPTY)
+
+
+def _refuse_foreign_folder(settings: Settings) -> None:
+    """Refuse to bring files into a folder that carries an identity, before anything is restored."""
+    folder = settings.data_dir / OBJECTS
+    if settings.objects_url is None and (folder / IDENTITY).exists():
+        raise BackupError(
+            f"{folder} has another deployment's files. Nothing was restored; restore into an empty data directory, "
+            "or give --take-over-objects if that deployment is gone for good."
+        )
 
 
 def _copy_files(settings: Settings, folder: Path, listed: dict[str, str] | dict[str, None]) -> None:

@@ -29,7 +29,7 @@ _LEFT: Final = """
 SELECT id FROM companies WHERE left_at IS NOT NULL
 UNION ALL SELECT company FROM removed_companies WHERE sandbox_of IS NOT NULL AND ended_at IS NULL
 """
-_CLAIM: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('pcds/sandbox/' || %s, 0))"
+_ERASURE: Final = "pcds/sandbox/{sandbox}"
 _NO_COMPANY: Final = "SELECT set_config('app.company_id', '', true)"
 NAME: Final = "{name} (sandbox)"
 
@@ -96,6 +96,6 @@ def left(owner: Connection) -> list[UUID]:
     return [row[0] for row in owner.execute(_LEFT).fetchall()]
 
 
-def claim(owner: Connection, sandbox: UUID) -> bool:
-    """Claim the erasure of a sandbox until the transaction ends; False where another process has it."""
-    return owner.execute(_CLAIM, [str(sandbox)]).fetchone() == (True,)
+def erasure_of(sandbox: UUID) -> str:
+    """Return the name of the turn that who erases the sandbox has (`warehouse.sessions.owner_turn`)."""
+    return _ERASURE.format(sandbox=sandbox)

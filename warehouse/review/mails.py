@@ -31,7 +31,7 @@ _WAITS_UNTIL: Final = (
 _LAST_SENT: Final = "SELECT max(ended_at) FROM supplier_mails WHERE enquiry_id = %s AND state = 'sent'"
 _NEXT: Final = """
 SELECT id, enquiry_id, kind, tries FROM supplier_mails WHERE state = 'waiting' AND due_at <= %s
-ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED"""
+ORDER BY due_at, id LIMIT 1"""
 _END: Final = """
 UPDATE supplier_mails SET state = %(state)s, fault = %(fault)s, ended_at = %(at)s, tries = tries + %(tried)s
 WHERE id = %(id)s"""
@@ -93,8 +93,13 @@ def companies(conn: Connection, now: datetime) -> Sequence[Due]:
     return [Due(*row) for row in conn.execute(_COMPANIES, [now])]
 
 
-def take(conn: Connection, now: datetime) -> Mail | None:
-    """Return a due mail that nobody else sends now, locked until the transaction ends."""
+def turn_of(company_id: UUID) -> str:
+    """Return the name of the turn that who sends the company's mails has (`Pool.turn`)."""
+    return f"mails of {company_id}"
+
+
+def next_due(conn: Connection, now: datetime) -> Mail | None:
+    """Return the mail that is due first; who has the company's turn sends it."""
     row = conn.execute(_NEXT, [now]).fetchone()
     return None if row is None else Mail(*row)
 

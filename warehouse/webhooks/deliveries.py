@@ -19,7 +19,7 @@ MOST_WAITING: Final = 1_000
 KEPT_DAYS: Final = 30
 
 _COMPANIES: Final = "SELECT company_id, slug, work FROM pcds_due_webhooks(%s, %s)"
-_TURN: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('deliveries of ' || %s, 0))"
+_TURN: Final = "deliveries of {company_id}"
 _ADD: Final = """
 INSERT INTO webhook_deliveries
     (id, company_id, webhook_id, number, change_id, type, key, sku_code, body, state, due_at, tries, created_at)
@@ -102,9 +102,9 @@ def companies(connection: Connection, now: datetime) -> Sequence[Due]:
     return [Due(*row) for row in connection.execute(_COMPANIES, [now, MOST_WAITING])]
 
 
-def take_turn(connection: Connection, company_id: UUID) -> bool:
-    """Return whether nobody else sends for the company, and keep others from it until the transaction ends."""
-    return connection.execute(_TURN, [str(company_id)]).fetchone() == (True,)
+def turn_of(company_id: UUID) -> str:
+    """Return the name of the turn that who sends for the company has (`Pool.turn`)."""
+    return _TURN.format(company_id=company_id)
 
 
 def waiting(connection: Connection, webhook_id: UUID) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from connector.tools.read_apart import read_apart
-from pipelines.imports.submit import submit
+from pipelines.imports.submit import keep_file, submit
 from pipelines.sandbox import requests
 from pipelines.writing.records import write_records
 from pipelines.writing.volume_rows import write_volumes
@@ -252,9 +252,10 @@ async def _imported(assistant: Assistant, origin: Origin) -> None:
     order = requests.reading_request(IMPORT.encode(), "night.csv", mapping=None, mapping_name=None, words={},
                                      today=NOW.date())  # fmt: skip
     read = await read_apart(service, company, order)
+    kept = keep_file(service.objects, company, IMPORT.encode(), read.table)
     with service.writes.company(company) as conn:
-        accepted = submit(conn, service.objects, company, read, data=IMPORT.encode(), filename="night.csv",
-                                 dry_run=False, origin=origin, key_id=uuid4(), now=service.clock.now())  # fmt: skip
+        accepted = submit(conn, service.objects, kept, read, filename="night.csv", dry_run=False,
+                          origin=origin, key_id=uuid4(), now=service.clock.now())  # fmt: skip
     portfolios.run(caller_of(assistant), accepted["id"])
 
 
