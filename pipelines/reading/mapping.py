@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import polars as pl
 
 from pipelines.reading.fields import Column, Table
+from pipelines.reading.grammar import measure_of
 from pipelines.reading.grid import TEXT
 from pipelines.reading.named_fields import (
     Rewriting,
@@ -205,11 +206,19 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
         "values": values,
         "sheet": sheet,
         "header_row": row,
-        "units": {named_field(name, table).name: unit for name, unit in units.items()},
+        "units": {name: _check_unit(name, str(unit), table) for name, unit in units.items()},
         "lists": lists,
         "quantity": quantity,
         "lines": _lines(_object_at(mapping, "lines", _LINES_MUST)),
     }
+
+
+def _check_unit(name: str, unit: str, table: Table) -> str:
+    """Return a unit that can be converted into the unit of the field."""
+    if measure_of(unit, named_field(name, table).field.unit) is None:
+        wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
+        raise refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=wrong), f"mapping.units.{name}")
+    return unit
 
 
 def _or(names: Sequence[str]) -> str:

@@ -161,7 +161,7 @@ def read_sheet(
         samples_of(body.cells),
         words,
         replaced,
-        questions=questions,
+        questions=(*header.questions, *questions),
     )
     return _with_constants(
         sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants

@@ -27,6 +27,7 @@ from pipelines.shown import columns, preview
 from schemas import contracts
 from warehouse.catalogue.queries import served_markets
 from warehouse.clock import Clock
+from warehouse.imports import claims
 from warehouse.imports.queue import is_stalled
 from warehouse.objects import NoSuchObject, Objects
 from warehouse.sessions import Pool
@@ -248,6 +249,8 @@ def type_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, served_
         return rows_due(services.pool, services.objects, sent, typed, read) if taken.claim else typed
     except ReadingStopped as stopped:
         [failure] = stopped.issues
+        if stopped.reason == "crash" and sent.attempts < claims.MAX_ATTEMPTS:  # the machine may have had no memory left
+            raise dg.Failure("The process that reads files was lost twice; another run tries again.") from None
         if taken.claim:
             settle.fail(services.pool, taken.claim, sent, services.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
