@@ -42,49 +42,51 @@ ArchivedSkus = Annotated[
 ]
 
 
+FileToSend = Annotated[Path | None, typer.Argument(metavar="[FILE]", exists=True, dir_okay=False, help="CSV or XLSX.")]
+ApiKey = Annotated[
+    str,
+    typer.Option(
+        "--key",
+        envvar="PCDS_KEY",
+        show_envvar=False,
+        help="The API key; `-` reads it from standard input, and PCDS_KEY holds it where the option is left out. "
+        "Either keeps it out of the list of processes.",
+    ),
+]
+Address = Annotated[str | None, typer.Option("--url", help="Where the service answers; by default this machine's.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="The same report, and nothing is written.")]
+ErrorFile = Annotated[
+    Path | None,
+    typer.Option("--errors", help="Writes the rejected rows here, as .csv or .xlsx, with the reasons beside them."),
+]
+Mappings = Annotated[
+    list[str] | None,
+    typer.Option("--mapping", help="What the columns are, and answers to questions, as JSON; several are joined."),
+]
+AnsweredImport = Annotated[
+    str | None,
+    typer.Option(
+        "--answer",
+        metavar="ID",
+        help="Answers what this import asked, with --mapping; its file is read again where it is kept.",
+    ),
+]
+MappingName = Annotated[str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")]
+Language = Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")]
+
+
 def import_file(
     *,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", exists=True, dir_okay=False, help="CSV or XLSX.")
-    ] = None,
-    key: Annotated[
-        str,
-        typer.Option(
-            "--key",
-            envvar="PCDS_KEY",
-            show_envvar=False,
-            help="The API key; `-` reads it from standard input, and PCDS_KEY holds it where the option is left out. "
-            "Either keeps it out of the list of processes.",
-        ),
-    ],
-    url: Annotated[
-        str | None, typer.Option("--url", help="Where the service answers; by default this machine's.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="The same report, and nothing is written.")] = False,
-    errors: Annotated[
-        Path | None,
-        typer.Option(
-            "--errors",
-            help="Writes the rejected rows here, as .csv or .xlsx, with the reasons beside them.",
-        ),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--mapping", help="What the columns are, and answers to questions, as JSON; several are joined."),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            "--answer",
-            metavar="ID",
-            help="Answers what this import asked, with --mapping; its file is read again where it is kept.",
-        ),
-    ] = None,
-    mapping_name: Annotated[
-        str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")
-    ] = None,
+    file: FileToSend = None,
+    key: ApiKey,
+    url: Address = None,
+    dry_run: DryRun = False,
+    errors: ErrorFile = None,
+    mapping: Mappings = None,
+    answer: AnsweredImport = None,
+    mapping_name: MappingName = None,
     archived: ArchivedSkus = "return",
-    lang: Annotated[str | None, typer.Option("--lang", help="en, fr or de; by default the locale's.")] = None,
+    lang: Language = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -98,17 +100,15 @@ def import_file(
     mapping_fields = {
         name: value for name, value in (("mapping", given), ("mapping_name", mapping_name)) if value is not None
     }
-    query = f"dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
     if sent is None:
         path = f"{_PATH}/{quote(str(answer), safe='')}/repeat"
-        accepted = cast(ImportAccepted, service.post(path, {"mapping": _object(given or "{}"), "dry_run": dry_run}))
+        answered = service.post(path, {"mapping": _object(given or "{}"), "dry_run": dry_run})
     else:
+        query = f"dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
         parts = {"file": (sent.name, sent.data, "application/octet-stream"), **mapping_fields}
-        accepted = cast(ImportAccepted, service.send(f"{_PATH}?{query}", parts))
+        answered = service.send(f"{_PATH}?{query}", parts)
+    accepted = cast(ImportAccepted, answered)
     finished = _poll_until_ended(service, accepted)
-    if finished["status"] != "completed":
-        reason = finished["failure"]["message"] if finished["failure"] else "no reason is given"
-        raise Refusal(f"The import {finished['id']} failed: {reason}")
     fault_count = 0 if as_json and errors is None else finished["pagination"]["total"]
     faults = _load_faults(service, accepted["poll_url"], fault_count)
     written = _write(errors, sent.data, finished["source"], faults, lang) if sent and errors and faults else []
@@ -183,14 +183,17 @@ def _read_key(given: str) -> str:
 
 
 def _poll_until_ended(service: Client, accepted: ImportAccepted) -> ImportReport:
-    """Poll the import and return it when it has ended."""
+    """Poll the import and return it when it is completed. Raise `Refusal` where it has failed."""
     with _progress("Rows", accepted["rows"]) as bar:
         while True:
             time.sleep(_POLL_SECONDS)
             now = cast(ImportReport, service.get(accepted["poll_url"], limit=1))
             bar.update(now["progress"]["done"] - bar.pos)
-            if now["status"] in ("completed", "failed"):
+            if now["status"] == "completed":
                 return now
+            if now["status"] == "failed":
+                reason = now["failure"]["message"] if now["failure"] else "no reason is given"
+                raise Refusal(f"The import {now['id']} failed: {reason}")
 
 
 def _load_faults(service: Client, path: str, total: int) -> list[ImportRowError]:

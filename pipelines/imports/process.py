@@ -27,6 +27,7 @@ from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
+from pipelines.writing.prepared import Prepared
 from pipelines.writing.warn import warnings_of
 from pipelines.writing.write import prepare, stage_rows, write_patch
 from warehouse import tracing
@@ -227,6 +228,15 @@ def _keys(placed: pl.DataFrame) -> pl.Series:
     return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
 
 
+def _prepare_ahead(conn: Connection, job: Job, patch: Patch, source: pl.DataFrame) -> Prepared | None:
+    """Return the patch prepared before its turn; None where what it refers to, or may not touch, is not known yet."""
+    if job.work.answers is not None or job.work.makes_records:
+        return None
+    rules = job.rulesets.active(conn)
+    ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
+    return ahead if job.work.dry_run else stage_rows(conn, ahead, source)
+
+
 def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -> CommittedChunk:
     """Write one chunk in one transaction, which locks nothing before its turn; the last one completes the import."""
     work = job.work
@@ -234,18 +244,13 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     values = job.typed.values[chunk.start : chunk.stop]
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
-        rules = job.rulesets.active(conn)
-        ahead = None
-        if work.answers is None and not work.makes_records:
-            with tracing.span("import.grade"):
-                ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
-                if not work.dry_run:
-                    ahead = stage_rows(conn, ahead, source)
+        with tracing.span("import.grade"):
+            ahead = _prepare_ahead(conn, job, patch, source)
         turn()
         if work.answers is not None:  # few rows, and what is theirs has to be locked before it is judged
             patch, conflicts = _without_changed(conn, patch, work.answers)
             unfit += conflicts
-        now, rules = job.clock.now(), job.rulesets.active(conn)
+        now = job.clock.now()
         with tracing.span("import.store"), _records_of_dry_run(conn, work):
             if work.makes_records:
                 make_records(conn, work, patch, now)
@@ -255,7 +260,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
                 patch,
                 origin=work.origin,
                 now=now,
-                rules=rules,
+                rules=job.rulesets.active(conn),
                 dry_run=work.dry_run,
                 source=source,
                 import_id=work.id,

@@ -1,0 +1,116 @@
+"""A question of every kind, answered by REST, page and command, gives the right value from the file first sent.
+
+A kind has a file that asks it, the choice that is right, and what is stored then (decisions §13, *Asked*).
+"""
+
+import json
+import shlex
+from functools import reduce
+from typing import Any, NamedTuple
+
+import pytest
+
+from api.commands.summary import options_of
+from pipelines.reading.mapping import merged
+from pipelines.reading.questions import answer_with
+from tests.api.people import Browser, added, hidden
+from tests.api.portfolios import run
+from tests.api.test_import_answers import stored
+from tests.api.test_question_pages import questions
+from tests.api.test_upload_pages import send
+
+
+class Case(NamedTuple):
+    """A file that asks; `choices` are the answers that are right, by what is asked about; `right` is what is stored."""
+
+    kind: str
+    text: str
+    choices: dict[str, str]
+    right: dict[str, object]
+    encoding: str = "utf-8"
+
+
+CASES = (
+    Case("column", "SKU;Name;Weight\nQ-1;Jar;180\n", {"Weight": "weight_grams"}, {"weight_grams": 180}),
+    Case(
+        "value",
+        "sku_code;name;Component;material_family;component_weight_g\nQ-1;Tray;Film;plastic;4\nQ-1;Tray;Tray;plastic;20\n",
+        {"Film": "label"},
+        {"weight_grams": 24},
+    ),
+    Case("value", "SKU;Name;brand_id\nQ-1;Jar;Waldhonig\n", {"Waldhonig": "create"}, {"name": "Jar"}),
+)
+"""Each kind stands here once its reader asks it."""
+
+
+def ids(case: Case) -> str:
+    return f"{case.kind}-{next(iter(case.choices))}"
+
+
+def chosen(case: Case, asked: dict[str, Any]) -> str:
+    """The right one of the things that a question could be."""
+    about = asked.get("text") or asked.get("header") or asked.get("lines") or asked.get("sheet")
+    choice = case.choices.get(str(about), asked["could_be"][0])
+    assert choice in asked["could_be"]
+    return choice
+
+
+def by_rest(caller: Any, case: Case, asked: list[dict[str, Any]]) -> dict[str, object]:
+    """The pieces of mapping, as a program puts the right choice into each answer."""
+    return reduce(merged, (answer_with(each, chosen(case, each)) for each in asked), {})
+
+
+def by_command(caller: Any, case: Case, asked: list[dict[str, Any]]) -> dict[str, object]:
+    """The pieces of mapping that a person copies from what `pcds import` prints."""
+    pieces = []
+    for each in asked:
+        option = options_of(each)[each["could_be"].index(chosen(case, each))]
+        name, piece = shlex.split(option)
+        assert name == "--mapping"
+        pieces.append(json.loads(piece))
+    return reduce(merged, pieces, {})
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+@pytest.mark.parametrize("door", [by_rest, by_command])
+def test_an_answer_by_a_program_gives_the_right_value(caller, case, door):
+    data = case.text.encode(case.encoding)
+    answer = caller.request("POST", "/imports", files={"file": ("list.csv", data)})
+    if answer.status_code == 202:
+        first = answer.json()
+        run(caller, first["id"])
+        asked = first["source"]["asked"]
+        assert {each["kind"] for each in asked} == {case.kind}
+        again = caller.post(f"/imports/{first['id']}/repeat", {"mapping": door(caller, case, asked)})
+    else:
+        asked = [issue for issue in answer.json()["details"] if "answer" in issue]
+        assert {each["kind"] for each in asked} == {case.kind}
+        mapping = json.dumps(door(caller, case, asked))
+        again = caller.request("POST", "/imports", files={"file": ("list.csv", data)}, params={"mapping": mapping})
+    assert again.status_code == 202, again.text
+    run(caller, again.json()["id"])
+    assert caller.get(f"/imports/{again.json()['id']}").json()["source"]["asked"] == []
+    assert {name: stored(caller)["Q-1"][name] for name in case.right} == case.right
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_a_choice_on_the_page_gives_the_right_value(caller, pool, case):
+    """The file is sent once; where it is refused, the page has kept it."""
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    address = send(browser, case.text.encode(case.encoding)).headers["Location"]
+    import_id = address.partition("?")[0].rpartition("/")[2]
+    report = caller.get(f"/imports/{import_id}").json()
+    if report["status"] == "queued":
+        run(caller, import_id)
+    page = browser.get(address).text
+    fields = {}
+    for at, asked in enumerate(report["source"]["asked"]):
+        if f"answer.{at}" in questions(page):
+            fields[f"answer.{at}"] = chosen(case, asked)
+        else:  # the table of columns asks what a column is
+            fields[f"sku.{asked['column']}"] = chosen(case, asked)
+    answer = browser.post(f"/imports/{import_id}/columns", hidden(page) | fields | {"step": "import"})
+    assert answer.status_code == 303, answer.text
+    run(caller, answer.headers["Location"].partition("?")[0].rpartition("/")[2])
+    assert {name: stored(caller)["Q-1"][name] for name in case.right} == case.right
