@@ -53,7 +53,10 @@ def recognise(header: str, position: int, table: Table) -> Column | None:
 def substitute_column(header: str) -> Column | None:
     """Return the column of a header that counts where there is no better one: a listed or a composed header."""
     column = _substitute(header) if len(header) < LONGEST_HEADER else None
-    return None if column is None or column.open is not None else column
+    if column is None or column.open is not None:
+        return None
+    listed = _understood(header, "sku")
+    return column if listed is None or listed.open is None or listed.name == column.name else None
 
 
 def open_column(header: str, position: int, table: Table) -> Column | None:
@@ -76,7 +79,7 @@ def _understood(header: str, table: Table) -> Column | None:
                 if column is not None and column.open is None:
                     return column
                 open_columns += [] if column is None else [column]
-    return _by_languages(header, table) or next(iter(open_columns), None)
+    return _by_languages(header, table) or min(open_columns, key=_length_of_open, default=None)
 
 
 @lru_cache(maxsize=8192)
@@ -97,7 +100,11 @@ def _substitute(header: str) -> Column | None:
             if column is not None and column.open is None:
                 return column
             open_columns += [] if column is None else [column]
-    return next(iter(open_columns), None)
+    return min(open_columns, key=_length_of_open, default=None)
+
+
+def _length_of_open(column: Column) -> int:
+    return len(str(column.open))
 
 
 @lru_cache(maxsize=8192)

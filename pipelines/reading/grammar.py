@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from compliance import ruleset
+from compliance.words import resolve_format, resolve_material
 from pipelines.reading.levels import SALES, level_at
 from pipelines.reading.units import unit_of
 from schemas.fields import Field
@@ -195,10 +197,10 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
 def _with_measure(sense: Sense, found: Measure, field: Field, said: Tokens) -> Sense:
     """Add a unit or a quantity; one of another kind, or a second, is not what the field is in."""
     sense = replace(sense, measured=True)
-    if field.kind == "truth":
-        return sense  # `above 0.1 %` is a part of what is answered by yes or no
+    if field.kind in ("truth", "text", "gtin"):  # `above 0.1 %` is a part of what is answered by yes or no
+        return replace(sense, other=sense.other or names_bundle(" ".join(said)))
     if found.state == "other" or (found.unit and found.unit != field.unit):
-        if field.unit == PIECES or (field.unit is None and field.kind != "gtin"):
+        if field.unit in (PIECES, None):
             return replace(sense, unknown=(*sense.unknown, *said))
         return replace(sense, other=True)
     again = (sense.has_unit and found.unit and found.factor != sense.factor) or (sense.per != 1 and found.per != 1)
@@ -305,6 +307,10 @@ def _role_of_term_word(token: str, field: Field, *, note: bool) -> str:
 def _is_value(phrase: str, field: Field) -> bool:
     """Return whether a phrase is a value of the field, as of a list of what may be filled in."""
     vocabulary = "truth" if field.kind == "truth" else field.vocabulary
+    if vocabulary in ("material", "material_family") and resolve_material(phrase, ruleset.load()) is not None:
+        return True
+    if field.name in ("packaging_format", "component_type") and resolve_format(phrase, ruleset.load()) is not None:
+        return True
     return vocabulary is not None and phrase in words(vocabulary)
 
 

@@ -38,7 +38,9 @@ def open_columns(cells: Sequence[str | None], columns: Sequence[Column], table: 
         for at, cell in enumerate(cells)
         if cell is not None and at not in taken and (column := open_column(cell, at, table)) is not None
     ]
-    return [column for column in found if column.name not in given]
+    has_parts = table == "component" or "component_type" in given
+    of_table = [column for column in found if column.table == "sku" or column.group is not None or has_parts]
+    return [column for column in of_table if column.name not in given]
 
 
 def questions_of(columns: Sequence[Column], sheet: str | None, table: Table) -> tuple[Asked, ...]:

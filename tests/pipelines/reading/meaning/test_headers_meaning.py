@@ -93,6 +93,10 @@ def test_a_weight_of_a_market_is_asked_about_beside_one_that_is_read() -> None:
         ("Material (glass / plastic)", "material", "1"),
         ("Food contact (yes/no)", "food_contact", "1"),
         ("Article code (as in our shop)", "sku_code", "1"),
+        ("Product name (with g or ml)", "name", "1"),
+        ("Material (PP, PET, glass)", "material", "1"),
+        ("Markets (ISO 3166-1 alpha-2)", "markets", "1"),
+        ("Packaging weight (approx., g)", "weight_grams", "1"),
     ],
 )
 def test_what_is_understood_is_read(header: str, name: str, factor: str) -> None:
@@ -139,6 +143,7 @@ def test_what_is_not_understood_is_asked(header: str) -> None:
         "Poids emballage (objectif)",
         "Packaging weight %",
         "GTIN (pallet)",
+        "Article code (per pallet)",
         "EAN (of the case)",
         "Annual volume FR Jan",
         "Annual volume FR H1 2025",
@@ -199,6 +204,14 @@ def test_a_unit_that_is_not_understood_is_refused(unit: str) -> None:
         "invalid_mapping",
         "mapping.units.weight_grams",
     )
+
+
+def test_what_is_asked_of_a_long_table_is_asked_once() -> None:
+    head = ["SKU", "Name", "Component", "Material", "Weight (g)", "Recycled content (zxqv)"]
+    table: Table = [head, ["A", "a", "Bottle", "glass", 9, 1], ["A", "a", "Lid", "metal", 1, 1]]
+    upload, _ = read(delimited(table))
+    assert upload.source["layout"] == "long"
+    assert [asked["text"] for asked in upload.source["asked"]] == ["zxqv"]
 
 
 def test_a_share_may_be_given_as_a_fraction() -> None:
