@@ -6,7 +6,7 @@ takes precedence over recognised columns. `columns.py` recognises one header.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from pipelines.reading import missing_column
 from pipelines.reading.columns import recognise
@@ -16,17 +16,20 @@ from pipelines.reading.forms import form_refusal
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import usable_groups
 from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_header
-from pipelines.reading.labels import Cells, header_labels
+from pipelines.reading.key_columns import Searched, best_fitting, with_code, without_article_numbers
+from pipelines.reading.labels import header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.outline import outline_of
 from pipelines.reading.refusal import ReadingRefused
-from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_code_of_barcode, with_substitutes
-from pipelines.reading.unit_columns import is_shared, paired_units, with_stated_unit, with_units_beside
+from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
+from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
+from pipelines.reading.watched_columns import watched_columns
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.report import Asked
 
 _MOST_NAMED: Final = 20
 """Most columns that one sentence names."""
@@ -38,7 +41,8 @@ class Header:
 
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
-    positions of ignored columns that may be weights of one more material.
+    positions of ignored columns that may be weights of one more material. `questions` are about weights whose unit is
+    open, and `asked` are the positions of these weights. `watched` are ignored columns that say what weights are of.
     """
 
     line: int
@@ -48,6 +52,14 @@ class Header:
     off: tuple[tuple[str, int | None, str | None], ...] = ()
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
+    questions: tuple[Asked, ...] = ()
+    asked: frozenset[int] = frozenset()
+    watched: tuple[Column, ...] = ()
+
+    @property
+    def needed(self) -> tuple[Column, ...]:
+        """Return the columns whose cells are needed: those that are read, and those that say what weights are of."""
+        return (*self.columns, *self.watched)
 
 
 def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | None = None) -> Header:
@@ -71,8 +83,9 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
     ]
     recognised, found = found, [column for column in found if mapped.reads(column)]
+    searched = Searched(grid, table, sheet, at, line, cells)
     try:
-        columns = _needed_columns(_Searched(grid, table, sheet, at, line, cells), mapped, chosen, found)
+        columns = _needed_columns(searched, mapped, chosen, found)
     except ReadingRefused as refused:
         refused.outline = outline_of(
             table,
@@ -86,10 +99,11 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         )
         raise
     columns = _with_component_prefix(columns) if table == "sku" else columns
-    used = {column.position for column in columns}
-    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
-    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
+    judged = judge_units(with_stated_unit(columns, above), searched, mapped)
+    columns = sorted(judged.columns, key=lambda column: column.position)
+    used = {column.position for column in columns} | judged.asked
+    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     return Header(
         line,
         last_line,
@@ -98,36 +112,28 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         _switched_off(mapped, recognised),
         any(map(mentions_packaging, above)),
         find_possible_materials(columns, cells, grid, at),
+        tuple(judged.questions),
+        judged.asked,
+        tuple(watched_columns(columns, cells, grid, at)),
     )
 
 
-class _Searched(NamedTuple):
-    """The header whose columns are wanted: its row `at`, its line in the file, and its labels."""
-
-    grid: Grid
-    table: Table
-    sheet: str | None
-    at: int
-    line: int
-    cells: Cells
-
-
-def _needed_columns(header: _Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
+def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
     """Return one column a field: those `chosen` by the mapping, and of those `found` by their headers what is usable.
 
     Raises `ReadingRefused` where a needed field has no column, or several.
     """
-    grid, table, sheet, at, line, cells = header
+    grid, table, _, at, _, cells = header
     named = {(column.table, column.name) for column in chosen}
+    issues: list[Issue] = []
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *mapped.constants))
-    columns = [
-        *chosen,
-        *_one_per_field([column for column in found if (column.table, column.name) not in named], chosen),
-    ]
+        found = without_article_numbers(found, chosen, header)
+    open_columns = [column for column in found if (column.table, column.name) not in named]
+    columns = [*chosen, *_one_per_field(open_columns, chosen, header, issues)]
     if table == "sku":
         columns = with_substitutes(columns, cells, mapped=mapped.columns)
-    columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, at)
+    columns = with_units_beside(with_code(columns, header), cells, grid, at)
     if table == "sku":
         columns += unknown_weights(columns, cells, grid, at)
     columns = [column for column in columns if mapped.reads(column)]
@@ -136,9 +142,9 @@ def _needed_columns(header: _Searched, mapped: SheetMapping, chosen: list[Column
     given = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
     if missing:
-        where = missing_column.SearchedHeader(table, sheet, line, cells, [column.position for column in columns])
-        barcode = next((column.position for column in columns if column.name == "gtin"), None)
-        raise missing_column.refusal(missing, where, barcode)
+        issues += missing_column.issues_of(missing, header, columns)
+    if issues:
+        raise ReadingRefused(issues)
     return columns
 
 
@@ -169,25 +175,24 @@ def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[
     return own + [column for column in usable_groups([*chosen, *found]) if column not in chosen]
 
 
-def _one_per_field(columns: list[Column], chosen: list[Column]) -> list[Column]:
+def _one_per_field(columns: list[Column], chosen: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     """Keep one column a field: its own name wins over synonyms, a header that names the packaging over others.
 
-    Each weight may have its own column of units beside it. Other duplicates are refused.
+    Each weight may have its own column of units beside it. Each other duplicate is one of the `issues`.
     """
     units = [column for column in columns if is_shared(column)]
     if len(units) > 1:
-        others = _one_per_field([column for column in columns if column not in units], chosen)
+        others = _one_per_field([column for column in columns if column not in units], chosen, header, issues)
         own = paired_units(units, [*chosen, *others])
-        return [*others, *(own if own != units else _choose_one_per_field(units))]
-    return _choose_one_per_field(columns)
+        return [*others, *(own if own != units else _choose_one_per_field(units, header, issues))]
+    return _choose_one_per_field(columns, header, issues)
 
 
-def _choose_one_per_field(columns: list[Column]) -> list[Column]:
+def _choose_one_per_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)
     kept: list[Column] = []
-    issues: list[Issue] = []
     for (_, name), candidates in by_name.items():
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
@@ -195,17 +200,24 @@ def _choose_one_per_field(columns: list[Column]) -> list[Column]:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
-            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best[:_MOST_NAMED])
-            where += ", …" if len(best) > _MOST_NAMED else ""
-            message = Message(
-                "The columns {where} all fit {name}; rename or remove all but one, "
-                'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
-                where=where,
-                name=name,
-                likely=letter(best[0].position),
-            )
-            issues.append(Issue(code="ambiguous_column", message=message, field=name))
+            issues.append(_ambiguous(name, best, header))
         kept.append(best[0])
-    if issues:
-        raise ReadingRefused(issues)
     return kept
+
+
+def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
+    """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
+    where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
+    where += ", …" if len(columns) > _MOST_NAMED else ""
+    likely = best_fitting(columns, header)
+    if likely is None:
+        message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
+    else:
+        message = Message(
+            "The columns {where} all fit {name}; rename or remove all but one, "
+            'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
+            where=where,
+            name=name,
+            likely=letter(likely.position),
+        )
+    return Issue(code="ambiguous_column", message=message, field=name)

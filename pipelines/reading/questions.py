@@ -8,8 +8,24 @@ what is not understood, and applying the answer (`mapping.py`).
 from collections.abc import Mapping, Sequence
 
 from pipelines.reading.grid import letter
+from pipelines.reading.refusal import ReadingRefused
+from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.report import Asked, QuestionKind
+
+
+def refuse_asking(
+    kind: QuestionKind,
+    message: Message,
+    answer: Mapping[str, object],
+    could_be: Sequence[str] = (),
+    *,
+    code: str = "invalid_mapping",
+    field: str | None = "mapping",
+) -> ReadingRefused:
+    """Return the refusal of a file as a whole before a question about it is answered, to be raised."""
+    _ = kind, answer, could_be  # the published issue carries them once it has these members
+    return ReadingRefused([Issue(code=code, message=message, field=field)])
 
 
 def question(
