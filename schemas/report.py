@@ -205,6 +205,9 @@ class ImportFailure(TypedDict):
     code: str
     message: str
     correlationId: NotRequired[str]
+    kind: NotRequired[QuestionKind]
+    could_be: NotRequired[list[str]]
+    answer: NotRequired[dict[str, object]]
 
 
 class Pagination(TypedDict):

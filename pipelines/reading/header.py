@@ -27,9 +27,10 @@ from pipelines.reading.unit_columns import is_shared, judge_units, paired_units,
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
 from pipelines.reading.watched_columns import watched_columns
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
+from schemas.report import Asked, QuestionKind
 
 _MOST_NAMED: Final = 20
 """Most columns that one sentence names."""
@@ -210,9 +211,11 @@ def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
     where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
     where += ", …" if len(columns) > _MOST_NAMED else ""
     likely = best_fitting(columns, header)
+    answer: JsonObject | None = None
     if likely is None:
         message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
     else:
+        answer = {"columns": {name: letter(likely.position)}}
         message = Message(
             "The columns {where} all fit {name}; rename or remove all but one, "
             'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
@@ -220,4 +223,5 @@ def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
             name=name,
             likely=letter(likely.position),
         )
-    return Issue(code="ambiguous_column", message=message, field=name)
+    kind: QuestionKind | None = None if answer is None else "column"
+    return Issue("ambiguous_column", message, name, kind=kind, could_be=[name], answer=answer)

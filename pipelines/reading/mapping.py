@@ -80,7 +80,8 @@ class CheckedMapping(SheetMapping):
     """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file.
 
     `words` are the company's own, which apply to every table. `sheets` are the sheets of one table, or all that have
-    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names.
+    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names. With
+    `without_components` no sheet of components is read, as `{"components": null}` says.
     """
 
     decimal: Literal[",", "."] | None = None
@@ -90,6 +91,7 @@ class CheckedMapping(SheetMapping):
     sheets: tuple[str, ...] | Literal["all"] | None = None
     encoding: str | None = None
     create: bool = False
+    without_components: bool = False
 
     def of_table(self, table: Table) -> SheetMapping:
         """Return the part for the sheet of SKUs or of components, with the company's own words."""
@@ -100,6 +102,15 @@ class CheckedMapping(SheetMapping):
 def same_field(column: Column, other: Column) -> bool:
     """Return whether both are of one field; a SKU's and a component's field of one name are different fields."""
     return (column.table, column.name) == (other.table, other.name)
+
+
+def merged(earlier: JsonMapping, answer: JsonMapping) -> dict[str, object]:
+    """Return an earlier mapping with the pieces of an answer, which count where both say something."""
+    both = dict(earlier)
+    for key, piece in answer.items():
+        before = both.get(key)
+        both[key] = merged(before, piece) if isinstance(before, Mapping) and isinstance(piece, Mapping) else piece
+    return both
 
 
 def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = None) -> CheckedMapping:
@@ -139,7 +150,8 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
         raise _invalid_mapping(Message("encoding must be the name of an encoding, such as windows-1250"))
     if create not in (None, True, False):
         raise _invalid_mapping(Message("create must be true or false"))
-    return {"sheets": sheets, "encoding": encoding, "create": bool(create)}
+    off = "components" in mapping and mapping["components"] is None
+    return {"sheets": sheets, "encoding": encoding, "create": bool(create), "without_components": off}
 
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:

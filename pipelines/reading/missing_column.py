@@ -59,7 +59,7 @@ def _issue(name: str, header: Searched, likely: int | None) -> Issue:
         )
         return Issue("missing_column", message, name)
     columns = {"columns": {name: letter(likely)}}
-    mapping = dumps(columns if header.table == "sku" else {"components": columns})
+    answer = columns if header.table == "sku" else {"components": columns}
     message = Message(
         "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
         "Rename the right column to {name}, or name it: mapping={mapping}.",
@@ -67,6 +67,6 @@ def _issue(name: str, header: Searched, likely: int | None) -> Issue:
         name=name,
         line=line,
         some=some,
-        mapping=mapping,
+        mapping=dumps(answer),
     )
-    return Issue("missing_column", message, name)
+    return Issue("missing_column", message, name, kind="column", could_be=[name], answer=answer)

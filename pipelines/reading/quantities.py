@@ -13,20 +13,22 @@ from typing import Final
 import polars as pl
 
 from compliance.likely_weights import is_likely
-from pipelines.reading.fields import WEIGHT_HELPERS, WEIGHTS, Column
+from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
 from pipelines.reading.grid import NUMBER, TEXT, LineFault, letter
-from pipelines.reading.questions import question, refuse_asking
+from pipelines.reading.questions import question, refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.skipped import SAME_PART
 from pipelines.reading.unit_columns import is_named
 from pipelines.reading.values import read_values
 from pipelines.reading.watched_columns import is_of_lines, quantity_of
-from schemas.messages import Message, message_of
+from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
 
 _FIELDS: Final = {field.name: field for field in WEIGHT_HELPERS}
 _HELPERS: Final = {"multiply": "unit_count", "divide": "total_count"}
+_LEAST_G: Final = 0.1
+"""Grams of the lightest packaging that a total is divided into: with less the weight is that of one."""
 _SAME: Final = 0.02
 """Share by which the weights of one part may differ on several lines: totals are rounded."""
 
@@ -50,7 +52,32 @@ def with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         if not numbers.null_count() < len(numbers) or (numbers.fill_null(1) == 1).all():
             continue
         return _judged(sheet, column, weight, numbers, of_parts=of_parts)
-    return sheet
+    return _without_repeats(sheet, weight)
+
+
+def _without_repeats(sheet: Sheet, weight: Column) -> Sheet:
+    """Return the sheet with one line for each part that stands once for each nation or period, with the same weight."""
+    told = next((use for place, use in sheet.mapped.quantity.items() if is_named(place, weight)), None)
+    repeated = _repeated(sheet, weight)
+    if told == "ignore" or not _differ(sheet, repeated):
+        return sheet
+    if not _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated):
+        raise refused([_about_lines(sheet, weight)])
+    return _one_line_a_part(sheet, None, weight)
+
+
+def _about_lines(sheet: Sheet, weight: Column) -> Asked:
+    place = letter(weight.position)
+    message = Message(
+        "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the weights "
+        "of one packaging. Send weights of one, or a column with the quantity of each line. If each line is a part of "
+        'its own, say so: mapping={{"quantity": {{"{place}": "ignore"}}}}.',
+        header=shown(weight.header),
+        place=place,
+    )
+    answer = {"quantity": {place: "ignore"}}
+    at, name = weight.position, weight.header
+    return question("quantity", message, answer, could_be=["ignore"], at=at, header=name, sheet=sheet.name)
 
 
 def _judged(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *, of_parts: bool) -> Sheet:
@@ -61,10 +88,10 @@ def _judged(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *,
     if totals and _agree(each, repeated):
         return _applied(sheet, column, weight, "divide")
     if totals:
-        asked = _question(sheet, column, weight, "divide", _TOTALS)
-        raise refuse_asking("quantity", message_of(asked["message"]), asked["answer"], asked["could_be"])
+        raise refused([_question(sheet, column, weight, "divide", _TOTALS)])
     heavy = int((~is_likely(grams)).sum()) * 2 > grams.len() - grams.null_count()
-    if heavy and bool(is_likely(each.drop_nulls()).all()):
+    of_lines = any(is_of_lines(cells.drop_nulls()) for cells in _periods(sheet, column))
+    if (heavy or of_lines) and bool(is_likely(each.drop_nulls()).all() and (each.drop_nulls() >= _LEAST_G).all()):
         return _open(sheet, column, weight, pl.Series([True]).new_from_index(0, len(grams)), "divide")
     if not of_parts or any(c.group is not None for c in sheet.columns):
         return sheet
@@ -88,7 +115,10 @@ def _numbers(cells: pl.Series, column: Column, sheet: Sheet) -> pl.Series:
 
 def _repeated(sheet: Sheet, weight: Column) -> pl.Series:
     """Return a number for each line, the same for lines of one part of one SKU; null where a part has only one."""
-    apart = {weight.name, *(c.name for c in sheet.columns if c.market or c.field.name in (*WEIGHTS, "weight_unit"))}
+    apart = {
+        weight.name,
+        *(c.name for c in sheet.columns if c.market or c.field.name in (*WEIGHTS, "weight_unit", VOLUME_YEAR.name)),
+    }
     keys = [c.name for c in sheet.columns if c.name not in apart and c.field.kind != "markets" and c.constant is None]
     place = pl.struct(keys).rank("dense")
     return sheet.table.select(pl.when(pl.len().over(keys) > 1).then(place)).to_series()
@@ -98,10 +128,19 @@ def _differ(sheet: Sheet, repeated: pl.Series) -> bool:
     """Return whether lines of one part are of several nations or periods."""
     if repeated.null_count() == len(repeated):
         return False
-    named = [sheet.others[c.name] for c in sheet.watched if is_of_lines(sheet.others[c.name].drop_nulls())]
+    named = [cells for cells in _periods(sheet) if is_of_lines(cells.drop_nulls())]
     named += [sheet.table[c.name] for c in sheet.columns if c.field.kind == "markets" and c.constant is None]
     several = (pl.DataFrame({"part": repeated, "of": cells}).drop_nulls("part") for cells in named)
     return any(bool((frame.group_by("part").agg(pl.col("of").n_unique())["of"] > 1).any()) for frame in several)
+
+
+def _periods(sheet: Sheet, quantity: Column | None = None) -> list[pl.Series]:
+    """Return the columns that may be periods or nations."""
+    years = [c for c in sheet.columns if c.field == VOLUME_YEAR and c.constant is None]
+    return [
+        *(sheet.others[column.name] for column in sheet.watched if column != quantity),
+        *(sheet.table[column.name] for column in years),
+    ]
 
 
 def _agree(each: pl.Series, repeated: pl.Series) -> bool:
@@ -126,11 +165,19 @@ def _applied(sheet: Sheet, column: Column, weight: Column, use: str) -> Sheet:
     return _one_line_a_part(whole, helper, weight) if use == "divide" else whole
 
 
-def _one_line_a_part(sheet: Sheet, helper: Column, weight: Column) -> Sheet:
-    """Return the sheet with the first line of each part; another one whose weight differs is a fault of its SKU."""
+def _one_line_a_part(sheet: Sheet, helper: Column | None, weight: Column) -> Sheet:
+    """Return the sheet with the first line of each part, and the markets of all; another weight is a fault of its SKU.
+
+    `helper` is the quantity that the weights are divided by.
+    """
     without = replace(sheet, columns=tuple(column for column in sheet.columns if column is not helper))
     repeated = _repeated(without, weight)
-    each = _numbers(sheet.table[weight.name], weight, sheet) / _numbers(sheet.table[helper.name], helper, sheet)
+    each = _numbers(sheet.table[weight.name], weight, sheet)
+    if helper is not None:
+        each /= _numbers(sheet.table[helper.name], helper, sheet)
+    markets = [column.name for column in sheet.columns if column.field.kind == "markets" and column.constant is None]
+    of_sku = [pl.col(name).drop_nulls().unique(maintain_order=True).str.join(";").over("sku_code") for name in markets]
+    sheet = replace(sheet, table=sheet.table.with_columns(of_sku))
     lines = pl.DataFrame({"part": repeated, "each": each, "line": sheet.table["line"], "code": sheet.table["sku_code"]})
     lines = lines.with_columns(first=pl.col("each").first().over("part"), before=pl.col("line").first().over("part"))
     later = pl.col("part").is_not_null() & ~pl.col("part").is_first_distinct()

@@ -116,15 +116,15 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
     with outline.completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
-    return _upload(sheet, None, about, mapped, today)
+        return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
     with outline.completed_by(about):
         read = read_tables(Workbook(data), mapped)
-    parts = None if read.parts is None else with_codes_filled(read.parts)
-    upload = _upload(read.main, parts, about, mapped, today)
+        parts = None if read.parts is None else with_codes_filled(read.parts)
+        upload = _upload(read.main, parts, about, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
     if (components := upload.source["components"]) is not None and read.parts is not None:
         components["hidden"] = read.hidden_parts

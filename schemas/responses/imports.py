@@ -6,7 +6,7 @@ from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.issues import ISSUE_CODES
-from schemas.responses.base import Answer, Grade, Identifier, Instant, Issue, Pagination, code
+from schemas.responses.base import Answer, AskingIssue, Grade, Identifier, Instant, Pagination, QuestionKind, code
 
 
 class SourceColumn(Answer):
@@ -31,7 +31,7 @@ class Asked(Answer):
     settles the question by the first of `could_be`.
     """
 
-    kind: Literal["column", "unit", "value", "quantity", "fraction", "list", "lines", "sheet", "encoding"]
+    kind: QuestionKind
     column: str | None
     header: str | None
     sheet: str | None
@@ -206,7 +206,7 @@ class RejectedRowListResponse(Answer):
     pagination: Pagination
 
 
-class ImportFailure(Issue):
+class ImportFailure(AskingIssue):
     """Why the import as a whole failed; support finds it by `correlationId`, that of the request that sent the file."""
 
     correlationId: str | SkipJsonSchema[None] = None  # noqa: N815  (the contract's name)

@@ -143,10 +143,31 @@ def test_totals_that_do_not_agree_refuse_the_file() -> None:
     with pytest.raises(ReadingRefused) as refused:
         read(delimited(table))
     [issue] = refused.value.issues
-    assert '{"quantity": {"F": "divide"}}' in issue.message
+    assert (issue.kind, issue.answer) == ("quantity", {"quantity": {"F": "divide"}})
     _, typed = read(delimited(table), {"quantity": {"F": "divide"}})
     assert typed.errors.select("line", "code").rows() == [(3, "duplicate_row")]
     assert graph(of(delimited(table), {"quantity": {"F": "ignore"}})[0]) == [1000, 3000]
+
+
+def test_lines_of_one_part_without_a_quantity_are_one_part_or_refused() -> None:
+    head = ["SKU", "Name", "Component", "Material", "Nation", "Weight_g", "Market"]
+    lines = [["A", "a", "Box", "paper", "ENG", 180, "GB"], ["A", "a", "Box", "paper", "WAL", 180, "IE"]]
+    [row] = of(delimited([head, *lines]))[0]
+    assert (graph([row]), row["markets"]) == ([180], "{GB,IE}")
+    more = delimited([[*head[:-1]], lines[0][:-1], ["A", "a", "Box", "paper", "WAL", 900]])
+    with pytest.raises(ReadingRefused) as refused:
+        read(more)
+    [issue] = refused.value.issues
+    assert (issue.kind, issue.answer) == ("quantity", {"quantity": {"F": "ignore"}})
+    assert graph(of(more, issue.answer)[0]) == [180, 900]
+
+
+@pytest.mark.parametrize(("kg", "asked"), [(3, ["quantity"]), (0.18, [])])
+def test_a_quantity_beside_a_period_is_asked_about_where_the_weight_may_be_a_total(kg: float, asked: list[str]) -> None:
+    table: Table = [["SKU", "Name", "Year", "Units sold", "Packaging weight (kg)"], ["A", "a", 2025, 100, kg]]
+    rows, questions = of(delimited(table))
+    assert [question["kind"] for question in questions] == asked
+    assert weights(rows) == [None if asked else 180]
 
 
 def test_a_weight_that_no_packaging_has_beside_a_quantity_is_asked_about() -> None:
