@@ -68,8 +68,14 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
     if all(map(known, values)):
         other = [name for name in fitting if any(_differs(value, field, lists[name]) for value in values)]
         fitting = other if field == "material" else []
-    if not fitting:
-        return own
+    if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
+        mixed = [
+            name
+            for name, codes in lists.items()
+            if any(_is_alone(value, name, field) for value in values)
+            and any(fold(value) in codes and _is_taken(value, field, codes) for value in values)
+        ]
+        return [*mixed, own] if mixed else own
     title = f" {fold(header)} "
     named = [name for name in fitting if any(f" {word} " in title for word in _HEADERS[name])]
     alone = [name for name in fitting if any(_is_alone(value, name, field) for value in values)]
@@ -85,6 +91,13 @@ def _is_alone(value: str, name: str, field: str) -> bool:
     if any(fold(value) in codes for codes in others) or value.isdecimal():
         return False
     return not (_is_country(value) if field == "markets" else _is_material(value))
+
+
+def _is_taken(value: str, field: str, codes: Mapping[str, str]) -> bool:
+    """Return whether a list's value would be read as something else by our words or ISO's codes."""
+    if field == "markets":
+        return _is_country(value) and not _is_served(value)
+    return _is_material(value) and _differs(value, field, codes)
 
 
 def _differs(value: str, field: str, codes: Mapping[str, str]) -> bool:

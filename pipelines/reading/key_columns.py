@@ -118,9 +118,14 @@ def likely_type(header: Searched, taken: Sequence[int]) -> int | None:
 def likely_name(header: Searched, taken: Sequence[int], code: int | None) -> int | None:
     """Return the free column that is most likely the name: words, as many different ones as there are codes."""
     free = [at for at, cell in enumerate(header.cells) if cell is not None and at not in (*taken, code)]
-    fitting = [at for at in free if _are_words(header.under(at)) and (code is None or _follows(at, code, header))]
+    fitting = [at for at in free if _are_words(cells := header.under(at)) and _may_name(at, code, cells, header)]
     named = [at for at in fitting if word_roles(header.cells[at] or "") & {"name", "thing"}]
     return next(iter(named or fitting), None)
+
+
+def _may_name(at: int, code: int | None, cells: pl.Series, header: Searched) -> bool:
+    """Return whether words name what the codes number; where no column is the code, words with a space among them."""
+    return _follows(at, code, header) if code is not None else bool(cells.str.strip_chars().str.contains(r"\s").any())
 
 
 def _follows(at: int, code: int, header: Searched) -> bool:
@@ -159,7 +164,7 @@ def _are_counted(cells: pl.Series) -> bool:
 
 def _is_plain_number(cell: str) -> bool:
     """Return whether a header is a word for a number and no more: `No.`, `Nr.`, `Code`."""
-    return word_roles(cell) <= {"code", "nothing"} and "code" in word_roles(cell) and len(fold(cell).split()) == 1
+    return code_of(cell, "header_word") == "code"
 
 
 def _identifies(at: int, header: Searched) -> bool:

@@ -48,8 +48,9 @@ def with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         if told is not None:
             return sheet if told == "ignore" else _applied(sheet, column, weight, told)
     for column in watched:
-        numbers = _numbers(sheet.others[column.name], column, sheet)
-        if not numbers.null_count() < len(numbers) or (numbers.fill_null(1) == 1).all():
+        cells = sheet.others[column.name]
+        numbers = _numbers(cells, column, sheet)
+        if ((numbers == 1) | cells.is_null()).fill_null(value=False).all():
             continue
         return _judged(sheet, column, weight, numbers, of_parts=of_parts)
     return _without_repeats(sheet, weight)
@@ -97,7 +98,8 @@ def _judged(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *,
         return sheet
     if quantity_of(column.header) == "per" and (numbers.fill_null(1) == numbers.fill_null(1).floor()).all():
         return _applied(sheet, column, weight, "multiply")
-    return _open(sheet, column, weight, (numbers != 1).fill_null(value=False), "multiply")
+    unread = numbers.is_null() & sheet.others[column.name].is_not_null()
+    return _open(sheet, column, weight, (numbers != 1).fill_null(value=False) | unread, "multiply")
 
 
 def _weight_of(sheet: Sheet) -> Column | None:
@@ -110,7 +112,13 @@ def _numbers(cells: pl.Series, column: Column, sheet: Sheet) -> pl.Series:
     """Return cells as numbers, null where they are none; a weight is in grams."""
     kinds = None if sheet.kinds is None or column.name not in sheet.kinds.columns else sheet.kinds[column.name]
     of = replace(column, field=replace(column.field, kind="number", minimum=0, maximum=None))
-    return read_values(cells, of, sheet.marks.get(column.name, "."), None if kinds is None else kinds == NUMBER).values
+    return read_values(cells, of, _mark(column, sheet), None if kinds is None else kinds == NUMBER).values
+
+
+def _mark(column: Column, sheet: Sheet) -> str | None:
+    """Return the decimal mark of a column; of a quantity that of all other columns."""
+    others = set(sheet.marks.values())
+    return sheet.marks.get(column.name, others.pop() if len(others) == 1 else None)
 
 
 def _repeated(sheet: Sheet, weight: Column) -> pl.Series:
@@ -161,7 +169,10 @@ def _applied(sheet: Sheet, column: Column, weight: Column, use: str) -> Sheet:
     table = sheet.table.with_columns(sheet.others[column.name].alias(name))
     kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(name))
     ignored = tuple(entry for entry in sheet.ignored if entry[0] != column.position)
-    whole = replace(sheet, columns=(*sheet.columns, helper), table=table, kinds=kinds, ignored=ignored)
+    mark = _mark(column, sheet)
+    marks = sheet.marks if mark is None else {**sheet.marks, name: mark}
+    columns = (*sheet.columns, helper)
+    whole = replace(sheet, columns=columns, table=table, kinds=kinds, ignored=ignored, marks=marks)
     return _one_line_a_part(whole, helper, weight) if use == "divide" else whole
 
 

@@ -162,9 +162,11 @@ def test_lines_of_one_part_without_a_quantity_are_one_part_or_refused() -> None:
     assert graph(of(more, issue.answer)[0]) == [180, 900]
 
 
-@pytest.mark.parametrize(("kg", "asked"), [(3, ["quantity"]), (0.18, [])])
-def test_a_quantity_beside_a_period_is_asked_about_where_the_weight_may_be_a_total(kg: float, asked: list[str]) -> None:
-    table: Table = [["SKU", "Name", "Year", "Units sold", "Packaging weight (kg)"], ["A", "a", 2025, 100, kg]]
+@pytest.mark.parametrize(("kg", "sold", "asked"), [(3, 100, ["quantity"]), (0.18, 12_000, [])])
+def test_a_quantity_beside_a_period_is_asked_about_where_the_weight_may_be_a_total(
+    kg: float, sold: int, asked: list[str]
+) -> None:
+    table: Table = [["SKU", "Name", "Year", "Units sold", "Packaging weight (kg)"], ["A", "a", 2025, sold, kg]]
     rows, questions = of(delimited(table))
     assert [question["kind"] for question in questions] == asked
     assert weights(rows) == [None if asked else 180]
@@ -210,6 +212,13 @@ def test_no_quantity_of_parts_is_ignored(header: str, write: Any) -> None:
     assert graph(rows) in ([120, 3], [])
     assert (graph(rows) == []) == ([question["kind"] for question in asked] == ["quantity"])
     assert graph(rows) or header not in PER[:4]
+
+
+def test_a_quantity_has_the_decimal_mark_of_the_file() -> None:
+    head = ["sku_code", "name", "component_type", "material_family", "component_weight_g", "Menge je Packung"]
+    table: Table = [head, ["A", "a", "body", "glass", "0,5", "2.500"], ["B", "b", "lid", "metal", "3,25", "2"]]
+    rows, asked = of(delimited(table, ";"), {"quantity": {"F": "multiply"}})
+    assert (graph(rows, 0), graph(rows, 1), asked) == ([1250], [6.5], [])
 
 
 def test_a_quantity_in_the_components_sheet_is_answered_in_its_part_of_the_mapping() -> None:
@@ -284,6 +293,20 @@ def test_a_column_with_values_of_no_other_list_is_iso_s() -> None:
     assert ([row["markets"] for row in rows], asked) == (["{NI}", "{FR}"], [])
     rows, asked = of(delimited([["SKU", "Name", "Packaging material"], ["A", "a", "PC"], ["B", "b", "HDPE"]]))
     assert ([row["material"] for row in rows], asked) == (["plastic", "plastic"], [])
+
+
+def test_a_value_of_one_list_alone_beside_others_leaves_the_list_open() -> None:
+    table: Table = [["SKU", "Name", "Market"], ["A", "a", "EN"], ["B", "b", "NI"], ["C", "c", "DE"]]
+    rows, [asked] = of(delimited(table))
+    assert (asked["could_be"], [row.get("markets") for row in rows]) == (["uk_nations", "iso"], [None, None, None])
+    assert [row["markets"] for row in answered(delimited(table))] == ["{GB}", "{GB}", "{DE}"]
+    mixed: Table = [
+        ["SKU", "Name", "Packaging material"],
+        ["A", "a", "PC"],
+        ["B", "b", "PL"],
+        ["C", "c", "Unobtainium"],
+    ]
+    assert [question["kind"] for question in of(delimited(mixed))[1]] == ["list"]
 
 
 def test_every_code_of_a_list_has_a_meaning_of_ours() -> None:
