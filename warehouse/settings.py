@@ -240,7 +240,8 @@ def misspelt() -> dict[str, str | None]:
     known = known - {f"{_PREFIX}PUBLIC_URL"} | {f"{_PREFIX}BASE_URL"}
     given = sorted(name for name in os.environ if name.upper().startswith(_PREFIX))
     wrong = [name for name in given if name.upper() not in known | OTHERS]
-    return {name: next(iter(get_close_matches(name.upper(), [*known, "DATABASE_URL"], n=1)), None) for name in wrong}
+    near = {name: next(iter(get_close_matches(name.upper(), known, n=1)), None) for name in wrong}
+    return near | {name: "DATABASE_URL" for name in wrong if name.upper() == f"{_PREFIX}DATABASE_URL"}
 
 
 def _sentence(error: ValidationError) -> str:

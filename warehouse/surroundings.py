@@ -34,6 +34,7 @@ _PASSING_STATES: Final = (
     "58",  # the server's own disk
 )
 """Beginnings of the SQLSTATEs of faults that pass (PostgreSQL, appendix A)."""
+_UNSTORABLE_STATES: Final = ("22021", "22P05")
 _PASSING_ERRNOS: Final = frozenset(
     {
         errno.EAGAIN,
@@ -65,6 +66,14 @@ def is_passing(error: BaseException | None) -> bool:
     another one, as Dagster's and SQLAlchemy's do, are what they wrap.
     """
     return any(_passes(cause) for cause in _causes(error, set()))
+
+
+def is_unstorable(error: BaseException) -> bool:
+    """Return whether a text that came from a caller holds what no record can: a NUL, or half of a surrogate pair."""
+    state = getattr(error, "sqlstate", None)
+    if isinstance(error, psycopg.DataError):  # psycopg refuses texts itself, the server what is inside JSON
+        return state in _UNSTORABLE_STATES or (state is None and "NUL" in str(error))
+    return isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed"
 
 
 def _causes(error: BaseException | None, seen: set[int]) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,7 @@ from uuid import UUID
 import polars as pl
 
 from pipelines.imports import answers, foreseen, report, settle, warnings
+from pipelines.imports.records import make_records
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
@@ -33,7 +35,7 @@ from warehouse.imports import claims, previews
 from warehouse.imports.answers import changed_since
 from warehouse.imports.claims import Claim
 from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Connection, Pool
+from warehouse.sessions import Connection, Pool, savepoint
 
 CHUNK_ROWS: Final = 5_000
 """Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
@@ -170,6 +172,11 @@ def _in_order(
         yield before.result()
 
 
+def _records_of_dry_run(conn: Connection, work: Work) -> AbstractContextManager[object]:
+    """Return the block whose new records are taken back, in a dry run that makes some."""
+    return savepoint(conn) if work.dry_run and work.makes_records else nullcontext()
+
+
 def _without_changed(conn: Connection, patch: Patch, import_id: UUID) -> tuple[Patch, list[RowIssue]]:
     """Return an answer's patch without the SKUs that somebody has changed since the import, and their faults."""
     return answers.without_changed(patch, changed_since(conn, patch.values["sku_code"], import_id))
@@ -229,7 +236,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     with job.pool.company(work.company_id) as conn:
         rules = job.rulesets.active(conn)
         ahead = None
-        if work.answers is None:
+        if work.answers is None and not work.makes_records:
             with tracing.span("import.grade"):
                 ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
                 if not work.dry_run:
@@ -239,7 +246,9 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             patch, conflicts = _without_changed(conn, patch, work.answers)
             unfit += conflicts
         now, rules = job.clock.now(), job.rulesets.active(conn)
-        with tracing.span("import.store"):
+        with tracing.span("import.store"), _records_of_dry_run(conn, work):
+            if work.makes_records:
+                make_records(conn, work, patch, now)
             outcome = write_patch(
                 conn,
                 work.company_id,

@@ -1,5 +1,6 @@
 """Reads the import's row for a run: its file, its progress, and its sender."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -36,10 +37,16 @@ class Work:
     user_agent: str | None
     keep_archived: bool = False
     answers: UUID | None = None
+    mapping: Mapping[str, object] | None = None
     status: str = "processing"
     claim: UUID | None = None
     run_id: str | None = None
     heartbeat_at: datetime | None = None
+
+    @property
+    def makes_records(self) -> bool:
+        """Return whether suppliers, brands and sites are made by their names."""
+        return bool((self.mapping or {}).get("create"))
 
     @property
     def before_key(self) -> str:

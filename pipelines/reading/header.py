@@ -20,6 +20,7 @@ from pipelines.reading.key_columns import Searched, best_fitting, with_code, wit
 from pipelines.reading.labels import header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
+from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
 from pipelines.reading.outline import outline_of
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
@@ -42,8 +43,9 @@ class Header:
 
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
-    positions of ignored columns that may be weights of one more material. `questions` are about weights whose unit is
-    open, and `asked` are the positions of these weights. `watched` are ignored columns that say what weights are of.
+    positions of ignored columns that may be weights of one more material. `questions` are about columns that are not
+    read because their headers were not wholly understood, and about weights whose unit is open: `asked` are the
+    positions of the latter. `watched` are ignored columns that say what weights are of.
     """
 
     line: int
@@ -76,14 +78,17 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         line, at, (cells, last_line) = 0, -1, without_header(grid)
     else:
         line, at, (cells, last_line) = int(grid.lines[row]), row, header_labels(grid, row, REQUIRED_FIELDS[table])
-    chosen = mapped_columns(cells, mapped, table)
-    taken = {column.position for column in chosen}
+    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped, table)
+    asked = [column for column in chosen if column.open is not None]
+    chosen = [column for column in chosen if column.open is None]
+    taken = {column.position for column in (*chosen, *asked)}
     found = [
         column
         for place, cell in enumerate(cells)
         if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
     ]
-    recognised, found = found, [column for column in found if mapped.reads(column)]
+    unread = [*mapped.off, *mapped.constants, *asked]
+    recognised, found = found, [c for c in found if not any(same_field(c, other) for other in unread)]
     searched = Searched(grid, table, sheet, at, line, cells)
     try:
         columns = _needed_columns(searched, mapped, chosen, found)
@@ -99,11 +104,15 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=[*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))],
         )
         raise
+    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped, table)
+    columns = [*columns, *(column for column in opened if column.open is None)]
+    asked += [column for column in opened if column.open is not None]
     columns = _with_component_prefix(columns) if table == "sku" else columns
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
-    judged = judge_units(with_stated_unit(columns, above), searched, mapped)
+    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped, table)
+    judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)
-    used = {column.position for column in columns} | judged.asked
+    used = {column.position for column in (*columns, *asked)} | judged.asked
     ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     return Header(
         line,
@@ -113,9 +122,9 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         _switched_off(mapped, recognised),
         any(map(mentions_packaging, above)),
         find_possible_materials(columns, cells, grid, at),
-        tuple(judged.questions),
+        (*questions_of(asked, sheet, table), *judged.questions),
         judged.asked,
-        tuple(watched_columns(columns, cells, grid, at)),
+        tuple(watched_columns([*columns, *asked], cells, grid, at)),
     )
 
 

@@ -17,7 +17,7 @@ from pipelines.reading.grid import NUMBER
 from pipelines.reading.quantities import with_quantities
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import name_in_mapping
+from pipelines.reading.unit_columns import is_answered, name_in_mapping
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -57,7 +57,7 @@ def _is_open(column: Column, sheet: Sheet) -> bool:
     """Return whether the numbers of a percentage are all from 0 to 1, and so may be fractions of one."""
     if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
         return False
-    if {column.name, column.field.name} & sheet.mapped.units.keys():
+    if is_answered(column, sheet.mapped):
         return False
     cells, kinds = sheet.table[column.name], None if sheet.kinds is None else sheet.kinds[column.name] == NUMBER
     for some in (_TOP, len(cells)):  # the first lines mostly tell

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import word_roles
 from pipelines.reading.fields import Column, Table
+from pipelines.reading.grammar import word_roles
 from pipelines.reading.grid import Grid
 from pipelines.reading.labels import Cells
 from pipelines.reading.material_texts import family_of_detail

@@ -7,7 +7,8 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import Final
 
-from pipelines.reading.composed import names_company, names_packaging, substitute_column
+from pipelines.reading.columns import substitute_column
+from pipelines.reading.composed import names_company, names_packaging
 from pipelines.reading.fields import LONGEST_HEADER, Column
 from schemas.fields import SKU_CODE
 from schemas.words import fold

@@ -11,13 +11,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from pipelines.reading.composed import word_roles
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.reading.grammar import unit_in, word_roles
 from pipelines.reading.grid import MOST_COLUMNS, Grid, letter
 from pipelines.reading.key_columns import Searched
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question
-from pipelines.reading.units import Unit, unit_of, unit_within
+from pipelines.reading.units import unit_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
@@ -36,14 +36,14 @@ def is_shared(column: Column) -> bool:
     return column.field.name == _UNIT and column.group is None
 
 
-def unit_of_header(weight: Column, unit: Column | None = None) -> Unit | None:
-    """Return the unit that a weight's header names.
+def names_unit(weight: Column, unit: Column | None = None) -> bool:
+    """Return whether a weight's header names its unit.
 
     The field's own name (`weight_grams`) names none beside a column `unit` with the unit field's own name, or one that
     the mapping names.
     """
     given = unit is not None and (unit.exact or unit.mapped)
-    return None if weight.exact and given else unit_within(weight.header, "g")
+    return weight.has_unit and not (weight.exact and given)
 
 
 def paired_units(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
@@ -88,14 +88,14 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
 
     A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
-    units = {unit for text in above if _mentions_weights(text) and (unit := unit_within(text, "g")) is not None}
+    units = {unit for text in above if _mentions_weights(text) and (unit := unit_in(text, "g")) is not None}
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
-    without_unit = [
-        c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None
+    without_unit = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit]
+    return [
+        replace(column, factor=unit.factor, per=unit.per) if column in without_unit else column for column in columns
     ]
-    return [replace(column, factor=unit.factor) if column in without_unit else column for column in columns]
 
 
 def _mentions_weights(text: str) -> bool:
@@ -144,7 +144,7 @@ def weights_of_shared_unit(columns: Sequence[Column]) -> list[Column]:
     """Return the weights of a shared column of units: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
     shared = next((column for column in columns if is_shared(column)), None)
-    without_unit = [column for column in weights if unit_of_header(column, shared) is None]
+    without_unit = [column for column in weights if not names_unit(column, shared)]
     return without_unit or weights
 
 
@@ -173,9 +173,7 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
 
     A weight that the mapping gives a unit has that one. Tonnes are asked about: no packaging weighs so much.
     """
-    answered = [column for column in columns if _answer(column, mapped) is not None]
-    columns = [column if column not in answered else _with_answer(column, mapped) for column in columns]
-    settled = {column.group for column in answered if column.field.name in WEIGHTS}
+    settled = {c.group for c in columns if c.field.name in WEIGHTS and is_answered(c, mapped)}
     columns = [column for column in columns if column.field.name != _UNIT or column.group not in settled]
     open_weights: dict[int, tuple[Column, list[str], Column | None]] = {}
     for unit in [column for column in columns if is_shared(column) and not column.exact and not column.mapped]:
@@ -187,7 +185,7 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
             weights = [weight for weight in weights_of_shared_unit([*columns, unit]) if not _has_unit(weight)]
             open_weights.update({weight.position: (weight, names, unit) for weight in weights})
     for weight in columns:
-        if weight.field.name not in WEIGHTS or _answer(weight, mapped) is not None:
+        if weight.field.name not in WEIGHTS or is_answered(weight, mapped):
             continue
         tonnes = _unit_cells(weight, columns, header)
         if weight.factor == _TONNES or (tonnes and all(_factor(cell) == _TONNES for cell in tonnes)):
@@ -250,7 +248,7 @@ def _unit_cells(weight: Column, columns: Sequence[Column], header: Searched) -> 
 
 
 def _has_unit(weight: Column) -> bool:
-    return not weight.exact and unit_within(weight.header, "g") is not None
+    return weight.has_unit and not weight.exact
 
 
 def _factor(cell: str) -> Decimal | None:
@@ -258,24 +256,12 @@ def _factor(cell: str) -> Decimal | None:
     return None if unit is None else unit.factor
 
 
-def _answer(column: Column, mapped: SheetMapping) -> Decimal | None:
-    """Return the factor of the unit that the mapping gives a column; None where it gives none."""
-    names = (column.name, *((column.field.name,) if column.table == "component" else ()))
-    text = next((mapped.units[name] for name in names if name in mapped.units), None)
-    return None if text is None else factor_of_answer(text, column.field.unit)
-
-
-def factor_of_answer(text: str, field_unit: str | None) -> Decimal | None:
-    """Return the factor of a unit as a mapping names it: `kg`, `fraction`; None for a text that is no unit."""
-    if field_unit == "percent":
-        return {"fraction": Decimal(100), "percent": Decimal(1)}.get(text.strip().lower())
-    unit = unit_of(text, field_unit)
-    return None if unit is None else unit.factor
-
-
-def _with_answer(column: Column, mapped: SheetMapping) -> Column:
-    factor = _answer(column, mapped)
-    return column if factor is None else replace(column, factor=factor)
+def is_answered(column: Column, mapped: SheetMapping) -> bool:
+    """Return whether the mapping gives the unit of a column."""
+    names = {column.name}
+    if column.table == "component":
+        names |= {column.field.name, f"component_{column.field.name}"}
+    return not {fold(name) for name in names}.isdisjoint(map(fold, mapped.units))
 
 
 def _question(

@@ -32,6 +32,7 @@ def stored(caller: Any) -> dict[str, dict[str, Any]]:
     return {sku["sku_code"]: caller.get(f"/skus/{sku['id']}").json()["data"] for sku in listed}
 
 
+@pytest.mark.promise("IMP-72")
 def test_an_answer_writes_what_was_held_back(caller):
     first = imported(caller, ASKING)
     [asked] = caller.get(f"/imports/{first}").json()["source"]["asked"]
@@ -43,6 +44,7 @@ def test_an_answer_writes_what_was_held_back(caller):
     assert {code: sku["weight_grams"] for code, sku in stored(caller).items()} == {"Q-1": 180, "Q-2": 8}
 
 
+@pytest.mark.promise("IMP-73")
 def test_an_answer_writes_nothing_over_what_somebody_changed_since(caller):
     first = imported(caller, ASKING)
     sku = stored(caller)["Q-1"]
@@ -119,3 +121,50 @@ def test_an_open_word_holds_its_graph_back_until_it_is_answered(caller, value):
     report = answered(caller, first, answer)
     assert report["counts"] == {"total": 1, "created": 0, "updated": 1, "unchanged": 0, "rejected": 0}
     assert sorted(part["component_type"] for part in stored(caller)["P-1"]["components"]) == sorted([value, "body"])
+
+
+NAMED = (
+    "SKU;Name;brand_id;component_type;material_family;supplier_id\n"
+    "C-1;Jar;Waldhonig;body;glass;Glas Nord\nC-2;Lid;;body;metal;GLAS NORD\n"
+)
+
+
+def made(caller: Any, *kinds: str) -> list[dict[str, Any]]:
+    """The entries of the ledger about records of these kinds, or of any, that were made."""
+    entries = caller.get("/audit-log").json()["data"]
+    actions = {f"{kind}.created" for kind in kinds or ("brand", "supplier", "site")}
+    return [entry for entry in entries if entry["action"] in actions]
+
+
+def test_records_that_a_file_names_are_made_when_the_answer_says_so(caller):
+    first = imported(caller, NAMED)
+    report = caller.get(f"/imports/{first}").json()
+    assert [(each["kind"], each["answer"]) for each in report["source"]["asked"]] == [("value", {"create": True})] * 2
+    assert report["counts"]["rejected"] == 2
+    tried = answered(caller, first, {"create": True}, dry_run=True)
+    assert (tried["counts"]["created"], made(caller)) == (2, [])
+    report = answered(caller, first, {"create": True})
+    assert (report["counts"]["created"], report["errors"], report["source"]["asked"]) == (2, [], [])
+    [brand], [supplier] = made(caller, "brand"), made(caller, "supplier")
+    assert (supplier["after"]["name"], brand["after"]["name"]) == ("Glas Nord", "Waldhonig")
+    skus = stored(caller)
+    assert skus["C-1"]["brand_id"] == brand["resource_id"]
+    parts = [skus[code]["components"][0] for code in ("C-1", "C-2")]
+    assert [part["supplier_id"] for part in parts] == [supplier["resource_id"]] * 2
+
+
+def test_records_are_made_once_and_in_the_own_company(caller, join):
+    for _ in range(2):
+        imported(caller, NAMED, mapping='{"create": true}')
+    assert (len(made(caller, "supplier")), made(join())) == (1, [])
+
+
+def test_a_file_makes_a_bounded_number_of_records(caller):
+    lines = "".join(f"C-{n};Jar;Brand {n}\n" for n in range(501))
+    answer = caller.request(
+        "POST",
+        "/imports",
+        files={"file": ("list.csv", f"SKU;Name;brand_id\n{lines}".encode())},
+        params={"mapping": '{"create": true}'},
+    )
+    assert (answer.status_code, answer.json()["details"][0]["code"]) == (400, "invalid_mapping")

@@ -296,6 +296,11 @@ def test_what_is_no_http_gets_the_error_body(served: Served) -> None:
     refused(served.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), 400, "invalid_body")
 
 
+def test_a_header_with_a_nul_is_no_http(served: Served) -> None:
+    """So no handler sees one in a header; the other places are in tests/api/test_nul_bytes."""
+    refused(served.send(OPEN_HEADER + b"X-API-Key: a\0b\r\n\r\n"), 400, "invalid_body")
+
+
 def test_a_few_requests_sent_without_waiting_are_answered_in_order(served: Served) -> None:
     takes(served.send(GET * 4), 4)
 
