@@ -1,4 +1,4 @@
-"""Reads a market as a person names it: by a code, or by the name of its country in one of the languages of `words.csv`.
+"""Reads a market as a person names it: by a code, or by the name of its country in a language of Europe.
 
 People name markets in pages, tools and files (decisions §13); the REST interface keeps codes (`normalise.market`).
 """
@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 import pycountry
+from babel import Locale
 
 from schemas import normalise
 from schemas.labels import word
@@ -16,13 +17,18 @@ from schemas.normalise import Unfit, shown
 from schemas.words import code_of, fold, words
 
 _NEAREST: Final = 3
+_LANGUAGES: Final = (
+    *("bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "hr", "hu", "is", "it", "lt", "lv", "mt", "nb"),
+    *("nl", "pl", "pt", "ro", "sk", "sl", "sr", "sv", "tr", "uk"),
+)
+"""Languages of the Union and of its neighbours, in which countries are named (CLDR); `words.csv` has further names."""
 _LONGEST: Final = 100
 """Characters of a text that are compared with the names: a longer one is none of them."""
 
 
 def market_named(text: str) -> str:
     """Return the code of the market that a person names. Raise `Unfit` with the nearest known names."""
-    code = code_of(text, "market") or _country(text)
+    code = code_of(text, "market") or _country(text) or _native_names().get(_plain(text))
     if code is None:
         try:
             code = normalise.place(text)
@@ -79,6 +85,23 @@ def _refuse_two(text: str, code: str) -> None:
 @cache
 def _subdivisions() -> frozenset[str]:
     return frozenset(str(part.code) for part in pycountry.subdivisions)
+
+
+@cache
+def _native_names() -> dict[str, str]:
+    """Return the codes of countries by their names; a name of two countries in two languages is none of them."""
+    names: dict[str, str | None] = {}
+    for language in _LANGUAGES:
+        territories = Locale(language).territories
+        for country in pycountry.countries:
+            name = _plain(territories.get(country.alpha_2, ""))
+            names[name] = country.alpha_2 if names.get(name, country.alpha_2) == country.alpha_2 else None
+    return {name: code for name, code in names.items() if name and code}
+
+
+def _plain(name: str) -> str:
+    """Return a name as it is compared, in any script."""
+    return fold(name).casefold()
 
 
 def _country(name: str) -> str | None:

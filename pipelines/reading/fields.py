@@ -58,6 +58,7 @@ VOLUME_YEAR: Final = Field(
 WEIGHT_HELPERS: Final = (
     Field("weight_unit", "text", "Unit of the weight beside it."),
     Field("unit_count", "integer", "How many of the part one packaging has: multiplies its weight.", minimum=0),
+    Field("total_count", "integer", "How many packagings the weight is of: divides it.", minimum=0),
     Field("weight_share_percent", "number", "Share of the weight beside it.", unit="percent", minimum=0, maximum=100),
 )
 WEIGHTS: Final = ("weight_grams", "weight_g", "measured_weight_g")

@@ -34,7 +34,8 @@ class Grid:
 
     `lines` are the line numbers of the rows. `kinds` says of each cell whether a workbook stores it as `TEXT`, as a
     `NUMBER` or as a formula with `NO_VALUE`; it is None where cells have no type. Lines among `faults` have no
-    row. `widths` is the number of cells of each line, where lines can differ.
+    row. `widths` is the number of cells of each line, where lines can differ; `filled` is the number
+    of cells that each row gives, where the grid has only some of its columns.
     """
 
     cells: pl.DataFrame
@@ -42,6 +43,7 @@ class Grid:
     faults: tuple[LineFault, ...] = ()
     kinds: pl.DataFrame | None = None
     widths: dict[int, int] = field(default_factory=dict)
+    filled: pl.Series | None = None
 
     def row(self, index: int) -> list[str | None]:
         """Return the cells of one row by position; a grid need not have all columns."""
@@ -49,6 +51,13 @@ class Grid:
             int(name[1:]): cell for name, cell in zip(self.cells.columns, self.cells.row(index), strict=True)
         }
         return [by_position.get(at) for at in range(max(by_position, default=-1) + 1)]
+
+    def under(self, at: int, row: int, lines: int) -> pl.Series:
+        """Return the cells given in a column, in some rows below one; row -1 is above the first."""
+        name = f"c{at}"
+        if name not in self.cells.columns:
+            return pl.Series([], dtype=pl.String)
+        return self.cells[name].slice(row + 1, lines).drop_nulls()
 
     def below(self, line: int) -> "Grid":
         """Return the rows after a line."""
@@ -58,6 +67,7 @@ class Grid:
             self.lines.filter(keep),
             tuple(fault for fault in self.faults if fault.line > line),
             None if self.kinds is None else self.kinds.filter(keep),
+            filled=None if self.filled is None else self.filled.filter(keep),
         )
 
 

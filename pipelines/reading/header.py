@@ -6,7 +6,7 @@ takes precedence over recognised columns. `columns.py` recognises one header.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from pipelines.reading import missing_column
 from pipelines.reading.columns import recognise
@@ -16,19 +16,22 @@ from pipelines.reading.forms import form_refusal
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import usable_groups
 from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_header
-from pipelines.reading.labels import Cells, header_labels
+from pipelines.reading.key_columns import Searched, best_fitting, with_code, without_article_numbers
+from pipelines.reading.labels import header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
 from pipelines.reading.outline import outline_of
 from pipelines.reading.refusal import ReadingRefused
-from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_code_of_barcode, with_substitutes
-from pipelines.reading.unit_columns import is_shared, paired_units, with_stated_unit, with_units_beside
+from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
+from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
+from pipelines.reading.watched_columns import watched_columns
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
+from schemas.report import Asked, QuestionKind
 
 _MOST_NAMED: Final = 20
 """Most columns that one sentence names."""
@@ -41,7 +44,8 @@ class Header:
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
     positions of ignored columns that may be weights of one more material. `questions` are about columns that are not
-    read because their headers were not wholly understood.
+    read because their headers were not wholly understood, and about weights whose unit is open: `asked` are the
+    positions of the latter. `watched` are ignored columns that say what weights are of.
     """
 
     line: int
@@ -52,6 +56,13 @@ class Header:
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
     questions: tuple[Asked, ...] = ()
+    asked: frozenset[int] = frozenset()
+    watched: tuple[Column, ...] = ()
+
+    @property
+    def needed(self) -> tuple[Column, ...]:
+        """Return the columns whose cells are needed: those that are read, and those that say what weights are of."""
+        return (*self.columns, *self.watched)
 
 
 def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | None = None) -> Header:
@@ -78,8 +89,9 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     ]
     unread = [*mapped.off, *mapped.constants, *asked]
     recognised, found = found, [c for c in found if not any(same_field(c, other) for other in unread)]
+    searched = Searched(grid, table, sheet, at, line, cells)
     try:
-        columns = _needed_columns(_Searched(grid, table, sheet, at, line, cells), mapped, chosen, found)
+        columns = _needed_columns(searched, mapped, chosen, found)
     except ReadingRefused as refused:
         refused.outline = outline_of(
             table,
@@ -96,11 +108,12 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     columns = [*columns, *(column for column in opened if column.open is None)]
     asked += [column for column in opened if column.open is not None]
     columns = _with_component_prefix(columns) if table == "sku" else columns
-    used = {column.position for column in (*columns, *asked)}
-    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
     columns = with_units_of_mapping(with_stated_unit(columns, above), mapped, table)
-    columns = sorted(columns, key=lambda column: column.position)
+    judged = judge_units(columns, searched, mapped)
+    columns = sorted(judged.columns, key=lambda column: column.position)
+    used = {column.position for column in (*columns, *asked)} | judged.asked
+    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     return Header(
         line,
         last_line,
@@ -109,37 +122,28 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         _switched_off(mapped, recognised),
         any(map(mentions_packaging, above)),
         find_possible_materials(columns, cells, grid, at),
-        questions_of(asked, sheet, table),
+        (*questions_of(asked, sheet, table), *judged.questions),
+        judged.asked,
+        tuple(watched_columns([*columns, *asked], cells, grid, at)),
     )
 
 
-class _Searched(NamedTuple):
-    """The header whose columns are wanted: its row `at`, its line in the file, and its labels."""
-
-    grid: Grid
-    table: Table
-    sheet: str | None
-    at: int
-    line: int
-    cells: Cells
-
-
-def _needed_columns(header: _Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
+def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
     """Return one column a field: those `chosen` by the mapping, and of those `found` by their headers what is usable.
 
     Raises `ReadingRefused` where a needed field has no column, or several.
     """
-    grid, table, sheet, at, line, cells = header
+    grid, table, _, at, _, cells = header
     named = {(column.table, column.name) for column in chosen}
+    issues: list[Issue] = []
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *mapped.constants))
-    columns = [
-        *chosen,
-        *_one_per_field([column for column in found if (column.table, column.name) not in named], chosen),
-    ]
+        found = without_article_numbers(found, chosen, header)
+    open_columns = [column for column in found if (column.table, column.name) not in named]
+    columns = [*chosen, *_one_per_field(open_columns, chosen, header, issues)]
     if table == "sku":
         columns = with_substitutes(columns, cells, mapped=mapped.columns)
-    columns = with_units_beside(with_code_of_barcode(columns, cells, table), cells, grid, at)
+    columns = with_units_beside(with_code(columns, header), cells, grid, at)
     if table == "sku":
         columns += unknown_weights(columns, cells, grid, at)
     columns = [column for column in columns if mapped.reads(column)]
@@ -148,9 +152,9 @@ def _needed_columns(header: _Searched, mapped: SheetMapping, chosen: list[Column
     given = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
     if missing:
-        where = missing_column.SearchedHeader(table, sheet, line, cells, [column.position for column in columns])
-        barcode = next((column.position for column in columns if column.name == "gtin"), None)
-        raise missing_column.refusal(missing, where, barcode)
+        issues += missing_column.issues_of(missing, header, columns)
+    if issues:
+        raise ReadingRefused(issues)
     return columns
 
 
@@ -181,25 +185,24 @@ def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[
     return own + [column for column in usable_groups([*chosen, *found]) if column not in chosen]
 
 
-def _one_per_field(columns: list[Column], chosen: list[Column]) -> list[Column]:
+def _one_per_field(columns: list[Column], chosen: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     """Keep one column a field: its own name wins over synonyms, a header that names the packaging over others.
 
-    Each weight may have its own column of units beside it. Other duplicates are refused.
+    Each weight may have its own column of units beside it. Each other duplicate is one of the `issues`.
     """
     units = [column for column in columns if is_shared(column)]
     if len(units) > 1:
-        others = _one_per_field([column for column in columns if column not in units], chosen)
+        others = _one_per_field([column for column in columns if column not in units], chosen, header, issues)
         own = paired_units(units, [*chosen, *others])
-        return [*others, *(own if own != units else _choose_one_per_field(units))]
-    return _choose_one_per_field(columns)
+        return [*others, *(own if own != units else _choose_one_per_field(units, header, issues))]
+    return _choose_one_per_field(columns, header, issues)
 
 
-def _choose_one_per_field(columns: list[Column]) -> list[Column]:
+def _choose_one_per_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)
     kept: list[Column] = []
-    issues: list[Issue] = []
     for (_, name), candidates in by_name.items():
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
@@ -207,17 +210,27 @@ def _choose_one_per_field(columns: list[Column]) -> list[Column]:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
-            where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in best[:_MOST_NAMED])
-            where += ", …" if len(best) > _MOST_NAMED else ""
-            message = Message(
-                "The columns {where} all fit {name}; rename or remove all but one, "
-                'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
-                where=where,
-                name=name,
-                likely=letter(best[0].position),
-            )
-            issues.append(Issue(code="ambiguous_column", message=message, field=name))
+            issues.append(_ambiguous(name, best, header))
         kept.append(best[0])
-    if issues:
-        raise ReadingRefused(issues)
     return kept
+
+
+def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
+    """Return why one of several columns must be chosen; the one whose cells fit best is suggested, where any does."""
+    where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
+    where += ", …" if len(columns) > _MOST_NAMED else ""
+    likely = best_fitting(columns, header)
+    answer: JsonObject | None = None
+    if likely is None:
+        message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
+    else:
+        answer = {"columns": {name: letter(likely.position)}}
+        message = Message(
+            "The columns {where} all fit {name}; rename or remove all but one, "
+            'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
+            where=where,
+            name=name,
+            likely=letter(likely.position),
+        )
+    kind: QuestionKind | None = None if answer is None else "column"
+    return Issue("ambiguous_column", message, name, kind=kind, could_be=[name], answer=answer)

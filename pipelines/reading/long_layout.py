@@ -13,7 +13,7 @@ from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.reading.grid import TEXT, LineFault
 from pipelines.reading.part_types import part_types, typed_or_open
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_shared, weights_of_shared_unit
+from pipelines.reading.unit_columns import is_named, is_shared, weights_of_shared_unit
 from pipelines.reading.values import as_codes
 from schemas.messages import Message
 from schemas.words import code_of
@@ -57,7 +57,7 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         return _split(sheet, table.with_columns(grouped=everywhere), own, parts, given)
     repeated = _component_lines(table, sheet.columns)
     if repeated is None:
-        return sheet.without(_COMPONENT_HELPERS), None
+        return _without_helpers(sheet), None
     parts = _component_columns(sheet.columns)
     given = table.filter(repeated).with_columns(
         pl.col(old).alias(new) for old, new in _COMPONENT_FIELDS.items() if old in table
@@ -109,7 +109,13 @@ def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) ->
 def without_parts(sheet: Sheet) -> Sheet:
     """Return the table of SKUs alone; its component columns are listed as ignored."""
     names = [column.name for column in sheet.columns if column.table == "component"]
-    return sheet.without((*names, *_COMPONENT_HELPERS))
+    return _without_helpers(sheet.without(names))
+
+
+def _without_helpers(sheet: Sheet) -> Sheet:
+    """Return the table without the columns that describe parts, unless the mapping says that they are of the SKU."""
+    told = [c for c in sheet.columns if any(is_named(place, c) for place in sheet.mapped.quantity)]
+    return sheet.without([c.name for c in sheet.columns if c.name in _COMPONENT_HELPERS and c not in told])
 
 
 def lines_are_parts(sheet: Sheet) -> bool:
@@ -157,6 +163,7 @@ def _split(
         kinds=_cell_kinds(sheet, [key, *parts], given["at"]),
         marks=marks,
         skipped=(),
+        questions=(),
         faults=_conflicts(table, first, names),
     )
     return main, graph

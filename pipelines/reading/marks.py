@@ -38,12 +38,19 @@ def without_marks(cells: pl.DataFrame) -> pl.DataFrame:
     return cells
 
 
+_ZEROS: Final = r"^\s*0{6,}\s*$"
+"""How programs write that there is no number: no barcode and no code is made of zeros alone."""
+
+
 def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame:
-    """Return the cells with null in place of a program's word for no value.
+    """Return the cells with null in place of a program's word for no value, and of a number of zeros alone.
 
     A code keeps it, which is a fault of its row (`is_null_word`); so do lists of markets, where NA is Namibia, and
     columns with a vocabulary, whose words come first.
     """
+    numbers = [column.name for column in columns if column.field.kind == "gtin" or column.name == "sku_code"]
+    if any(cells[name].str.starts_with("0000").any() for name in numbers):
+        cells = cells.with_columns(pl.when(~pl.col(name).str.contains(_ZEROS)).then(pl.col(name)) for name in numbers)
     names = [column.name for column in columns if column.field.kind == "text" and column.name != "sku_code"]
     found = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
     if not names or not cells.select(found.any()).select(pl.any_horizontal(pl.all())).item():

@@ -40,7 +40,7 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
     known. `separate` is true for a components sheet, whose mapping is its own.
     """
     of_main = {column.position for column in main.columns if column.name in ("packaging_format", "material")}
-    held = pl.repeat(value=False, n=parts.table.height, eager=True)
+    held = parts.table["line"].is_in(list(parts.held))
     questions: dict[tuple[str, str], Asked] = {}
     for column in _columns_of_words(parts):
         cells = unescaped(parts.table[column.name])

@@ -56,6 +56,7 @@ def of_one_table(body: Grid, header: Header, table: Table, helping: Collection[i
         cells=body.cells.filter(kept),
         lines=body.lines.filter(kept),
         kinds=None if body.kinds is None else body.kinds.filter(kept),
+        filled=None if body.filled is None else body.filled.filter(kept),
         faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)),
     )
     return OneTable(one, tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts))

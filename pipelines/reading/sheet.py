@@ -21,6 +21,7 @@ from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
+from pipelines.reading.open_lines import with_answered_lines
 from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
@@ -29,7 +30,7 @@ from pipelines.reading.samples import Samples, samples_of
 from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
 from schemas.messages import Message
-from schemas.report import Asked, SourceSheet
+from schemas.report import Asked, SourceColumn, SourceSheet
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -48,7 +49,9 @@ class Sheet:
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
     `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
-    rows of the file that was sent first have them. `questions` are what was not understood and so not read.
+    rows of the file that was sent first have them. `questions` are what was not understood and so not read: of weights
+    without a certain unit the positions are `asked`, of graphs the lines of their parts are `held`. `watched` are
+    columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them.
     """
 
     name: str | None
@@ -69,6 +72,10 @@ class Sheet:
     replaced: Replaced = field(default_factory=dict)
     taken: tuple[str, ...] = ()
     questions: tuple[Asked, ...] = ()
+    asked: frozenset[int] = frozenset()
+    held: tuple[int, ...] = ()
+    watched: tuple[Column, ...] = ()
+    others: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def lines(self) -> int:
@@ -86,7 +93,7 @@ class Sheet:
         return {
             "sheet": self.name,
             "header_row": self.header_row,
-            "columns": published_columns(self.columns),
+            "columns": self.published_columns(),
             "ignored": published_ignored(self.ignored),
             "decimal_marks": self.marks,
             "hidden": None,
@@ -94,6 +101,10 @@ class Sheet:
             "words": {name: dict(values) for name, values in self.words.items()},
             **published_mapping(self.columns, self.off, self.mapped),
         }
+
+    def published_columns(self) -> list[SourceColumn]:
+        """Return the columns that are read; one that is asked about is none of them."""
+        return published_columns(column for column in self.columns if column.position not in self.asked)
 
     def rows_at(self, places: list[int]) -> "Sheet":
         """Return the table with the lines at these places only."""
@@ -134,6 +145,7 @@ def read_sheet(
     reasons = find_skipped(
         cells, header.columns, _label_cells(body, header), titled=any(position == 0 for position, _ in header.ignored)
     )
+    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheet=name, table=table)
     is_data = ~reduce(or_, reasons.values())
     _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
@@ -161,7 +173,10 @@ def read_sheet(
         samples_of(body.cells),
         words,
         replaced,
-        questions=(*header.questions, *questions),
+        questions=(*header.questions, *questions, *about_lines),
+        asked=header.asked,
+        watched=header.watched,
+        others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
     )
     return _with_constants(
         sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants

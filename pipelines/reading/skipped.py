@@ -14,7 +14,7 @@ import polars as pl
 
 from pipelines.reading.columns import recognise
 from pipelines.reading.fields import Column
-from pipelines.reading.sums import find_sums
+from pipelines.reading.sums import find_sums, wordy
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.words import code_of, fold, words
@@ -44,9 +44,11 @@ _FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{
 NOTHING_READ = Message("no recognised column has a value")
 EXAMPLE = Message("an example, by its word")
 TOTAL = Message("a total, by its word")
+SUM = Message("a total: each of its figures is the sum of those above")
 NOTE = Message("a note: nothing but a remark")
 HELP = Message("help for the columns, below the header")
 REPEATED = Message("the header once more")
+SAME_PART = Message("the same part once more, of another nation or period")
 OTHER_HEADER = Message("another header: the lines below it are rejected")
 
 
@@ -70,6 +72,7 @@ def find_skipped(
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _example_lines(code, name, label),
         TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals),
+        SUM: find_sums(cells, columns, wordy(cells, columns) & ~totals, totals),
         REPEATED: _repeated_headers(cells, columns),
         HELP: help_lines(cells, columns, nothing if titled else label),
         NOTE: _note_lines(*alone, others) | _matches(code.set(name.is_not_null(), None), _TITLE),

@@ -3,13 +3,13 @@
 `composed.py` decides which field a single header can stand for; headers that `columns.py` recognises come first.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import replace
 from typing import Final
 
-from pipelines.reading.columns import recognise, substitute_column
+from pipelines.reading.columns import substitute_column
 from pipelines.reading.composed import names_company, names_packaging
-from pipelines.reading.fields import LONGEST_HEADER, Column, Table
+from pipelines.reading.fields import LONGEST_HEADER, Column
 from schemas.fields import SKU_CODE
 from schemas.words import fold
 
@@ -54,19 +54,6 @@ def with_substitutes(columns: list[Column], cells: list[str | None], *, mapped: 
 def _may_be_of_product(column: Column) -> bool:
     """Return whether a column may be the product's where another names the packaging."""
     return column.name in SHARED_WITH_PRODUCT and not column.exact and not names_packaging(column.header)
-
-
-def with_code_of_barcode(columns: list[Column], cells: Sequence[str | None], table: Table) -> list[Column]:
-    """Read the barcode's column also as the code where no column is the code: it names the article."""
-    if any(column.name == SKU_CODE.name for column in columns):
-        return columns
-    barcodes = [column for column in columns if column.name == "gtin"]
-    if table == "component":
-        seen = ((at, recognise(cell, at, "sku")) for at, cell in enumerate(cells) if cell is not None)
-        barcodes = [column for _, column in seen if column is not None and column.name == "gtin"]
-    if len(barcodes) != 1:
-        return columns
-    return [replace(barcodes[0], name=SKU_CODE.name, field=SKU_CODE, table=table, exact=False), *columns]
 
 
 def _code_rank(column: Column) -> int:

@@ -1,6 +1,6 @@
-"""Finds lines that are the sum of those above: `Total;2 items;14.5` is a total, although it gives code and name.
+"""Finds lines that are the sum of those above, in any language: `Razem;430`, `Total;2 items;14.5`.
 
-Here a word alone is not enough: Total makes oil. `skipped.py` finds totals by their word.
+A word alone is not enough where a line has code and name: Total makes oil. `skipped.py` finds totals by their word.
 """
 
 from collections.abc import Sequence
@@ -14,36 +14,66 @@ from pipelines.reading.numbers import read_numbers
 _FEWEST: Final = 2
 """Fewest figures of a sum: one figure may also be repeated by chance."""
 _NEAR: Final = 1e-6
+_KEYS: Final = ("sku_code", "name")
+_KINDS: Final = ("number", "integer")
 
 
 def find_sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series) -> pl.Series:
     """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
 
-    `totals` are lines that are known to be totals. A line without a figure is no total.
+    `totals` are lines that are known to be totals. A line without a figure, or with more than figures, is no total,
+    and such a line that is likely by its code alone counts among those that are summed up.
     """
-    numbers = [column for column in columns if column.field.kind in ("number", "integer")]
+    numbers = [column for column in columns if column.field.kind in _KINDS]
     nothing = pl.repeat(value=False, n=len(likely), eager=True)
     if not likely.any() or not numbers:
         return nothing
-    left_out = likely | totals
-    given = cells.select(pl.any_horizontal(pl.col([c.name for c in numbers]).is_not_null())).to_series()
-    fits = given & likely
-    for column in numbers:
-        texts = cells[column.name]
-        fits &= texts.is_null() | (_is_sum(texts, column, ".", left_out) | _is_sum(texts, column, ",", left_out))
-    return fits
+    figures = {
+        (column.name, mark): read_numbers(cells[column.name], column, mark, None).values.cast(pl.Float64)
+        for column in numbers
+        for mark in ".,"
+    }
+    sums = {key: _Sums(values.set(totals, None)) for key, values in figures.items()}
+    found = []
+    for at in (likely | totals).arg_true():
+        given = [column.name for column in numbers if cells[column.name][at] is not None]
+        fits = all(any(sums[name, mark].fit(at, figures[name, mark][at]) for mark in ".,") for name in given)
+        if totals[at] or (given and fits):
+            found += [] if totals[at] else [at]
+            for key, of_column in sums.items():
+                of_column.leave_out(at, 0.0 if totals[at] else figures[key][at])
+    return nothing.scatter(found, values=True)
 
 
-def _is_sum(texts: pl.Series, column: Column, mark: str, left_out: pl.Series) -> pl.Series:
-    """Return the lines whose figure is the sum of those above it that are not left out, with this decimal mark."""
-    figures = read_numbers(texts, column, mark, None).values.cast(pl.Float64)
-    counted = figures.set(left_out, None)
-    table = pl.DataFrame({"figure": figures, "counted": counted, "total": left_out})
-    since = pl.col("total").shift(fill_value=False).cum_sum()
-    whole, part = pl.col("counted").fill_null(0).cum_sum(), pl.col("counted").fill_null(0).cum_sum().over(since)
-    many = pl.col("counted").is_not_null().cum_sum(), pl.col("counted").is_not_null().cum_sum().over(since)
-    near = [
-        ((pl.col("figure") - total).abs() <= _NEAR * pl.max_horizontal(total.abs(), 1.0)) & (number >= _FEWEST)
-        for total, number in zip((whole, part), many, strict=True)
-    ]
-    return table.select(pl.any_horizontal(near).fill_null(value=False)).to_series()
+def wordy(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+    """Return the lines that give figures under a code without a digit, below lines whose codes all have one."""
+    bare = ~cells["sku_code"].str.contains(r"\d").fill_null(value=True)
+    first = bare.arg_max()
+    if not bare.any() or first is None or cells["sku_code"].head(first).drop_nulls().len() < _FEWEST:
+        return bare & False
+    texts = [c.name for c in columns if c.name not in _KEYS and c.field.kind not in _KINDS]
+    return bare & cells.select(~pl.any_horizontal(pl.lit(value=False), pl.col(texts).is_not_null())).to_series()
+
+
+class _Sums:
+    """The sums of a column down to each line, without lines that were found to be totals."""
+
+    def __init__(self, values: pl.Series) -> None:
+        self._whole = values.fill_null(0).cum_sum()
+        self._many = values.is_not_null().cum_sum()
+        self._left_out, self._left, self._before, self._count = 0.0, 0, 0.0, 0
+
+    def fit(self, at: int, figure: float | None) -> bool:
+        """Return whether a figure is the sum of those above it, from the top or from the last total."""
+        if figure is None or not at:
+            return False
+        whole, many = self._whole[at - 1] - self._left_out, self._many[at - 1] - self._left
+        ranges = ((whole, many), (whole - self._before, many - self._count))
+        return any(abs(figure - total) <= _NEAR * max(abs(total), 1.0) and count >= _FEWEST for total, count in ranges)
+
+    def leave_out(self, at: int, figure: float | None) -> None:
+        """Leave a total out of later sums, and begin another one below it."""
+        self._left_out += figure or 0.0
+        self._left += bool(figure)
+        self._before = self._whole[at] - self._left_out
+        self._count = self._many[at] - self._left

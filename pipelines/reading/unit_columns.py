@@ -1,17 +1,26 @@
 """Assigns columns of units to weights: one for all of them, one beside each, or one for each group.
 
-A unit in a weight's own group, or beside it, is that weight's. The only column of units in a table applies to every
-weight whose header names no unit. `weights.py` converts the weights; `units.csv` lists the factors.
+A column of units belongs to the number that it follows (decisions §13): behind a price or a net weight it is none of
+the packaging, and one that follows no number may be the unit that the article is sold in, so it is asked about. The
+only column of units in a table applies to every weight whose header names no unit. `weights.py` converts the weights;
+`units.csv` lists the factors.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from decimal import Decimal
+from typing import Final, NamedTuple
 
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.grammar import unit_in
-from pipelines.reading.grid import MOST_COLUMNS, Grid
+from pipelines.reading.grammar import unit_in, word_roles
+from pipelines.reading.grid import MOST_COLUMNS, Grid, letter
+from pipelines.reading.key_columns import Searched
+from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.questions import question
 from pipelines.reading.units import unit_of
+from schemas.messages import Message
+from schemas.normalise import shown
+from schemas.report import Asked
 from schemas.words import fold, words
 
 _UNIT: Final = "weight_unit"
@@ -19,6 +28,7 @@ _STEM: Final = 3
 _MOST_WORDS: Final = 40
 _LINES: Final = 40
 """Lines below the header that are searched for units."""
+_MOST_NAMED: Final = 8
 
 
 def is_shared(column: Column) -> bool:
@@ -64,7 +74,8 @@ def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: 
         for weight in columns
         if weight.field.name in WEIGHTS and weight.group not in owned
         for at in (weight.position + 1,)
-        if at < len(cells) and at not in taken and _contains_units(grid, row, at)
+        if at < len(cells) and at not in taken and not is_of_other_figure(cells[at] or "")
+        if _contains_units(grid, row, at)
     ]
     if len(beside) == 1:  # a single column applies to all weights
         table = "sku" if beside[0].group is not None else beside[0].table
@@ -145,8 +156,156 @@ def _as_unit_of(weight: Column, column: Column) -> Column:
 
 
 def _contains_units(grid: Grid, row: int, at: int) -> bool:
-    name = f"c{at}"
-    if name not in grid.cells.columns:
-        return False
-    under = grid.cells[name].slice(row + 1, _LINES).drop_nulls()
+    under = grid.under(at, row, _LINES)
     return bool(len(under)) and all(unit_of(cell, "g") is not None for cell in under)
+
+
+class JudgedUnits(NamedTuple):
+    """The columns that are read, a question for each weight whose unit is open, and the positions of those weights."""
+
+    columns: list[Column]
+    questions: list[Asked]
+    asked: frozenset[int]
+
+
+def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -> JudgedUnits:
+    """Return the columns with each column of units judged by its header, its values and the number before it.
+
+    A weight that the mapping gives a unit has that one. Tonnes are asked about: no packaging weighs so much.
+    """
+    settled = {c.group for c in columns if c.field.name in WEIGHTS and is_answered(c, mapped)}
+    columns = [column for column in columns if column.field.name != _UNIT or column.group not in settled]
+    open_weights: dict[int, tuple[Column, list[str], Column | None]] = {}
+    for unit in [column for column in columns if is_shared(column) and not column.exact and not column.mapped]:
+        names = list(dict.fromkeys(header.under(unit.position)))
+        verdict = _owner(unit, names, columns, header)
+        if verdict != "weight":
+            columns = [column for column in columns if column is not unit]
+        if verdict == "open":
+            weights = [weight for weight in weights_of_shared_unit([*columns, unit]) if not _has_unit(weight)]
+            open_weights.update({weight.position: (weight, names, unit) for weight in weights})
+    for weight in columns:
+        if weight.field.name not in WEIGHTS or is_answered(weight, mapped):
+            continue
+        tonnes = _unit_cells(weight, columns, header)
+        if weight.factor == _TONNES or (tonnes and all(_factor(cell) == _TONNES for cell in tonnes)):
+            open_weights[weight.position] = (weight, ["t"], None)
+    questions = [_question(weight, names, unit, columns, header.sheet) for weight, names, unit in open_weights.values()]
+    return JudgedUnits(columns, questions, frozenset(open_weights))
+
+
+_TONNES: Final = Decimal(1_000_000)
+_FIGURES: Final = frozenset({"measure", "sale", "count", "share"})
+_NUMBER: Final = r"^\s*[+-]?\d[\d.,'\s]*$"
+
+
+def is_of_other_figure(header: str) -> bool:
+    """Return whether a header of units names another figure than a weight: `Price unit`, `Sales unit`."""
+    roles = word_roles(header)
+    return bool(roles & _FIGURES) and not roles & {"weight", "packaging", "tare", "empty"}
+
+
+def _owner(unit: Column, names: Sequence[str], columns: Sequence[Column], header: Searched) -> str:
+    """Return whose unit a column contains: that of a `weight`, of an `other` figure, or `open`."""
+    roles = word_roles(unit.header)
+    if is_of_other_figure(unit.header):
+        return "other"
+    before = _number_before(unit, columns, header)
+    if "packaging" in roles or before == "weight" or not names:
+        return "weight"
+    if all(_has_unit(column) for column in columns if column.field.name in WEIGHTS):
+        return "other"
+    factors = {_factor(name) for name in names}
+    if None in factors:  # beside M, EA or ST even KG is a unit of quantity
+        return "other"
+    if before == "other" and "weight" not in roles:
+        return "other"
+    certain = factors == {Decimal(1)} or (before is None and "weight" in roles)
+    return "weight" if certain else "open"
+
+
+def _number_before(unit: Column, columns: Sequence[Column], header: Searched) -> str | None:
+    """Return whether the nearest column of numbers left of a column of units is a `weight` or an `other` figure."""
+    by_position = {column.position: column for column in columns}
+    for at in range(unit.position - 1, -1, -1):
+        column = by_position.get(at)
+        if column is not None and column.field.name in WEIGHTS:
+            return "weight"
+        if column is not None and column.field.kind not in ("number", "integer"):
+            continue
+        under = header.under(at)
+        numbers = len(under) and int(under.str.contains(_NUMBER).sum()) * 2 > len(under)
+        if numbers and (column is not None or "code" not in word_roles(header.cells[at] or "")):
+            return "other"
+    return None
+
+
+def _unit_cells(weight: Column, columns: Sequence[Column], header: Searched) -> list[str]:
+    """Return the cells of the column of units that applies to a weight."""
+    own = next((c for c in columns if c.field.name == _UNIT and c.group == weight.group), None)
+    own = own or next((c for c in columns if is_shared(c) and weight in weights_of_shared_unit(columns)), None)
+    return [] if own is None else header.under(own.position).unique().to_list()
+
+
+def _has_unit(weight: Column) -> bool:
+    return weight.has_unit and not weight.exact
+
+
+def _factor(cell: str) -> Decimal | None:
+    unit = unit_of(cell, "g")
+    return None if unit is None else unit.factor
+
+
+def is_answered(column: Column, mapped: SheetMapping) -> bool:
+    """Return whether the mapping gives the unit of a column."""
+    names = {column.name}
+    if column.table == "component":
+        names |= {column.field.name, f"component_{column.field.name}"}
+    return not {fold(name) for name in names}.isdisjoint(map(fold, mapped.units))
+
+
+def _question(
+    weight: Column, names: Sequence[str], unit: Column | None, columns: Sequence[Column], sheet: str | None
+) -> Asked:
+    """Return the question for the unit of a weight; `unit` is the column that may contain it, `names` are its cells."""
+    name = name_in_mapping(weight, columns)
+    could_be = ["t", "kg", "g"] if unit is None else list(dict.fromkeys(["g", *(names if len(names) == 1 else ())]))
+    if unit is None:
+        message = Message(
+            "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, "
+            'leave it out; else say its unit: mapping={{"units": {{"{name}": "kg"}}}}.',
+            header=shown(weight.header),
+            name=name,
+        )
+    else:
+        message = Message(
+            "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say the "
+            'unit, mapping={{"units": {{"{name}": "g"}}}}, or that the column is its unit: '
+            'mapping={{"columns": {{"weight_unit": "{place}"}}}}.',
+            unit=shown(unit.header),
+            header=shown(weight.header),
+            name=name,
+            place=letter(unit.position),
+        )
+    return question(
+        "unit",
+        message,
+        {"units": {name: could_be[0]}},
+        could_be=could_be,
+        at=weight.position,
+        header=weight.header,
+        sheet=sheet,
+        text=", ".join(names[:_MOST_NAMED]),
+        of_components=not any(column.table == "sku" for column in columns),
+    )
+
+
+def name_in_mapping(column: Column, columns: Sequence[Column]) -> str:
+    """Return the name by which a mapping speaks of a column of a table: a part's beside SKUs has `component_`."""
+    beside = column.table == "component" and column.group is None and any(c.table == "sku" for c in columns)
+    return f"component_{column.field.name}" if beside else column.name
+
+
+def is_named(place: str, column: Column) -> bool:
+    """Return whether a mapping's header or letter is that of a column."""
+    return fold(place) == fold(column.header) or place.strip().upper() == letter(column.position)

@@ -110,6 +110,5 @@ def _column_of_unknown_material(at: int, header: str) -> Column:
 
 def _contains_numbers(grid: Grid, row: int, at: int) -> bool:
     """Return whether most of the cells given below a header are numbers."""
-    name = f"c{at}"
-    under = grid.cells[name].slice(row + 1, _LINES).drop_nulls() if name in grid.cells.columns else None
-    return under is not None and len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)
+    under = grid.under(at, row, _LINES)
+    return len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)

@@ -15,12 +15,13 @@ from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
 from pipelines.reading.fields import WEIGHTS
 from pipelines.reading.header_row import recognised_fields
+from pipelines.reading.judge import judged, without_asked
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
 from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
-from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
+from pipelines.reading.published import published_ignored, published_mapping, published_samples
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
@@ -115,15 +116,15 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
     with outline.completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
-    return _upload(sheet, None, about, mapped, today)
+        return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
     with outline.completed_by(about):
         read = read_tables(Workbook(data), mapped)
-    parts = None if read.parts is None else with_codes_filled(read.parts)
-    upload = _upload(read.main, parts, about, mapped, today)
+        parts = None if read.parts is None else with_codes_filled(read.parts)
+        upload = _upload(read.main, parts, about, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
     if (components := upload.source["components"]) is not None and read.parts is not None:
         components["hidden"] = read.hidden_parts
@@ -135,21 +136,24 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     lines = main.lines
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
-    main, questions = _without_doubtful(with_levels(main), parts, mapped)
+    of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
+    main = judged(with_levels(main), of_parts=of_parts and parts is None)
+    parts = None if parts is None else judged(parts, of_parts=True)
+    main, questions = _without_doubtful(main, of_parts=of_parts)
     before, before_parts = main, parts
     main, parts, layout = _split_layout(with_families(main), parts, mapped.layout)
     separate = parts is not None and layout == "rows"
     if parts is not None:
         parts, open_words = open_parts.without_open(parts, main, separate=separate)
         questions = [*questions, *open_words]
-    main, parts = with_details(main).kept(), None if parts is None else with_details(parts).kept()
+    main, parts = with_details(without_asked(main)).kept(), None if parts is None else with_details(parts).kept()
     readings = _readings(before, before_parts if separate else None, main, parts)
     dated = any(column.market and column.year is None for column in main.columns)
     source: ImportSource = {
         **about,
         "sheet": main.name,
         "header_row": main.header_row,
-        "columns": published_columns(main.columns),
+        "columns": main.published_columns(),
         "ignored": published_ignored(main.ignored),
         "components": None if parts is None else parts.published(),
         "layout": layout,
@@ -175,11 +179,11 @@ def _readings(before: Sheet, before_parts: Sheet | None, main: Sheet, parts: She
     return [*readings_of(before, main), *readings_of(before_parts, parts)][:MOST]
 
 
-def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: CheckedMapping) -> tuple[Sheet, list[Asked]]:
+def _without_doubtful(main: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked]]:
     """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
-    of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     settled = {column.name for column in main.columns if column.mapped}
     columns = asked.doubtful_columns(main, of_parts=of_parts, mapped=settled)
+    columns = [column for column in columns if column.position not in main.asked]
     kept = replace(main, columns=tuple(column for column in main.columns if column not in columns))
     if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])

@@ -29,6 +29,7 @@ from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
 from schemas.words import code_of, fold
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
+_MARKET_SEPARATOR = re.compile(r"[,;|/\n]")
 MATERIALS: Final = ("material", "material_family")
 """Fields that contain the family of a material."""
 _SEVERAL = re.compile(r"[/+&]|%.*%")
@@ -205,8 +206,12 @@ def _codes(cell: str, field: Field) -> str:
 def _markets(cell: str) -> str:
     if cell.strip() == EMPTY_LIST:
         return _array([])
-    parts = [part.strip() for part in LIST_SEPARATOR.split(cell) if part.strip()]
-    return _array([market_named(without_language(part)) for part in parts])
+    return _array([market_named(part) for part in market_parts(cell)])
+
+
+def market_parts(cell: str) -> list[str]:
+    """Return the markets that a cell names, each as it is written: `BE/LU` names two."""
+    return [without_language(part).strip() for part in _MARKET_SEPARATOR.split(cell) if part.strip()]
 
 
 def without_language(word: str) -> str:

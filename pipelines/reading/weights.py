@@ -42,6 +42,8 @@ def complete_weights(
             grams = better.fill_null(grams)
         if count := beside.get("unit_count"):
             grams = grams * values[count.name].fill_null(1)
+        if total := beside.get("total_count"):
+            grams = grams / values[total.name].fill_null(1)
         if share := beside.get("weight_share_percent"):
             grams = grams * values[share.name].fill_null(100) / 100
         whole[weight.name] = grams.round(9)

@@ -30,7 +30,7 @@ def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
     parts = (replace(key, table="component"), *(column for column in sheet.columns if column.group is not None))
     codes = sheet.table["sku_code"].str.strip_chars()
     first = codes.is_not_null() & codes.is_first_distinct()
-    return _select(sheet, own), replace(_select(sheet, parts, first), ignored=(), faults=(), skipped=())
+    return _select(sheet, own), replace(_select(sheet, parts, first), ignored=(), faults=(), skipped=(), questions=())
 
 
 def _with_units(sheet: Sheet) -> Sheet:

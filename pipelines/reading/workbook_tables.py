@@ -42,7 +42,7 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
     tables, graph = _candidates(book, mapped)
     headless: list[SheetPart] = []
     part, header = _first_with_header(book, tables, mapped, headless)
-    main = read_sheet(book.body(part, header.columns), part.name, "sku", mapped, delimiter=None, header=header)
+    main = read_sheet(book.body(part, header.needed), part.name, "sku", mapped, delimiter=None, header=header)
     master: SheetPart | None = None
     try:
         parts = None if graph is None else _read_components(book, graph, mapped)
@@ -76,7 +76,7 @@ def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -
     if not top.cells.height and mapped.components is None:
         return None
     header = find_header(top, "component", mapping, sheet=graph.name)
-    return read_sheet(book.body(graph, header.columns), graph.name, "component", mapped, delimiter=None, header=header)
+    return read_sheet(book.body(graph, header.needed), graph.name, "component", mapped, delimiter=None, header=header)
 
 
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:

@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from compliance.likely_weights import are_likely
 from compliance.ruleset import RuleSet
 from pipelines.writing.patch import TypedPatch
 from pipelines.writing.resolve import folded_markets
@@ -51,13 +52,14 @@ def _candidates(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.DataF
 
 
 def _plain(typed: TypedPatch, rules: RuleSet) -> pl.Series:
-    """Return which rows give plain values only: no graph, no cleared field, no fault, no material to warn about."""
+    """Return which rows give plain values only: no graph, no cleared field, no fault, nothing to warn about."""
     values, given = typed.values, typed.given
     unsure = [given[name] & values[name].is_null() for name in given.columns]
     unsure.append(values["row"].is_in([row for row, _ in typed.issues]).alias("faulty"))
     if "components" in values.columns:
         unsure.append(values["components"].is_not_null().alias("graph"))
     unsure.append(warns_of_material(values, rules).alias("warned"))
+    unsure.append((~are_likely(values)).alias("unlikely"))
     return ~pl.DataFrame(unsure).select(pl.any_horizontal(pl.all())).to_series()
 
 

@@ -10,6 +10,7 @@ import orjson
 import polars as pl
 
 from compliance import grading
+from compliance.likely_weights import unlikely_weight
 from compliance.ruleset import RuleSet
 from compliance.weights import weight_mismatch
 from pipelines.writing.patch import RowIssue, array_values
@@ -22,15 +23,20 @@ _RETURNED: Final = Message(
     "The SKU was archived and comes back with this write. Archive it again if it is no longer sold; batches and imports"
     " take archived as keep."
 )
-_READ: Final = ("row", "components_weight_g", "weight_grams", "material", "material_subtype", "markets", "components")
+_READ: Final = (
+    *("row", "components_weight_g", "weight_grams", "packaging_format", "packaging_level"),
+    *("material", "material_subtype", "markets", "components"),
+)
 
 
 def warnings_of(written: Prepared) -> Iterator[RowIssue]:
     """Yield the warnings of the accepted rows of a write, in the order of its rows."""
     sent = sent_volumes(written)
-    for row, parts_g, weight_g, material, subtype, markets, graph in written.merged.rows(_READ):
+    for row, parts_g, weight_g, form, level, material, subtype, markets, graph in written.merged.rows(_READ):
         given = {
             "weight_grams": weight_g,
+            "packaging_format": form,
+            "packaging_level": level,
             "material": material,
             "material_subtype": subtype,
             "markets": array_values(markets),
@@ -58,9 +64,13 @@ def sent_volumes(written: Prepared) -> dict[int, str]:
 
 def warnings_of_record(sku: Sku, parts_weight_g: float | None, sent: str | None, rules: RuleSet) -> list[Issue]:
     """Return the warnings of one record as it would be stored; `sent` are the volumes that the write gives it."""
-    weights = weight_mismatch(sku["weight_grams"], parts_weight_g)
+    stated_g = sku["weight_grams"]
+    weights = weight_mismatch(stated_g, parts_weight_g)
+    answered_g = parts_weight_g if stated_g is None else stated_g
+    unlikely = unlikely_weight(answered_g, sku["packaging_format"], sku["packaging_level"])
     return [
         *([weights] if weights else []),
+        *([unlikely] if unlikely else []),
         *grading.warnings(sku, rules),
         *market_warnings(sku["markets"], sent),
     ]

@@ -106,6 +106,15 @@ def test_a_stored_part_that_the_file_does_not_name_has_the_place_of_its_sku(desk
     assert (found["field"], found["column"]) == ("components[0].polymer_or_grade", None)
 
 
+def test_an_unlikely_weight_is_a_warning_and_stored_each_time_it_is_sent(desk: Desk) -> None:
+    for _ in range(2):
+        sent = desk.send("sku_code,name,packaging_format,weight_grams\nA-1,Jar,jar,2160\nA-2,Jar,jar,180\n")
+        assert desk.run(sent)
+        found = desk.poll(sent)
+        assert (found["counts"]["total"], found["counts"]["rejected"]) == (2, 0)
+        assert places(found) == [(2, "weight_grams", "D", "A-1", "unlikely_value")]
+
+
 def test_a_line_left_out_as_an_example_is_a_warning(desk: Desk) -> None:
     sent = desk.send("sku_code,name,weight_grams\nEXAMPLE-001,Bottle,12\nA-1,Bottle,12\n")
     assert desk.run(sent)

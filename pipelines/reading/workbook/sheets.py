@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import polars as pl
@@ -18,6 +19,7 @@ from pipelines.reading.workbook.strings import read_strings
 from pipelines.reading.workbook.styles import GENERAL, Format, read_formats, shown, with_unit
 from schemas.messages import Message
 
+_KEYS = 2
 _NUMERIC = ("number", "integer", "ppm")
 
 
@@ -47,7 +49,10 @@ class Workbook:
         """Read all rows that are not empty, with the cells of these columns and of the first one only."""
         cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
         numeric = {0: False} | {column.position: column.field.kind in _NUMERIC for column in columns}
-        return self._grid(cells, numeric)
+        grid = self._grid(cells, numeric)
+        if sum(not grid.cells[name].null_count() for name in grid.cells.columns) > _KEYS:
+            return grid  # no line has only a code and a name
+        return replace(grid, filled=cells.group_by("row").len().sort("row")["len"])
 
     def hidden(self, sheet: SheetPart) -> Hidden:
         """Return the hidden rows and columns of a sheet whose body has been read."""

@@ -75,7 +75,7 @@ def test_a_lone_mark_is_decided_by_the_column_then_the_delimiter_then_the_exact_
     ("header", "cell", "expected"),
     [
         ("recycled_content_percent", "30", 30.0), ("recycled_content_percent", "30 %", 30.0),
-        ("recycled_content_percent", "30,0 %", 30.0), ("recycled_content_percent", "0.3", 0.3),
+        ("recycled_content_percent", "30,0 %", 30.0), ("recycled_content_percent", "0.3 %", 0.3),
         ("recycled_content_percent", "101", "out_of_range"), ("recycled_content_percent", ">100", "invalid_number"),
         ("Poids (kg)", "1.2", 1200.0), ("Poids (kg)", "200 g", 200.0), ("Gewicht in g", "7", 7.0),
         ("food_contact", "Oui", True), ("food_contact", "nein", False), ("food_contact", "x", True),
@@ -114,7 +114,7 @@ def test_other_kinds(header: str, cell: str, expected: object) -> None:
         ("description", 123, "00000", "00123"), ("description", 1.1, "0.00", "1.10"), ("description", 1.1, None, "1.1"),
         ("description", True, None, "TRUE"), ("food_contact", True, None, True), ("food_contact", 0, None, False),
         ("description", 46246, "dd/mm/yyyy", "2026-08-12"), ("Weight", 46246, "dd/mm/yyyy", "invalid_number"),
-        ("recycled_content_percent", 0.3, "0%", 30.0), ("recycled_content_percent", 0.3, None, 0.3),
+        ("recycled_content_percent", 0.3, "0%", 30.0), ("recycled_content_percent", 0.003, "0.0%", 0.3),
         ("gtin", 3250390017165, "0000000000000", "3250390017165"), ("gtin", 1767010000000000, None, "digits_lost"),
         ("description", "a & b <c> é", None, "a & b <c> é"), ("description", "x_x000D_y", None, "x_x000D_y"),
         ("Weight", "=NA()", None, "invalid_number"),

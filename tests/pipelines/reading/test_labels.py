@@ -84,7 +84,7 @@ def test_a_title_above_changes_no_header_that_is_one_by_itself() -> None:
     ],
 )
 def test_a_note_below_a_header_leaves_its_term(header: str, field: str | None) -> None:
-    table = [["SKU", "Name", header, "Papier (g)"], ["A", "a", "1", "2"]]
+    table = [["SKU", "Name", header, "Papier (g)"], ["A", "a", "glass" if field == "material" else "1", "2"]]
     upload, _ = read(delimited(table))
     parts = (upload.source["components"] or {"columns": []})["columns"]
     held = {column["header"]: column["field"] for column in [*upload.source["columns"], *parts]}

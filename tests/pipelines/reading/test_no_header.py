@@ -58,8 +58,8 @@ def test_a_table_without_a_header_needs_its_columns_by_letter() -> None:
 @pytest.mark.parametrize(
     "table",
     [
-        [[None, "Foo", "Bar"], [None, "1", "2"]],
-        [["Foo", None, "Bezeichnung"], ["1", None, "2"]],
+        [[None, "Foo", "Bar"], [None, "K-1", "Deckel"]],
+        [["Foo", None, "Bezeichnung"], ["K-1", None, "2"]],
     ],
 )
 def test_a_refusal_suggests_columns_that_are_there_and_taking_it_helps(table) -> None:

@@ -30,6 +30,8 @@ def clean(text: str) -> bool:
 
 def value_of(field: Field) -> st.SearchStrategy[object]:
     match field.kind:
+        case "number" if field.unit == "percent":  # shares of at most 1 may be fractions: meaning/
+            return st.one_of(st.just(0.0), st.integers(101, 9_999).map(lambda n: n / 100))
         case "number":
             return st.integers(0, 9_999).map(lambda n: n / 100)
         case "integer":
@@ -207,7 +209,7 @@ def parts(draw: st.DrawFn) -> dict[str, object]:
     if draw(st.booleans()):
         found["weight_g"] = draw(st.integers(1, 99_999)) / 100
     if draw(st.booleans()):
-        found["recycled_content_percent"] = float(draw(st.integers(0, 100)))
+        found["recycled_content_percent"] = float(draw(st.integers(2, 100)))
     return found
 
 
@@ -318,7 +320,7 @@ def portfolios(draw: st.DrawFn) -> list[tuple[dict[str, object], Graph]]:
             own["packaging_level"] = draw(st.sampled_from(VOCABULARIES["packaging_level"]))
         for name in ("weight_grams", "recycled_content_percent"):
             if draw(st.booleans()):
-                own[name] = draw(st.integers(1, 9_999)) / 100
+                own[name] = draw(st.integers(101, 9_999)) / 100
         found.append((own, draw(st.lists(parts(), max_size=3))))
     return found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.drawing import examples
@@ -69,15 +69,17 @@ class Weighed:
 def weighed(draw: st.DrawFn) -> Weighed:
     place = draw(st.sampled_from(PLACES))
     each = place in ("cell", "columns", "left", "named")
-    of_file = draw(st.sampled_from(list(UNITS)))
+    # A unit left of one weight, and tonnes of all weights, are asked about: meaning/test_columns_meaning.py
+    units = list(UNITS) if place == "cell" else [unit for unit in UNITS if unit != "t"]
+    of_file = draw(st.sampled_from(units))
     word = draw(st.sampled_from(UNITS[of_file]))
     skus = []
     for _ in range(draw(st.integers(1, 3))):
-        of_line = draw(st.sampled_from(list(UNITS))) if place == "column" else of_file
+        of_line = draw(st.sampled_from(units)) if place == "column" else of_file
         line_word = draw(st.sampled_from(UNITS[of_line])) if place == "column" else word
         parts = []
         for _ in FAMILIES:
-            unit = draw(st.sampled_from(list(UNITS))) if each else of_line
+            unit = draw(st.sampled_from(units)) if each else of_line
             said = draw(st.sampled_from(UNITS[unit])) if each else line_word
             parts.append((Decimal(draw(st.integers(1, 9_999))) / 100, unit, said))
         skus.append(parts)
@@ -153,6 +155,7 @@ def grams_of(data: bytes, layout: str) -> list[list[float]]:
 @examples(150)
 @given(weighed(), st.sampled_from(list(LAYOUTS)))
 def test_any_layout_and_any_place_of_the_unit_read_back_to_the_same_grams(w: Weighed, layout: str) -> None:
+    assume(w.place != "left" or layout in ("materials", "wide"))
     if w.place == "format":
         w = Weighed(w.skus, w.place, w.header, text=False)
     expected = [[float(number * Decimal(GRAMS[unit])) for number, unit, _ in parts] for parts in w.skus]

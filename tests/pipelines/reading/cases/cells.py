@@ -55,7 +55,7 @@ CASES = [
         },
     ),
     *of(40, "Weight", {"84.60 - 86.70": "!value_range", "352.00-389.00": "!value_range"}),
-    *of(41, "Recycled content", {"30": 30.0, "30%": 30.0, "30,0 %": 30.0, "0.3": 0.3, ">100": "!invalid_number"}),
+    *of(41, "Recycled content", {"30": 30.0, "30%": 30.0, "30,0 %": 30.0, "0.3 %": 0.3, ">100": "!invalid_number"}),
     Case(
         41,
         workbook({"SKUs": [["sku_code", "name", "Recycled content"], ["A", "a", 0.3]]}, formats={2: "0%"}),

@@ -1,0 +1,94 @@
+"""Judges the columns of a table by their names, their values and their neighbours; what is not certain is asked about.
+
+What belongs here: the order of the verdicts, columns whose cells show that their header means something else, shares
+that may be fractions, and what an open column keeps back. `unit_columns.py` judges units, `quantities.py` quantities,
+`code_lists.py` code lists; `asked.py` asks whether a column is the product's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.code_lists import with_code_lists
+from pipelines.reading.fields import Column
+from pipelines.reading.grid import NUMBER
+from pipelines.reading.quantities import with_quantities
+from pipelines.reading.questions import question
+from pipelines.reading.sheet import Sheet
+from pipelines.reading.unit_columns import is_answered, name_in_mapping
+from pipelines.reading.values import read_values
+from schemas.messages import Message
+from schemas.normalise import shown
+from schemas.report import Asked
+
+_TOP: Final = 200
+
+
+def judged(sheet: Sheet, *, of_parts: bool) -> Sheet:
+    """Return a sheet with every column judged; `of_parts` is true where its lines are parts of packagings.
+
+    A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` as
+    `with_quantities` does.
+    """
+    sheet, lists = with_code_lists(sheet)
+    asked = [*lists, *((column, _about_fraction(column, sheet)) for column in sheet.columns if _is_open(column, sheet))]
+    positions = sheet.asked | {column.position for column, _ in asked}
+    sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in asked)), asked=positions)
+    sheet = with_quantities(sheet, of_parts=of_parts)
+    held = of_parts and any(c.position in sheet.asked and c.field.kind != "markets" for c in sheet.columns)
+    return replace(sheet, held=tuple(sheet.table["line"]), others=pl.DataFrame()) if held else sheet
+
+
+def without_asked(sheet: Sheet) -> Sheet:
+    """Return the table of SKUs without the columns that are asked about, and without the units of such weights."""
+    kept = tuple(c for c in sheet.columns if c.position not in sheet.asked or c.constant is not None)
+    if kept == sheet.columns:
+        return sheet
+    weighed = any(column.field.unit == "g" for column in kept)
+    return replace(sheet, columns=tuple(c for c in kept if weighed or c.field.name not in _OF_WEIGHTS))
+
+
+_OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
+
+
+def _is_open(column: Column, sheet: Sheet) -> bool:
+    """Return whether the numbers of a percentage are all from 0 to 1, and so may be fractions of one."""
+    if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
+        return False
+    if is_answered(column, sheet.mapped):
+        return False
+    cells, kinds = sheet.table[column.name], None if sheet.kinds is None else sheet.kinds[column.name] == NUMBER
+    for some in (_TOP, len(cells)):  # the first lines mostly tell
+        numbers = read_values(
+            cells.head(some), column, sheet.marks.get(column.name), None if kinds is None else kinds.head(some)
+        ).values
+        if not numbers.is_between(0, 1).fill_null(value=True).all():
+            return False
+    return not cells.str.contains("%", literal=True).any() and bool((numbers > 0).any())
+
+
+def _about_fraction(column: Column, sheet: Sheet) -> Asked:
+    name = name_in_mapping(column, sheet.columns)
+    message = Message(
+        "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not read. "
+        'Say which: mapping={{"units": {{"{name}": "fraction"}}}}, or percent.',
+        header=shown(column.header),
+        name=name,
+    )
+    return question(
+        "fraction",
+        message,
+        {"units": {name: "fraction"}},
+        could_be=("fraction", "percent"),
+        at=column.position,
+        header=column.header,
+        sheet=sheet.name,
+        text=", ".join(_some(sheet.table[column.name])),
+        of_components=not any(c.table == "sku" for c in sheet.columns),
+    )
+
+
+def _some(cells: pl.Series) -> Sequence[str]:
+    return cells.drop_nulls().unique(maintain_order=True).head(3).to_list()
