@@ -187,7 +187,7 @@ class UnknownColumns(InvalidBody):
     def __init__(self, issues: Sequence[Issue], outline: ImportSource) -> None:
         """`issues` is never empty."""
         super().__init__(issues)
-        self.issue, self.outline = issues[0], outline
+        self.issues, self.outline = issues, outline
 
 
 class UnsupportedMediaType(InvalidBody):

@@ -4,10 +4,12 @@ The code that finds a fault writes its sentence, because only that code knows th
 answers (`invalid_body`, `not_found`, …) are in `schemas.errors`.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from schemas.messages import Message
+from schemas.report import QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +317,8 @@ class Issue:
 
     `field` is the dotted path in the body (`components[0].weight_g`), or None for the whole; `row` the
     zero-based index in a body that is an array, None elsewhere. `count` is of the entry that says how many more.
-    `stored_id` and `stored_at` (an instant) name the record that the request meets, where one does.
+    `stored_id` and `stored_at` (an instant) name the record that the request meets, where one does. Of a file that is
+    refused until a question is answered, `kind`, `could_be` and `answer` are as in `source.asked` (decisions §13).
     """
 
     code: str
@@ -325,6 +328,9 @@ class Issue:
     count: int | None = None
     stored_id: str | None = None
     stored_at: str | None = None
+    kind: QuestionKind | None = None
+    could_be: Sequence[str] = ()
+    answer: Mapping[str, object] | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return the published shape.
@@ -336,6 +342,8 @@ class Issue:
         shape: dict[str, object] = {"field": self.field, "code": self.code, "message": self.message}
         if self.stored_id is not None:
             shape |= {"id": self.stored_id, "created_at": self.stored_at}
+        if self.kind is not None:
+            shape |= {"kind": self.kind, "could_be": [*self.could_be], "answer": dict(self.answer or {})}
         return shape if self.row is None else {**shape, "row": self.row}
 
 

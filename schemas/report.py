@@ -8,7 +8,7 @@ What belongs here: the shape of the answers. What does not: reading a file (`pip
 (`pipelines.imports.report`).
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 
 class SourceColumn(TypedDict):
@@ -26,20 +26,28 @@ class IgnoredColumn(TypedDict):
     header: str
 
 
-class AskedColumn(TypedDict):
-    """What was not read because it can mean several things: a column, or the text of cells that has `kind` value.
+QuestionKind: TypeAlias = Literal[
+    "column", "unit", "value", "quantity", "fraction", "list", "lines", "sheet", "encoding"
+]
+"""What a question is about (decisions §13)."""
 
-    `answer` is the piece of mapping that settles it by the first of `could_be`.
+
+class Asked(TypedDict):
+    """What was not read because it was not understood, or can mean several things.
+
+    `lines` is one line or a range, `text` what was not understood; `answer` is the piece of mapping that settles the
+    question by the first of `could_be`.
     """
 
-    column: str
-    header: str
+    kind: QuestionKind
+    column: str | None
+    header: str | None
+    sheet: str | None
+    lines: str | None
+    text: str | None
     could_be: list[str]
     message: str
-    kind: NotRequired[Literal["value"]]
-    sheet: NotRequired[str | None]
-    text: NotRequired[str]
-    answer: NotRequired[dict[str, object]]
+    answer: dict[str, object]
 
 
 class Reading(TypedDict):
@@ -128,7 +136,7 @@ class ImportSource(FileFormat, MappedBy):
     mapping_name: str | None
     hidden: NotRequired[HiddenPlaces | None]
     unread_sheets: NotRequired[list[UnreadSheet]]
-    asked: NotRequired[list[AskedColumn]]
+    asked: NotRequired[list[Asked]]
     samples: NotRequired[dict[str, list[str]]]
     words: NotRequired[dict[str, dict[str, object]]]
     readings: NotRequired[list[Reading]]
@@ -197,6 +205,9 @@ class ImportFailure(TypedDict):
     code: str
     message: str
     correlationId: NotRequired[str]
+    kind: NotRequired[QuestionKind]
+    could_be: NotRequired[list[str]]
+    answer: NotRequired[dict[str, object]]
 
 
 class Pagination(TypedDict):

@@ -30,6 +30,7 @@ _MOST_MARKS: Final = 30
 _OF_MARKS: Final = "\u0f73\u0f75\u0f81"
 """Letters by their combining class that decompose into marks (Annex 15, section 5)."""
 _FEW: Final = 256
+_RIGHT_TO_LEFT: Final = ("R", "AL", "AN")
 UNUSUAL: Final = rf"[^\x00-\u{{2ff}}]|[{INVISIBLE[0]}]"
 """Polars pattern of the characters that this module may change; plain Latin text has none except the soft hyphen."""
 
@@ -84,6 +85,17 @@ def shown(text: str) -> str:
     A browser never sends control characters by itself, so that its user needs no message about them.
     """
     return plain(_CONTROL.sub("", text)).strip()
+
+
+def isolated(text: str) -> str:
+    """Return a text that keeps its own direction inside a line of another (Unicode Standard Annex 9, FSI and PDI).
+
+    Without it, punctuation and numbers around Hebrew or Arabic change their places. Other texts are returned as they
+    are.
+    """
+    if text.isascii() or not any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in text):
+        return text
+    return f"\u2068{_INVISIBLE.sub('', text)}\u2069"
 
 
 def _composed(text: str) -> str:

@@ -10,10 +10,12 @@ from starlette.responses import Response
 
 from api.pages.issuing import as_pdf
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import language_of, page
 from api.pages.request_values import path_id
 from api.pages.sessions import Session, Viewer
 from api.service import service_of
+from schemas.messages import translate
+from schemas.refusals import Refused
 from services import drafts, review
 from warehouse.declarations import queries as declarations
 
@@ -33,7 +35,11 @@ async def get_pdf(request: Request, session: Viewer) -> Response:
 
     def work() -> Response:
         draft, _, pdf = _load(request, session)
-        return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
+        try:
+            return as_pdf(drafts.pdf(draft), "draft.pdf") if pdf is None else as_pdf(pdf, "declaration.pdf")
+        except Refused as refused:
+            lines = " ".join(translate(issue.message, language_of(request)) for issue in refused.issues)
+            raise PageRefused(409, "drafts.unprintable", lines=lines) from None
 
     return await run_in_threadpool(work)
 

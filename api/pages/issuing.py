@@ -44,6 +44,8 @@ class IssuingForm:
 
     lang: str
     points: list[drafts.Point]
+    headings: dict[str, str]
+    """The heading of each point, open or not, by the name of its input."""
     drafted: date
     today: date
     issued: declarations.Issued | None
@@ -107,7 +109,9 @@ def form_of_entry(request: Request, conn: Connection, entry: review.Entry) -> Is
     if lang != own and lang in further:
         draft = drafts.Draft.of(further[lang])
     drafted = entry.filed_at.astimezone(UTC).date()
-    return IssuingForm(draft.lang, drafts.open_points(draft), drafted, now.date(), issued, tuple(further), verdict)
+    headings = {f"{POINT}{point.key}": point.heading for point in draft.points}
+    open_points = drafts.open_points(draft)
+    return IssuingForm(draft.lang, open_points, headings, drafted, now.date(), issued, tuple(further), verdict)
 
 
 def sentences_of(found: Iterable[Issue | OpenPoint], lang: str) -> list[tuple[str, str]]:
@@ -123,11 +127,15 @@ def _field_named(field: str | None, lang: str) -> str:
 
 
 def faults_of_form(issues: Iterable[Issue], form: IssuingForm | None, lang: str) -> list[tuple[str, str]]:
-    """Return the faults of the filled-in form: the input's name, and its label with the remedy."""
-    headings = {f"{POINT}{point.key}": point.heading for point in form.points} if form else {}
+    """Return the faults of the filled-in form: the input's name, and its label with the remedy.
+
+    A point that the record completed has no input, and the name of its fault is empty.
+    """
+    headings, inputs = (form.headings, {f"{POINT}{point.key}" for point in form.points}) if form else ({}, set())
 
     def fault_of(issue: Issue) -> tuple[str, str]:
         name = str(issue.field)
-        return name, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {translate(issue.message, lang)}"
+        anchor = name if name in inputs or name not in headings else ""
+        return anchor, f"{headings.get(name) or text(f'issuing.{name}', lang)}: {translate(issue.message, lang)}"
 
     return [fault_of(issue) for issue in issues]

@@ -13,16 +13,18 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.composed import mentions_packaging, word_roles
+from pipelines.reading.composed import mentions_packaging
 from pipelines.reading.fields import Column
+from pipelines.reading.grammar import word_roles
 from pipelines.reading.grid import NUMBER, letter
-from pipelines.reading.levels import level_of, without_sales_level
+from pipelines.reading.levels import level_of, names_sales_level
 from pipelines.reading.part_types import part_type_of_word
+from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import AskedColumn
+from schemas.report import Asked
 
 _FIELDS_OF_PACKAGING: Final = frozenset(
     {
@@ -69,8 +71,8 @@ def doubtful_columns(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) ->
     return [*weight, *own]
 
 
-def published_question(column: Column) -> AskedColumn:
-    """Return a column as `source.asked` shows it."""
+def published_question(column: Column, sheet: str | None) -> Asked:
+    """Return the question whose a column is."""
     place = letter(column.position)
     message = Message(
         "{header} may be the product's or its packaging's, and nothing in the table says which; it is "
@@ -80,7 +82,15 @@ def published_question(column: Column) -> AskedColumn:
         name=column.name,
         place=place,
     )
-    return {"column": place, "header": column.header, "could_be": [column.name], "message": message}
+    return question(
+        "column",
+        message,
+        {"columns": {column.name: place}},
+        could_be=[column.name],
+        at=column.position,
+        header=column.header,
+        sheet=sheet,
+    )
 
 
 def _names_its_packaging(column: Column) -> bool:
@@ -88,7 +98,7 @@ def _names_its_packaging(column: Column) -> bool:
     named = column.exact or column.header.strip().lower() == "weight_g"
     if column.name == "material" and column.exact:
         named = False  # feeds of products use this ordinary word as well
-    level = without_sales_level(column.header) is not None
+    level = names_sales_level(column.header)
     roles = word_roles(column.header)
     return named or level or mentions_packaging(column.header) or bool(roles & {"empty", "tare"})
 

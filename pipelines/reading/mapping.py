@@ -1,17 +1,21 @@
 """Checks the mapping of the caller, which describes the file where detection is not enough; applies its values.
 
 `{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
-"sheet"?, "header_row"?, "decimal"?: "," | ".", "layout"?, "components"?: {the first five, of the components sheet}}`.
+"sheet"?, "header_row"?, "units"?, "lists"?, "lines"?, "quantity"?, "decimal"?: "," | ".", "layout"?, "sheets"?,
+"encoding"?, "create"?, "components"?: {what is about one sheet, of the components sheet}}`; decisions §4 and §13.
 Fields and their values are checked here (`named_fields.py`); `mapped_columns.py` looks for the columns in the file.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
+from uuid import UUID, uuid4
 
 import polars as pl
 
 from pipelines.reading.fields import Column, Table
+from pipelines.reading.grammar import measure_of
 from pipelines.reading.grid import TEXT
 from pipelines.reading.named_fields import (
     Rewriting,
@@ -29,9 +33,22 @@ from schemas.normalise import shown
 Replaced: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
 """By column, the texts that were replaced: the cell that is read instead, and the number of rows."""
 LAYOUTS: Final = ("rows", "long", "wide", "materials")
-_OF_SHEET: Final = ("columns", "constants", "values", "sheet", "header_row")
-_KEYS: Final = (*_OF_SHEET, "decimal", "layout", "components")
+LISTS: Final = ("iso", "uk_rpd", "uk_nations", "us_states", "97_129", "ours")
+QUANTITIES: Final = ("multiply", "divide", "ignore")
+_OF_SHEET: Final = ("columns", "constants", "values", "sheet", "header_row", "units", "lists", "lines", "quantity")
+_KEYS: Final = (*_OF_SHEET, "decimal", "layout", "components", "sheets", "encoding", "create")
+_RANGE: Final = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
+_UNITS: Final = Message("units must be an object of field: unit, such as g, kg/1000, per case of 12 or fraction")
+_LINES_MUST: Final = Message('lines must be an object of line or range, such as 12 or 12-18: "skip" or "read"')
 _COLUMNS: Final = Message("columns must be an object of field: header, column letter, array of headers, or null")
+
+
+class MappedLines(NamedTuple):
+    """Lines of the file, the last one included, that the mapping says to read or to skip."""
+
+    first: int
+    last: int
+    read: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +57,8 @@ class SheetMapping:
 
     `columns` are the headers or letters of each field, of which the first that the file has counts; `off` are fields
     that are read from no column; `constants` are columns with the same cell in every line, as the caller wrote it;
-    `values` give the meaning of a field's cells.
+    `values` give the meaning of a field's cells. `units` are the units of fields as a person writes them, `lists` the
+    code lists and `quantity` the use of columns, by header or letter; `lines` are read or skipped by the mapping.
     """
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -49,6 +67,10 @@ class SheetMapping:
     values: tuple[Rewriting, ...] = ()
     sheet: str | None = None
     header_row: int | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, str] = field(default_factory=dict)
+    quantity: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[MappedLines, ...] = ()
 
     def reads(self, column: Column) -> bool:
         """Return whether the column of a field may be read: neither switched off nor given as a constant."""
@@ -59,13 +81,20 @@ class SheetMapping:
 class CheckedMapping(SheetMapping):
     """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file.
 
-    `words` are the company's own, which apply to every table.
+    `words` are the company's own, which apply to every table. `sheets` are the sheets of one table, or all that have
+    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names, with
+    ids of the namespace `new_ids`. With `without_components` no sheet of components is read: `{"components": null}`.
     """
 
     decimal: Literal[",", "."] | None = None
     words: Words = field(default_factory=dict)
     layout: str | None = None
     components: SheetMapping | None = None
+    sheets: tuple[str, ...] | Literal["all"] | None = None
+    encoding: str | None = None
+    create: bool = False
+    new_ids: UUID | None = None
+    without_components: bool = False
 
     def of_table(self, table: Table) -> SheetMapping:
         """Return the part for the sheet of SKUs or of components, with the company's own words."""
@@ -76,6 +105,15 @@ class CheckedMapping(SheetMapping):
 def same_field(column: Column, other: Column) -> bool:
     """Return whether both are of one field; a SKU's and a component's field of one name are different fields."""
     return (column.table, column.name) == (other.table, other.name)
+
+
+def merged(earlier: JsonMapping, answer: JsonMapping) -> dict[str, object]:
+    """Return an earlier mapping with the pieces of an answer, which count where both say something."""
+    both = dict(earlier)
+    for key, piece in answer.items():
+        before = both.get(key)
+        both[key] = merged(before, piece) if isinstance(before, Mapping) and isinstance(piece, Mapping) else piece
+    return both
 
 
 def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = None) -> CheckedMapping:
@@ -99,7 +137,30 @@ def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = No
         _check_keys(parts, _OF_SHEET)
     components = None if parts is None else SheetMapping(**_check_sheet(parts, "component"))
     main = _check_sheet(mapping, "sku")
-    return CheckedMapping(**main, decimal=decimal, words=words, layout=layout, components=components)
+    return CheckedMapping(
+        **main, decimal=decimal, words=words, layout=layout, components=components, **_check_file(mapping)
+    )
+
+
+def _check_file(mapping: JsonMapping) -> JsonObject:
+    """Return the members of `CheckedMapping` that are about the whole file."""
+    sheets, encoding, create = mapping.get("sheets"), mapping.get("encoding"), mapping.get("create")
+    if isinstance(sheets, list) and sheets and all(isinstance(name, str) for name in sheets):
+        sheets = tuple(sheets)
+    elif sheets not in (None, "all"):
+        raise _invalid_mapping(Message('sheets must be an array of names of sheets, or "all"'))
+    if encoding is not None and not isinstance(encoding, str):
+        raise _invalid_mapping(Message("encoding must be the name of an encoding, such as windows-1250"))
+    if create not in (None, True, False):
+        raise _invalid_mapping(Message("create must be true or false"))
+    off = "components" in mapping and mapping["components"] is None
+    return {
+        "sheets": sheets,
+        "encoding": encoding,
+        "create": bool(create),
+        "new_ids": uuid4() if create else None,
+        "without_components": off,
+    }
 
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
@@ -129,7 +190,59 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
         mapping, "values", Message("values must be an object of field: {{text in the file: value}}")
     )
     values = tuple(check_rewriting(name, texts, table) for name, texts in sent_values.items())
-    return {"columns": columns, "off": off, "constants": constants, "values": values, "sheet": sheet, "header_row": row}
+    lists = _choices(mapping, "lists", Message("lists must be an object of column: one of {lists}", lists=_or(LISTS)))
+    quantity = _choices(
+        mapping,
+        "quantity",
+        Message("quantity must be an object of column: one of {uses}", uses=_or(QUANTITIES)),
+    )
+    units = _object_at(mapping, "units", _UNITS)
+    if not all(isinstance(unit, str) and unit.strip() for unit in units.values()):
+        raise _invalid_mapping(_UNITS)
+    return {
+        "columns": columns,
+        "off": off,
+        "constants": constants,
+        "values": values,
+        "sheet": sheet,
+        "header_row": row,
+        "units": {name: _check_unit(name, str(unit), table) for name, unit in units.items()},
+        "lists": lists,
+        "quantity": quantity,
+        "lines": _lines(_object_at(mapping, "lines", _LINES_MUST)),
+    }
+
+
+def _check_unit(name: str, unit: str, table: Table) -> str:
+    """Return a unit that can be converted into the unit of the field."""
+    if measure_of(unit, named_field(name, table).field.unit) is None:
+        wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
+        raise refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=wrong), f"mapping.units.{name}")
+    return unit
+
+
+def _or(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _choices(mapping: JsonMapping, key: str, must: Message) -> dict[str, str]:
+    """Return what the mapping chooses for columns, named by header or letter."""
+    known = LISTS if key == "lists" else QUANTITIES
+    chosen = _object_at(mapping, key, must)
+    if not all(choice in known for choice in chosen.values()):
+        raise _invalid_mapping(must)
+    return {column: str(choice) for column, choice in chosen.items()}
+
+
+def _lines(given: Mapping[str, object]) -> tuple[MappedLines, ...]:
+    lines = []
+    for text, use in given.items():
+        found = _RANGE.fullmatch(text)
+        if found is None or use not in ("skip", "read"):
+            raise _invalid_mapping(_LINES_MUST)
+        first, last = found.groups()
+        lines.append(MappedLines(int(first), int(last or first), use == "read"))
+    return tuple(lines)
 
 
 def _check_columns(given: Mapping[str, object], table: Table) -> tuple[dict[str, tuple[str, ...]], tuple[Column, ...]]:

@@ -13,13 +13,13 @@ import polars as pl
 from compliance import ruleset
 from compliance.words import resolve_format
 from pipelines.reading.fields import Column
-from pipelines.reading.grid import letter
 from pipelines.reading.part_types import part_type
+from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import as_codes, unescaped
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import AskedColumn
+from schemas.report import Asked
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import fold
 
@@ -33,7 +33,7 @@ _MOST: Final = 100
 _CLEARED: Final = ("null", "NULL")
 
 
-def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, list[AskedColumn]]:
+def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, list[Asked]]:
     """Return the components of the SKUs whose parts all have a type, and a question for each open word.
 
     An unknown word in a column of component_type is a fault of its line as well: there the field's own vocabulary is
@@ -41,7 +41,7 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
     """
     of_main = {column.position for column in main.columns if column.name in ("packaging_format", "material")}
     held = pl.repeat(value=False, n=parts.table.height, eager=True)
-    questions: dict[tuple[str, str], AskedColumn] = {}
+    questions: dict[tuple[str, str], Asked] = {}
     for column in _columns_of_words(parts):
         cells = unescaped(parts.table[column.name])
         typed = next((c for c in parts.columns if c.group == column.group and c.field.name == "component_type"), None)
@@ -84,7 +84,7 @@ def _possible_types(word: str) -> list[str]:
     return list(_OF_FILM if found.key in _FILMS else _OF_PACKAGING)
 
 
-def _question(column: Column, word: str, parts: Sheet, *, separate: bool) -> AskedColumn:
+def _question(column: Column, word: str, parts: Sheet, *, separate: bool) -> Asked:
     """Return an open word as `source.asked` shows it, with the piece of mapping that settles it."""
     could_be = _possible_types(word)
     piece: dict[str, object] = {"values": {"component_type": {word: could_be[0]}}}
@@ -95,13 +95,14 @@ def _question(column: Column, word: str, parts: Sheet, *, separate: bool) -> Ask
         word=word,
         type=could_be[0],
     )
-    return {
-        "kind": "value",
-        "column": letter(column.position),
-        "header": column.header,
-        "sheet": parts.name,
-        "text": word,
-        "could_be": could_be,
-        "message": message,
-        "answer": {"components": piece} if separate else piece,
-    }
+    return question(
+        "value",
+        message,
+        piece,
+        could_be=could_be,
+        at=column.position,
+        header=column.header,
+        sheet=parts.name,
+        text=word,
+        of_components=separate,
+    )

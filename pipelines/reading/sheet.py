@@ -20,6 +20,7 @@ from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, ap
 from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
+from pipelines.reading.new_names import with_new_names
 from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
@@ -28,7 +29,7 @@ from pipelines.reading.samples import Samples, samples_of
 from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
 from schemas.messages import Message
-from schemas.report import SourceSheet
+from schemas.report import Asked, SourceSheet
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -47,7 +48,7 @@ class Sheet:
     ignored columns that may be weights of one more material. `samples` are texts of columns by position, for people.
     `words` are the company's own words that were replaced in the cells, `replaced` all texts that were, by column:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
-    rows of the file that was sent first have them.
+    rows of the file that was sent first have them. `questions` are what was not understood and so not read.
     """
 
     name: str | None
@@ -67,6 +68,7 @@ class Sheet:
     words: Words = field(default_factory=dict)
     replaced: Replaced = field(default_factory=dict)
     taken: tuple[str, ...] = ()
+    questions: tuple[Asked, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -136,6 +138,7 @@ def read_sheet(
     _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
+    mapping, questions = with_new_names(cells, header.columns, mapping, mapped.new_ids, name)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
     cells = without_null_words(cells, header.columns)
     columns = with_names(header.columns, mapping.values)
@@ -158,6 +161,7 @@ def read_sheet(
         samples_of(body.cells),
         words,
         replaced,
+        questions=(*header.questions, *questions),
     )
     return _with_constants(
         sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants

@@ -6,19 +6,20 @@ may mean something else, and is listed in `source.asked`. `groups.py` recognises
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
+from dataclasses import replace
 from typing import Final
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import word_roles
 from pipelines.reading.fields import Column, fields_of
+from pipelines.reading.grammar import unit_in, word_roles
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
 from pipelines.reading.levels import level_of
-from pipelines.reading.units import unit_of, unit_within
+from pipelines.reading.questions import question
+from pipelines.reading.units import unit_of
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import AskedColumn
+from schemas.report import Asked
 from schemas.words import code_of, fold
 
 _LINES: Final = 40
@@ -70,7 +71,7 @@ def find_possible_materials(
     return (at,) if plain and _contains_numbers(grid, row, at) else ()
 
 
-def published_question(at: int, header: str) -> AskedColumn:
+def published_question(at: int, header: str, sheet: str | None) -> Asked:
     """Return a column beside materials as `source.asked` shows it."""
     message = Message(
         "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
@@ -79,7 +80,8 @@ def published_question(at: int, header: str) -> AskedColumn:
         name=_COULD_BE[-1],
         place=letter(at),
     )
-    return {"column": letter(at), "header": header, "could_be": list(_COULD_BE), "message": message}
+    answer = {"columns": {_COULD_BE[-1]: letter(at)}}
+    return question("column", message, answer, could_be=_COULD_BE, at=at, header=header, sheet=sheet)
 
 
 def _words_beside_material(column: Column) -> frozenset[str] | None:
@@ -101,9 +103,9 @@ def _may_name_weight(cell: str) -> bool:
 
 
 def _column_of_unknown_material(at: int, header: str) -> Column:
-    unit, name = unit_within(header, "g"), f"unknown_{letter(at).lower()}"
-    factor = Decimal(1) if unit is None else unit.factor
-    return Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, factor, group=name)
+    unit, name = unit_in(header, "g"), f"unknown_{letter(at).lower()}"
+    column = Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, group=name)
+    return column if unit is None else replace(column, factor=unit.factor, per=unit.per, has_unit=True)
 
 
 def _contains_numbers(grid: Grid, row: int, at: int) -> bool:

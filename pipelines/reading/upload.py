@@ -28,7 +28,7 @@ from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
-from schemas.report import AskedColumn, FileFormat, ImportSource, Reading
+from schemas.report import Asked, FileFormat, ImportSource, Reading
 from schemas.words import fold
 
 
@@ -160,7 +160,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         **published_mapping(main.columns, main.off, main.mapped),
         "hidden": None,
         "unread_sheets": [],
-        "asked": questions,
+        "asked": [*main.questions, *(parts.questions if parts is not None and separate else ()), *questions],
         "samples": published_samples(main.samples),
         "words": {name: dict(values) for name, values in main.words.items()},
         "readings": readings,
@@ -175,7 +175,7 @@ def _readings(before: Sheet, before_parts: Sheet | None, main: Sheet, parts: She
     return [*readings_of(before, main), *readings_of(before_parts, parts)][:MOST]
 
 
-def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: CheckedMapping) -> tuple[Sheet, list[AskedColumn]]:
+def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: CheckedMapping) -> tuple[Sheet, list[Asked]]:
     """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     settled = {column.name for column in main.columns if column.mapped}
@@ -184,9 +184,13 @@ def _without_doubtful(main: Sheet, parts: Sheet | None, mapped: CheckedMapping) 
     if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     headers = dict(main.ignored)
-    more = [unknown_materials.published_question(at, headers[at]) for at in main.possible_materials if at in headers]
+    more = [
+        unknown_materials.published_question(at, headers[at], main.name)
+        for at in main.possible_materials
+        if at in headers
+    ]
     kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.possible_materials))
-    return kept, [*(asked.published_question(column) for column in columns), *more]
+    return kept, [*(asked.published_question(column, main.name) for column in columns), *more]
 
 
 def _split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:

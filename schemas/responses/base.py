@@ -1,11 +1,12 @@
 """Base model, common types, issues, the error body and the page, shared by all answers."""
 
-from typing import Annotated, Any, Literal  # Any: pydantic's annotations, made from vocabularies
+from typing import Annotated, Any, Literal, get_args  # Any: pydantic's annotations, made from vocabularies
 
 from pydantic import BaseModel, ConfigDict
 from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
+from schemas import report
 from schemas.errors import ERROR_CODES
 from schemas.issues import ISSUE_CODES
 from schemas.vocabularies import VOCABULARIES
@@ -39,6 +40,9 @@ DocStatus: Any = code("doc_status")
 Outcome: Any = code("outcome")
 
 
+QuestionKind: Any = Literal[get_args(report.QuestionKind)]
+
+
 class Issue(Answer):
     """One fault or warning."""
 
@@ -48,7 +52,20 @@ class Issue(Answer):
     message: str
 
 
-class RequestIssue(Issue):
+class AskingIssue(Issue):
+    """One fault; that of a file which asks has its kind, what it could be, and the mapping that settles it."""
+
+    kind: Annotated[QuestionKind | SkipJsonSchema[None], PydanticField(description="What the file asks about.")] = None
+    could_be: Annotated[
+        list[str] | SkipJsonSchema[None], PydanticField(description="What it could be, the likeliest first.")
+    ] = None
+    answer: Annotated[
+        dict[str, Any] | SkipJsonSchema[None],
+        PydanticField(description="The piece of mapping that settles it by the first of could_be."),
+    ] = None
+
+
+class RequestIssue(AskingIssue):
     """One fault of a request, with the stored record that it meets where there is one."""
 
     id: Annotated[

@@ -6,7 +6,7 @@ from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.issues import ISSUE_CODES
-from schemas.responses.base import Answer, Grade, Identifier, Instant, Issue, Pagination, code
+from schemas.responses.base import Answer, AskingIssue, Grade, Identifier, Instant, Pagination, QuestionKind, code
 
 
 class SourceColumn(Answer):
@@ -24,21 +24,22 @@ class IgnoredColumn(Answer):
     header: str
 
 
-class AskedColumn(Answer):
-    """What was not read because it can mean several things; `could_be` are fields for a mapping to name.
+class Asked(Answer):
+    """What was not read because it was not understood, or can mean several things (`could_be`).
 
-    With `kind` value it is a text of cells (`text`) that can have several values, `could_be`. `answer` is the piece of
-    mapping that settles it by the first of them.
+    `lines` is one line or a range, `12-18`; `text` is what was not understood; `answer` is the piece of mapping that
+    settles the question by the first of `could_be`.
     """
 
-    column: str
-    header: str
+    kind: QuestionKind
+    column: str | None
+    header: str | None
+    sheet: str | None
+    lines: str | None
+    text: str | None
     could_be: list[str]
     message: str
-    kind: Literal["value"] | SkipJsonSchema[None] = None
-    sheet: str | SkipJsonSchema[None] = None
-    text: str | SkipJsonSchema[None] = None
-    answer: dict[str, Any] | SkipJsonSchema[None] = None
+    answer: dict[str, Any]
 
 
 class Reading(Answer):
@@ -129,7 +130,7 @@ class ImportSource(MappingEffect):
     mapping_name: str | None
     hidden: HiddenPlaces | None = None
     unread_sheets: list[UnreadSheet] | SkipJsonSchema[None] = None
-    asked: list[AskedColumn] | SkipJsonSchema[None] = None
+    asked: list[Asked] | SkipJsonSchema[None] = None
     samples: dict[str, list[str]] | SkipJsonSchema[None] = None
     words: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
     readings: list[Reading] | SkipJsonSchema[None] = None
@@ -205,7 +206,7 @@ class RejectedRowListResponse(Answer):
     pagination: Pagination
 
 
-class ImportFailure(Issue):
+class ImportFailure(AskingIssue):
     """Why the import as a whole failed; support finds it by `correlationId`, that of the request that sent the file."""
 
     correlationId: str | SkipJsonSchema[None] = None  # noqa: N815  (the contract's name)

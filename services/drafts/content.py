@@ -25,6 +25,7 @@ from schemas.numbers import number
 from schemas.refusals import NotThere
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
+from schemas.texts import isolated
 from warehouse.sessions import Connection
 from warehouse.skus import detail
 from warehouse.skus.detail import Maker
@@ -101,8 +102,11 @@ def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: da
     verdict = conformity.judge(record, rules, on=now.date())
     item = present.sku_detail(stored, record, rules=rules, graded_by=rules, doc_status="missing", today=now.date())
     filled = {
-        "number": [reference],
-        "identification": [f"{words['sku_code']}: {item['sku_code']}", *_labelled(item, ("gtin",), words, lang)],
+        "number": [isolated(reference)],
+        "identification": [
+            f"{words['sku_code']}: {isolated(item['sku_code'])}",
+            *_labelled(item, ("gtin",), words, lang),
+        ],
         "manufacturer": list(_manufacturer(maker, words)),
         "responsibility": [],
         "object": [*_labelled(item, _OBJECT, words, lang), *_components(item, words, lang)],
@@ -178,21 +182,22 @@ def _value_in_words(name: str, stored: object, lang: Lang) -> str:
     vocabulary = SKU[name].vocabulary
     if name == "packaging_format":
         return format_word(str(stored), lang)
-    return word(vocabulary, str(stored), lang) if vocabulary else str(stored)
+    return word(vocabulary, str(stored), lang) if vocabulary else isolated(str(stored))
 
 
 def _manufacturer(maker: Maker, words: Mapping[str, str]) -> Iterator[str]:
-    yield f"{words['company']}: {maker.company_name}"
+    yield f"{words['company']}: {isolated(maker.company_name)}"
     if maker.brand_name:
-        yield f"{words['brand']}: {maker.owner_name or maker.brand_name}"
+        yield f"{words['brand']}: {isolated(maker.owner_name or maker.brand_name)}"
     if maker.site_name:
-        place = ", ".join(part for part in (maker.site_name, maker.city, maker.country) if part)
+        place = ", ".join(isolated(part) for part in (maker.site_name, maker.city, maker.country) if part)
         yield f"{words['site']}: {place}"
 
 
 def _components(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
     for line in item["components"]:
-        material = line["polymer_or_grade"] or word("material_family", str(line["material_family"]), lang)
+        grade = line["polymer_or_grade"]
+        material = isolated(grade) if grade else word("material_family", str(line["material_family"]), lang)
         weight = "" if line["weight_g"] is None else f", {number(line['weight_g'], lang, _DIGITS)} g"
         yield f"{words['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
 
@@ -216,8 +221,8 @@ def _additional(item: SkuDetail, files: Sequence[TechnicalFile], words: Mapping[
 
 
 def _file(file: TechnicalFile, lang: Lang) -> str:
-    about = ", ".join(part for part in (file.reference, file.issuer, file.issued_on) if part)
-    named = f"{CONTENTS[lang][file.type]}: {file.filename}"
+    about = ", ".join(isolated(part) for part in (file.reference, file.issuer, file.issued_on) if part)
+    named = f"{CONTENTS[lang][file.type]}: {isolated(file.filename)}"
     return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from schemas.issuing_form import Issuing
+from schemas.texts import isolated
 from services.drafts.content import Draft, Point, load_words
 
 SIGNATURE: Final = "signature"
@@ -27,12 +28,14 @@ def declaration(draft: Draft, form: Issuing) -> Draft:
     """
     words = load_words(draft.lang)
     signature_lines = [
-        f"{words['on_behalf_of']}: {form.on_behalf_of}",
-        f"{words['place_and_date']}: {form.place}, {form.issued_on}",
-        f"{words['name_and_function']}: {form.signatory}, {form.function}",
+        f"{words['on_behalf_of']}: {isolated(form.on_behalf_of)}",
+        f"{words['place_and_date']}: {isolated(form.place)}, {form.issued_on}",
+        f"{words['name_and_function']}: {isolated(form.signatory)}, {isolated(form.function)}",
         f"{words['signature']}: {_SIGNATURE_LINE}",
     ]
-    lines_by_key = {key: text.splitlines() for key, text in form.points.items()} | {SIGNATURE: signature_lines}
+    lines_by_key = {key: [isolated(line) for line in text.splitlines()] for key, text in form.points.items()} | {
+        SIGNATURE: signature_lines
+    }
     points = [_complete(point, lines_by_key, words["to_complete"]) for point in draft.points]
     return replace(draft, notice="", points=points, missing=[])
 

@@ -5,7 +5,7 @@ whose item's record contradicts it (`compliance.conformity`), as the record is n
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final, cast
@@ -18,7 +18,7 @@ from compliance.conformity import Verdict
 from pipelines.writing import present
 from schemas import issuing_form
 from schemas.issues import Issue
-from schemas.issuing_form import Issuing
+from schemas.issuing_form import POINT, Issuing
 from schemas.messages import Message
 from schemas.refusals import Refused
 from services import drafts
@@ -80,12 +80,16 @@ def verdict_of(
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A draft, the filled-in form, and the declaration that they make, in the draft's language and in further ones."""
+    """A draft, the filled-in form, and the declaration that they make, in the draft's language and in further ones.
+
+    `pdfs` are those of all languages.
+    """
 
     draft: drafts.Draft
     form: Issuing
     declared: drafts.Draft
     further: list[drafts.Draft]
+    pdfs: Mapping[Lang, bytes]
 
 
 def complete(
@@ -107,10 +111,14 @@ def complete(
     )
     if form is None:
         raise Refused(issues)
+    if unprintable := list(_unprintable(form)):
+        raise Refused(unprintable)
     if facts := verdict_of(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets).against:
         raise Refused(facts, "not_conform")
+    declared = drafts.declaration(draft, form)
     further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
-    return Completed(draft, form, drafts.declaration(draft, form), further)
+    pdfs = {each.lang: drafts.pdf(each) for each in (declared, *further)}
+    return Completed(draft, form, declared, further, pdfs)
 
 
 def issue(
@@ -125,12 +133,12 @@ def issue(
 ) -> UUID:
     """Issue an open draft with the fields of the form (`schemas.issuing_form`); return the id of its record in `docs`.
 
-    Raises `Refused`: for faults of the form, whose fields are the form's, and `not_conform` where the item's record
-    contradicts the declaration. Raises `Conflict` as `draft_of`.
+    Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
+    contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Conflict` as `draft_of`.
     """
     completed = complete(conn, entry, fields, now=now, rulesets=rulesets)
     draft, form = completed.draft, completed.form
-    pdf = drafts.pdf(completed.declared)
+    pdf = completed.pdfs[draft.lang]
     doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
     renews = entry.payload.get("renews")
     values: dict[str, object] = {
@@ -154,7 +162,7 @@ def issue(
         sha256=sha256,
         at=now,
     )
-    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, company_id, doc_id, completed.further, now)
+    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, company_id, doc_id, completed, now)
     ledger.enter(
         conn,
         company_id,
@@ -168,13 +176,21 @@ def issue(
     return doc_id
 
 
+def _unprintable(form: Issuing) -> Iterator[Issue]:
+    """Yield an issue for each text of the form that has a character without a font."""
+    filled_in = {f"{POINT}{key}": text for key, text in form.points.items()} | _signatory(form)
+    for name, text in filled_in.items():
+        if (sentence := drafts.unprintable(text)) is not None:
+            yield Issue("invalid_format", sentence, name)
+
+
 def _store_further(
-    conn: Connection, company_id: UUID, doc_id: UUID, further: list[drafts.Draft], now: datetime
+    conn: Connection, company_id: UUID, doc_id: UUID, completed: Completed, now: datetime
 ) -> dict[str, str]:
     """Store the declaration in further languages; return the fingerprints of the PDFs, named for the ledger."""
     fingerprints = {}
-    for declared in further:
-        pdf = drafts.pdf(declared)
+    for declared in completed.further:
+        pdf = completed.pdfs[declared.lang]
         fingerprints[f"pdf_sha256_{declared.lang}"] = sha256 = hashlib.sha256(pdf).hexdigest()
         declarations.add_translation(
             conn,

@@ -172,3 +172,27 @@ def test_the_page_of_a_draft_that_a_correction_outdated_asks_for_a_new_one(stopp
     assert "contradicted conformity when this draft was prepared" in page
     assert stopped.post(f"/skus/{made['id']}/archive", {}).status_code == 200
     assert 'value="accept"' in browser.get(f"/review/{draft}").text, "and who tries is told that the item is archived"
+
+
+def test_what_cannot_be_printed_is_refused_before_it_is_issued(stopped, browser, pool, path, today):
+    """The refusal names the field, of the form or of the record, and the characters that no font has."""
+    form = {**SIGNED, "issued_on": str(today)}
+    tried = accept(browser, path, **form | {"place": "Köln 😀", "point.standards": "EN \U00013000"})
+    assert tried.status_code == 400
+    faults = dict(re.findall(r'<p><a href="#([^"]+)">([^<]+)</a>', tried.text))
+    assert {*faults} == {"place", "point.standards"}
+    assert "😀 (U+1F600)" in faults["place"]
+    assert "\U00013000 (U+13000)" in faults["point.standards"]
+    made = stopped.made(sku_code="A-9", name="Flasche 😀", material="glass", weight_grams=300)
+    of_record = f"/review/{filed_at(pool, stopped.company, made['id'])}"
+    tried = accept(browser, f"{of_record}?lang=de", **form)
+    assert tried.status_code == 400
+    told = words(tried)
+    assert "Für 😀 (U+1F600) in der Zeile" in told
+    assert "Bezeichnung: Flasche 😀" in told.partition("in der Zeile")[2].partition("berichtigen")[0]
+    assert "Gegenstand der Erklärung" in told.partition("Für 😀")[0]
+    assert '<a href="#point.object"' not in tried.text, "it has no input"
+    read = browser.get(f"{of_record}/draft.pdf?lang=de")
+    assert read.status_code == 409
+    assert "Flasche 😀" in words(read)
+    assert stopped.get("/docs").json()["data"] == []

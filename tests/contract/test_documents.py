@@ -49,3 +49,20 @@ def test_no_declaration_is_issued_against_the_record_of_its_own_item(caller):
     lines = [line for point in corrected["points"] for line in point["lines"]]
     assert [line for line in lines if line.startswith("Open: ")]
     assert good(caller.post(f"/doc-drafts/{corrected['id']}/issue", signed))["data"]["state"] == "valid"
+
+
+@pytest.mark.promise("DOC-20")
+def test_no_declaration_is_issued_that_cannot_be_printed(caller):
+    """Each line with a character that no font has, of the record or of the person; a dry run refuses alike."""
+    sku = caller.made(sku_code="DECL-3", name="Bottle 😀", material="glass", weight_grams=300)
+    draft = good(caller.post(f"/skus/{sku['id']}/doc-drafts", {}))["data"]
+    signed = dict.fromkeys(("on_behalf_of", "signatory", "function", "place"), "Ada Marsh")
+    signed |= {"issued_on": draft["drafted_at"][:10]}
+    signed["points"] = {point["key"]: "Lyon" for point in draft["points"] if point["open"]}
+    for dry_run in ("true", "false"):
+        for more, fields in (({}, ["points.object"]), ({"place": "Köln 😀"}, ["place"])):
+            answer = caller.post(f"/doc-drafts/{draft['id']}/issue", signed | more, params={"dry_run": dry_run})
+            found = refused(answer, 400, "invalid_body")
+            assert [issue["field"] for issue in found] == fields
+            assert "😀 (U+1F600)" in found[0]["message"]
+    assert caller.data("/docs") == []

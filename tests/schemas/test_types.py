@@ -64,7 +64,7 @@ def members(typed: Any) -> dict[str, Any]:
         (report.SourceSheet, import_models.SourceSheet),
         (report.SourceColumn, import_models.SourceColumn),
         (report.IgnoredColumn, import_models.IgnoredColumn),
-        (report.AskedColumn, import_models.AskedColumn),
+        (report.Asked, import_models.Asked),
         (report.HiddenPlaces, import_models.HiddenPlaces),
         (report.UnreadSheet, import_models.UnreadSheet),
         (report.SwitchedOff, import_models.SwitchedOff),

@@ -1,0 +1,121 @@
+"""The one place that asks: what was not understood becomes a question with the piece of mapping that settles it.
+
+A reader that meets a word, a unit, a line or a sheet that it does not understand does not read it, and puts a question
+in its stead (decisions §13, *Asked has a protocol*). A question about the whole file refuses it. What belongs here: the
+form of a question. What does not: finding what is not understood, and applying the answer (`mapping.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pipelines.reading.grid import letter
+from pipelines.reading.refusal import ReadingRefused
+from schemas.issues import Issue
+from schemas.messages import Message, message_of
+from schemas.report import Asked, ImportSource, QuestionKind
+
+_NOTHING_READ: Final[ImportSource] = {
+    "format": "csv",
+    "encoding": None,
+    "delimiter": None,
+    "sheet": None,
+    "header_row": 0,
+    "columns": [],
+    "ignored": [],
+    "components": None,
+    "layout": "rows",
+    "decimal_marks": {},
+    "volume_year": None,
+    "skipped": [],
+    "mapping_name": None,
+    "hidden": None,
+    "unread_sheets": [],
+    "asked": [],
+    "samples": {},
+    "words": {},
+    "readings": [],
+}
+
+
+def question(
+    kind: QuestionKind,
+    message: Message,
+    answer: Mapping[str, object],
+    *,
+    could_be: Sequence[str] = (),
+    at: int | None = None,
+    header: str | None = None,
+    sheet: str | None = None,
+    lines: str | None = None,
+    text: str | None = None,
+    of_components: bool = False,
+) -> Asked:
+    """Return a question as `source.asked` publishes it.
+
+    `answer` settles it by the first of `could_be`; `of_components` is true for a components sheet, whose part of the
+    mapping is its own. `at` is the column's position, `lines` is one line or a range, `12-18`, and `text` is what was
+    not understood.
+    """
+    return {
+        "kind": kind,
+        "column": None if at is None else letter(at),
+        "header": header,
+        "sheet": sheet,
+        "lines": lines,
+        "text": text,
+        "could_be": list(could_be),
+        "message": message,
+        "answer": {"components": dict(answer)} if of_components else dict(answer),
+    }
+
+
+def refused(
+    questions: Sequence[Asked], outline: ImportSource | None = None, *, code: str = "invalid_mapping"
+) -> ReadingRefused:
+    """Return the refusal of a file that cannot be imported before these questions about it are answered, to be raised.
+
+    Its issues carry kind and answer. `outline` describes the table as far as it was read (`outline.py`); without one
+    nothing was read yet. `code` is one of `schemas.issues.ISSUE_CODES`.
+    """
+    issues = [
+        Issue(
+            code=code,
+            message=message_of(asked["message"]),
+            field="mapping",
+            kind=asked["kind"],
+            could_be=asked["could_be"],
+            answer=asked["answer"],
+        )
+        for asked in questions
+    ]
+    read = _NOTHING_READ if outline is None else outline
+    return ReadingRefused(issues, {**read, "asked": [*read.get("asked", ()), *questions]})
+
+
+def answer_with(asked: Asked, choice: str) -> dict[str, object]:
+    """Return the piece of mapping that settles a question by another of its `could_be` than the first."""
+    first = asked["could_be"][0] if asked["could_be"] else None
+    replaced, found = _replaced(asked["answer"], first, choice)
+    if not found and asked["kind"] == "column":
+        replaced, found = _renamed(asked["answer"], choice)
+    return replaced if found and isinstance(replaced, dict) else dict(asked["answer"])
+
+
+def _replaced(piece: object, first: str | None, choice: str) -> tuple[object, bool]:
+    """Return a piece of mapping with the choice in the place of the first possibility, and whether it has one."""
+    if piece == first or (isinstance(piece, list) and piece == [first]):
+        return (choice if choice == "all" or (not isinstance(piece, list) and first != "all") else [choice]), True
+    if not isinstance(piece, Mapping):
+        return piece, False
+    members = {key: _replaced(member, first, choice) for key, member in piece.items()}
+    return {key: member for key, (member, _) in members.items()}, any(found for _, found in members.values())
+
+
+def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object], bool]:
+    """Return a piece of mapping with the choice as the field of its one column."""
+    if isinstance(columns := piece.get("columns"), Mapping) and len(columns) == 1:
+        return {**piece, "columns": dict.fromkeys([choice], next(iter(columns.values())))}, True
+    if isinstance(parts := piece.get("components"), Mapping):
+        renamed, found = _renamed(parts, choice)
+        return {**piece, "components": renamed}, found
+    return dict(piece), False
