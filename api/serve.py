@@ -30,6 +30,7 @@ from warehouse import dagster_home, leftovers, logs
 from warehouse.database import Database
 from warehouse.embedded import ServerError, prepare_data_dir, revive, running
 from warehouse.settings import Settings
+from warehouse.surroundings import is_passing
 
 _TICK_SECONDS: Final = 0.25
 _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
@@ -252,6 +253,15 @@ class _Supervisor:
                 leftovers.end(leftovers.of_supervisor(self._mark), grace_seconds=0)
 
     def _tick(self) -> None:
+        """Keep each program running; what the machine lacks for it now, such as disk space, it may have at the next."""
+        try:
+            self._keep_all()
+        except Exception as error:
+            if not is_passing(error):
+                raise
+            log.error("supervisor.waits", error=type(error).__name__, reason=str(error))
+
+    def _keep_all(self) -> None:
         self._keep_postgres()
         for child in self._children:
             if self._may_run(child):

@@ -36,6 +36,8 @@ _AFTER_SECONDS: Final = 3.0
 _SETTLE_SECONDS: Final = 240.0
 _ROWS: Final = 400
 _REQUEST_SECONDS: Final = 60.0
+_LOG_LETTERS: Final = 20_000
+"""The end of the service's log that is shown where it does not answer any more."""
 _HEADER: Final = "sku_code,name,material,weight_grams"
 
 
@@ -62,8 +64,12 @@ def main() -> int:
         for seed in arguments.seeds:
             chance = random.Random(seed)
             seconds = chance.uniform(1, 20)
-            seen = _struck(service, disk, seed, chance.uniform(0, 2), seconds)
-            _settle(service, seen)
+            try:
+                seen = _struck(service, disk, seed, chance.uniform(0, 2), seconds)
+                _settle(service, seen)
+            except OSError:
+                print((service.data_dir.parent / "log").read_text(encoding="utf-8")[-_LOG_LETTERS:], file=sys.stderr)
+                raise
             answers = ", ".join(f"{kind} {status} x {times}" for (kind, status), times in sorted(seen.answers.items()))
             print(
                 f"{'FAILED' if seen.faults else 'ok    '} seed {seed}: full for {seconds:.1f} s; {answers}", flush=True

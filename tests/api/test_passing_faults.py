@@ -6,6 +6,7 @@ import pytest
 from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
 
+from api.serve import _Supervisor
 from tests.api.people import Browser, added
 from tests.striking import struck
 
@@ -43,6 +44,27 @@ def test_a_read_without_a_connection_is_asked_for_again(caller, monkeypatch):
     monkeypatch.setattr("api.service.Service.reading", none_left)
     refused = caller.get("/skus")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+
+
+@pytest.mark.parametrize(
+    "lack", [OSError(28, "No space left on device"), DiskFull(), BlockingIOError(11, "no process")]
+)
+def test_the_supervisor_outlives_what_the_machine_lacks(monkeypatch, lack):
+    """It writes the database's settings where that died of the full disk too, and starts processes."""
+    supervisor = object.__new__(_Supervisor)
+    begun = []
+
+    def lacking(_: object) -> None:
+        begun.append(1)
+        raise lack
+
+    monkeypatch.setattr(_Supervisor, "_keep_postgres", lacking)
+    supervisor._tick()
+    supervisor._tick()
+    assert len(begun) == 2
+    monkeypatch.setattr(_Supervisor, "_keep_postgres", lambda _: {}["a fault of ours"])
+    with pytest.raises(KeyError):
+        supervisor._tick()
 
 
 def test_a_person_is_told_in_words(caller, pool, monkeypatch):
