@@ -30,6 +30,7 @@ from pipelines.reading.grammar import (
     tokens_of,
     unit_of_mapped,
     without_measures,
+    word_roles,
 )
 from pipelines.reading.groups import group_column
 from pipelines.reading.levels import SALES, level_at
@@ -56,7 +57,8 @@ def substitute_column(header: str) -> Column | None:
     if column is None or column.open is not None:
         return None
     listed = _understood(header, "sku")
-    return column if listed is None or listed.open is None or listed.name == column.name else None
+    whole = listed is None or listed.open is None or listed.name == column.name
+    return column if whole or not segmentations(header)[-1].notes else None  # a note of another term is no remark
 
 
 def open_column(header: str, position: int, table: Table) -> Column | None:
@@ -126,7 +128,7 @@ def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> 
     known, fields = headers(table), fields_of(table)
     for key, rest in _runs(main):
         if table == "sku" and (name := _component_headers().get(key)) is not None:
-            yield Column(name, fields_of("component")[name], "component", 0, header, exact=True), rest
+            yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
         elif (name := known.get(key)) in fields:
             yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
         elif table == "sku" and name == volume_field().name and (column := _volume(rest, notes, header)) is not None:
@@ -156,7 +158,10 @@ def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens]) -> Column
         return column
     around = sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column) for note in notes)])
-    if said.other or (around.unknown and not around.measured):
+    of_packaging = field.name == "weight_grams" and "packaging" in word_roles(column.header)
+    if said.other or (around.unknown and not (around.measured or of_packaging)):
+        return None
+    if around.measured and field.kind in ("text", "gtin"):
         return None
     named = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None

@@ -95,7 +95,7 @@ def spellings(header: str) -> Iterator[str]:
         yield _CAMEL.sub(" ", joined)
 
 
-def segmentations(header: str) -> list[Segments]:
+def segmentations(header: str, most: int = MOST_WORDS) -> list[Segments]:
     """Return the ways to divide a header: all of it is the term, without its brackets, or its first line alone."""
     ways = [Segments(tokens_of(header), ())]
     lines = [line for line in header.splitlines() if line.strip()]
@@ -104,7 +104,7 @@ def segmentations(header: str) -> list[Segments]:
         notes = [tokens_of(note) for note in _BRACKETS.findall(main)]
         notes += [tokens_of(re.sub(r"[()\[\]]", " ", line)) for line in below]
         ways.append(Segments(bare, tuple(note for note in notes if note)))
-    return list(dict.fromkeys(way for way in ways if 0 < len(way.main) <= MOST_WORDS))
+    return list(dict.fromkeys(way for way in ways if 0 < len(way.main) <= most))
 
 
 def key_of(tokens: Tokens) -> str:
@@ -235,7 +235,7 @@ def unit_of_mapped(header: str, field: Field) -> Sense:
     Unknown is a note with a unit or a quantity of which a part was not understood, and a word for *per* without what
     it is per.
     """
-    *_, (main, notes) = segmentations(header) or [Segments((), ())]
+    *_, (main, notes) = segmentations(header, _MOST_PARTS) or [Segments((), (tokens_of(header),))]
     senses = []
     for segment in (main, *notes):
         sense = sense_of(segment, field, note=True)

@@ -120,6 +120,7 @@ def test_what_is_understood_is_read(header: str, name: str, factor: str) -> None
         "Annual volume DE (Mainland)",
         "Annual volume DE 2025 2026",
         "Packaging material (glued)",
+        "Verpackungsgewicht Zxqv",
     ],
 )
 def test_what_is_not_understood_is_asked(header: str) -> None:
@@ -184,6 +185,17 @@ def test_a_mapped_column_takes_no_unit_that_is_not_understood() -> None:
     assert read(delimited(table), asked["answer"])[1].values.height == 1
     told = {"columns": {"weight_grams": "C"}, "units": {"weight_grams": "kg per 12"}}
     assert read(delimited(table), told)[1].values["weight_grams"].to_list() == [2000]
+
+
+def test_a_mapped_column_of_a_long_header_takes_no_unit_silently() -> None:
+    header = " ".join(f"word{at}" for at in range(60)) + " (kg)"
+    upload, rows = read(delimited([[*HEAD, header], ["A", "a", "24"]]), {"columns": {"weight_grams": "C"}})
+    assert [asked["kind"] for asked in upload.source["asked"]] == ["unit"]
+    assert "weight_grams" not in rows.values.columns
+    upload, rows = read(
+        delimited([[*HEAD, header.replace("word5", "")[-90:]], ["A", "a", "24"]]), {"columns": {"weight_grams": "C"}}
+    )
+    assert (upload.source["asked"], rows.values["weight_grams"].to_list()) == ([], [24_000])
 
 
 def test_a_cell_with_its_own_unit_is_per_what_its_header_says() -> None:
