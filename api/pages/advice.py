@@ -27,6 +27,11 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.': "advice.asked_column",
     "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
     'read. Say what it is: mapping={{"values": {{"component_type": {{"{word}": "{type}"}}}}}}.': "advice.asked_part",
+    "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
+    'mapping={{"columns": {{"{name}": "{place}"}}, "units": {{"{name}": "{unit}"}}}}, or per what it is, such '
+    "as per case of 12.": "advice.open_unit",
+    "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
+    'mapping={{"columns": {{"{name}": "{place}"}}}}.': "advice.open_column",
     'No record has the name {names}; their rows are rejected. Send mapping={{"create": true}} so that the import '
     "makes these records, or correct the names.": "advice.new_records",
     "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from api.commands.summary import options_of
+from api.pages.advice import _FOR_PEOPLE
 from pipelines.reading.mapping import merged
 from pipelines.reading.questions import answer_with
 from tests.api.people import Browser, added, hidden
@@ -18,6 +19,7 @@ from tests.api.portfolios import run
 from tests.api.test_import_answers import stored
 from tests.api.test_question_pages import questions
 from tests.api.test_upload_pages import send
+from tests.schemas.test_messages import in_code
 
 
 class Case(NamedTuple):
@@ -37,6 +39,12 @@ CASES = (
         "sku_code;name;Component;material_family;component_weight_g\nQ-1;Tray;Film;plastic;4\nQ-1;Tray;Tray;plastic;20\n",
         {"Film": "label"},
         {"weight_grams": 24},
+    ),
+    Case(
+        "unit",
+        "SKU;Name;Packaging weight per carton (g)\nQ-1;Jar;2160\n",
+        {"per carton": "g per case of 12"},
+        {"weight_grams": 180},
     ),
     Case("value", "SKU;Name;brand_id\nQ-1;Jar;Waldhonig\n", {"Waldhonig": "create"}, {"name": "Jar"}),
 )
@@ -114,3 +122,9 @@ def test_a_choice_on_the_page_gives_the_right_value(caller, pool, case):
     assert answer.status_code == 303, answer.text
     run(caller, answer.headers["Location"].partition("?")[0].rpartition("/")[2])
     assert {name: stored(caller)["Q-1"][name] for name in case.right} == case.right
+
+
+def test_a_page_says_no_question_in_the_words_of_programs() -> None:
+    """A message that names a piece of mapping has a text of its own for people, who choose (`api.pages.advice`)."""
+    told = {template for template in in_code() if "mapping={{" in template}
+    assert told - _FOR_PEOPLE.keys() == set()
