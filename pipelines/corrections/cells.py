@@ -5,6 +5,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +21,7 @@ from pipelines.reading.workbook import Workbook
 from schemas.report import ImportSource, SourceColumn, SourceSheet
 
 _NUMERIC: Final = ("number", "integer", "ppm")
+_PLAIN_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 Cell = str | Decimal | None
 Source = ImportSource | SourceSheet
@@ -96,7 +98,7 @@ class Sheet:
 
 def of_text(data: bytes, source: ImportSource) -> Sheet:
     """Return the lines of a delimited text, by the delimiter that the service has found."""
-    text, delimiter = decode(data).text, source["delimiter"]
+    text, delimiter = decode(data, source["encoding"]).text, source["delimiter"]
     assert delimiter is not None, "a text has one"
     return Sheet(read_delimited(text, delimiter), source, text=text, delimiter=delimiter)
 
@@ -115,5 +117,5 @@ def _is_numeric(field: str, kind: Kind) -> bool:
 
 
 def _number(text: str | None) -> Cell:
-    """Return a number cell; one that shows a percentage stays text."""
-    return text if text is None or text.endswith("%") else Decimal(text)
+    """Return a number cell; one that shows a percentage, a unit or a day stays text."""
+    return Decimal(text) if text is not None and _PLAIN_NUMBER.fullmatch(text) else text

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import PART_HELPERS, Column, longest_cell
-from pipelines.reading.grid import NO_VALUE, NUMBER
+from pipelines.reading.grid import DAY, NO_VALUE, NOT_SHOWN, NUMBER
 from pipelines.reading.marks import is_null_word
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.typed import FAULTS, TypedColumn, faults_where, no_faults
@@ -34,6 +34,21 @@ _MERGED_CELLS: Final = Message(
     "lines of one SKU are its components where a column component_type or material says so."
 )
 _NO_CODE: Final = Message("A program writes this where it has no value; write the sku_code.")
+_UNREAD_KINDS: Final = {
+    NO_VALUE: (
+        "no_value",
+        Message("The cell holds a formula without a stored value; open the file in Excel, save it, and send it again."),
+    ),
+    DAY: (
+        "invalid_format",
+        Message("The cell is a date: a spreadsheet has made one of the code. Format it as text, and write it again."),
+    ),
+    NOT_SHOWN: (
+        "invalid_format",
+        Message("The cell's number format is not known here; format the cell as text, and write what it shows."),
+    ),
+}
+"""Kinds of cells that are faults: their code and sentence; a day is one in a code."""
 _COLUMNS_AT_A_TIME: Final = 2
 """Polars releases the interpreter lock while it works on a column, so two cores type two columns."""
 
@@ -84,12 +99,11 @@ def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
     errors = cell_errors(sheet.table[column.name])
     faults = [errors]
     kinds = None if sheet.kinds is None else sheet.kinds[column.name]
-    if kinds is not None and (kinds == NO_VALUE).any():
-        message = Message(
-            "The cell holds a formula without a stored value; open the file in Excel, save it, and send it again."
-        )
-        faults.append(faults_where(kinds == NO_VALUE, "no_value", message))
-        cells = cells.set(kinds == NO_VALUE, None)
+    for kind, (code, message) in _UNREAD_KINDS.items():
+        unread = None if kinds is None else kinds == kind
+        if unread is not None and unread.any() and (kind != DAY or column.field.is_code):
+            faults.append(faults_where(unread, code, message))
+            cells = cells.set(unread, None)
     if column.field == SKU_CODE and (programs := is_null_word(cells)).any():
         faults.append(faults_where(programs, "required", _NO_CODE))
         cells = cells.set(programs, None)

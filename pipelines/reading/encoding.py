@@ -110,7 +110,11 @@ def _likeliest(data: bytes) -> str:
     ]
     if best in EAST_ASIAN:
         found = chardet.detect_all(
-            b"\n".join(cells), ignore_threshold=True, compat_names=False, include_encodings=EAST_ASIAN
+            b"\n".join(cells),
+            ignore_threshold=True,
+            compat_names=False,
+            include_encodings=EAST_ASIAN,
+            no_match_encoding=best,
         )
         sure = {str(one["encoding"]).lower(): one["confidence"] for one in found}
         best = max(EAST_ASIAN, key=lambda name: sure.get(name, 0.0))

@@ -13,7 +13,7 @@ from schemas.messages import Message
 
 MOST_COLUMNS = 4_096
 
-TEXT, NUMBER, NO_VALUE = 0, 1, 2
+TEXT, NUMBER, NO_VALUE, DAY, NOT_SHOWN = range(5)
 """Kinds of cells in `Grid.kinds`."""
 
 
@@ -33,9 +33,9 @@ class Grid:
     """Cells as text, one String column per position (`c0`, `c1`, …), an empty cell as null, no row without a cell.
 
     `lines` are the line numbers of the rows. `kinds` says of each cell whether a workbook stores it as `TEXT`, as a
-    `NUMBER` or as a formula with `NO_VALUE`; it is None where cells have no type. Lines among `faults` have no
-    row. `widths` is the number of cells of each line, where lines can differ; `filled` is the number
-    of cells that each row gives, where the grid has only some of its columns.
+    `NUMBER`, as a formula with `NO_VALUE`, as a `DAY`, or as a number in a format that is `NOT_SHOWN` here; it is None
+    where cells have no type. Lines among `faults` have no row. `widths` is the number of cells of each line, where
+    lines can differ; `filled` is the number of cells that each row gives, where the grid has only some of its columns.
     """
 
     cells: pl.DataFrame

@@ -1,6 +1,11 @@
-"""Decides where patterns may read XML, and decodes entities, line ends and the `_x000D_` escapes of workbooks."""
+"""Decides where patterns may read XML, and decodes entities, line ends and the `_x000D_` escapes of workbooks.
+
+Within a text, what is raised, lowered or struck through stands between two marks: it is no part of a number or a code,
+as a footnote's sign or a value that was crossed out, and belongs to other texts, as in CO₂.
+"""
 
 import re
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -11,6 +16,29 @@ _PROLOG = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:<\?xml version=[\"']1\.0[\"'](?: encoding=[\"'](?i:utf-8)[\"'])?"
     rb"(?: standalone=[\"'](?:yes|no)[\"'])?\s{0,9}\?>)?\s{0,9}<[A-Za-z]"
 )
+
+_BEGIN, _END = "\ufdd0", "\ufdd1"
+"""Two characters that no text has: Unicode keeps them for use within a program."""
+_RAISED = ("superscript", "subscript")
+
+
+def is_raised(tag: str, attributes: Mapping[str, str]) -> bool:
+    """Return whether a property of a run of rich text raises it, lowers it or strikes it through."""
+    if tag == "vertAlign":
+        return attributes.get("val") in _RAISED
+    return tag == "strike" and attributes.get("val", "1") not in ("0", "false", "off")
+
+
+def marked(text: str) -> str:
+    """Return the text of such a run between its marks."""
+    return f"{_BEGIN}{text}{_END}"
+
+
+def without_marked(texts: pl.Series, *, whole: bool) -> pl.Series:
+    """Return texts without what is marked, or as a `whole` without the marks alone."""
+    if not texts.str.contains(_BEGIN, literal=True).any():
+        return texts
+    return texts.str.replace_all(f"[{_BEGIN}{_END}]" if whole else f"{_BEGIN}[^{_END}]*{_END}", "")
 
 
 def is_plain(start: bytes) -> bool:

@@ -7,7 +7,7 @@ import polars as pl
 from pipelines.reading.grid import position
 from pipelines.reading.office import NoXmlError, local_name, parse_xml
 from pipelines.reading.workbook.hidden import Hidden
-from pipelines.reading.workbook.markup import undo_escapes
+from pipelines.reading.workbook.markup import is_raised, marked, undo_escapes
 from pipelines.reading.workbook.package import invalid_xml
 from schemas.messages import Message
 
@@ -29,6 +29,7 @@ class _Cells:
         self._column = -1
         self._in_rows = 0
         self._in_hints = 0
+        self._raised = False
         self._cell: dict[str, str] | None = None
         self._texts: dict[str, list[str]] = {}
         self._left = 0
@@ -53,6 +54,10 @@ class _Cells:
             self._in_hints += 1
         elif tag == "col":
             self._hidden.note("col", attributes)
+        elif tag == "r":
+            self._raised = False
+        elif is_raised(tag, attributes):
+            self._raised = True
         elif self._cell is not None and tag in _TEXT_OF and not self._in_hints:
             self._texts.setdefault(_TEXT_OF[tag], [])
             self._left = _LONGEST_TEXT - sum(map(len, self._texts[_TEXT_OF[tag]]))
@@ -60,7 +65,7 @@ class _Cells:
     def characters(self, text: str) -> None:
         if self._cell is None or self._path[-1] not in _TEXT_OF or self._in_hints or self._left <= 0:
             return
-        self._texts[_TEXT_OF[self._path[-1]]].append(text)
+        self._texts[_TEXT_OF[self._path[-1]]].append(marked(text) if self._raised else text)
         self._left -= len(text)
 
     def end(self, _: str) -> None:
@@ -69,6 +74,8 @@ class _Cells:
             if self._texts:
                 self._keep(self._cell)
             self._cell = None
+        elif tag == "r":
+            self._raised = False
         elif tag == "row":
             self._in_rows -= 1
             self.rows += bool(self.found) and self.found[-1][0] == self._row

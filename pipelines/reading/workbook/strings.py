@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from pipelines.reading.office import NoXmlError, local_name, parse_xml
-from pipelines.reading.workbook.markup import is_plain, undo_escapes, unescape
+from pipelines.reading.workbook.markup import is_plain, is_raised, marked, undo_escapes, unescape
 from pipelines.reading.workbook.package import Package, invalid_xml, unreadable
 from schemas.messages import Message
 
@@ -48,26 +48,28 @@ def _read_bounded(pieces: Iterator[bytes]) -> bytes:
 
 
 def _parse_strings(data: bytes) -> pl.Series:
-    """Read the texts with the XML parser: all runs of an item, without its phonetic hints."""
+    """Read the texts with the XML parser: all runs of an item, without its phonetic hints; raised runs have marks."""
     texts: list[str] = []
     runs: list[str] = []
     path: list[str] = []
-    hints = 0
+    hints, raised = 0, False
 
-    def start(name: str, _: dict[str, str]) -> None:
-        nonlocal hints
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal hints, raised
         path.append(local_name(name))
         if path[-1] == "si":
             runs.clear()
         hints += path[-1] == "rPh"
+        raised = (raised or is_raised(path[-1], attributes)) and path[-1] not in ("si", "r")
 
     def characters(text: str) -> None:
         if path[-1] == "t" and not hints:
-            runs.append(text)
+            runs.append(marked(text) if raised else text)
 
     def end(_: str) -> None:
-        nonlocal hints
+        nonlocal hints, raised
         tag = path.pop()
+        raised = raised and tag != "r"
         hints -= tag == "rPh"
         if tag == "si":
             texts.append(undo_escapes("".join(runs)))
