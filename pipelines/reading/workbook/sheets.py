@@ -74,7 +74,8 @@ class Workbook:
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """Read all rows that are not empty, with the cells of these columns and of the first one only."""
         cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
-        grid = self._grid(cells, {0: "text"} | {column.position: _use(column) for column in columns})
+        first: dict[int, Use] = {0: "text"}
+        grid = self._grid(cells, first | {column.position: _use(column) for column in columns})
         if sum(not grid.cells[name].null_count() for name in grid.cells.columns) > _KEYS:
             return grid  # no line has only a code and a name
         return replace(grid, filled=cells.group_by("row").len().sort("row")["len"])
