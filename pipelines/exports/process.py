@@ -150,7 +150,7 @@ def _beating(place: Place, export_id: UUID, run_id: UUID) -> Iterator[Callable[[
             try:
                 with place.pool.company(place.company_id) as conn:
                     alive = claims.beat(conn, export_id, run_id, place.clock.now(), done=written[0])
-            except psycopg.OperationalError as error:  # the database restarts; the next heartbeat may succeed
+            except psycopg.Error as error:  # it restarts, or takes no writes for now; the next heartbeat may succeed
                 log.warning("export.heartbeat_failed", export_id=str(export_id), error=type(error).__name__)
                 continue
             if not alive:

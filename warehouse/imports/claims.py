@@ -183,7 +183,7 @@ def send_heartbeats(pool: Pool, claim: Claim, clock: Clock) -> Iterator[Callable
                 if not _beat(pool, claim, clock):
                     lost.set()
                     return
-            except psycopg.OperationalError as error:  # the database restarts; the next heartbeat may succeed
+            except psycopg.Error as error:  # it restarts, or takes no writes for now; the next heartbeat may succeed
                 log.warning("import.heartbeat_failed", import_id=str(claim.import_id), error=type(error).__name__)
 
     thread = threading.Thread(target=beat, name=f"heartbeat-{claim.import_id}", daemon=True)
