@@ -17,8 +17,10 @@ from api.app import create
 from schemas.responses.service import Health
 from schemas.states import State
 from services import place_checks
+from tests.conftest import migrated
+from tests.keys import with_keys
 from tests.waiting import wait_until
-from warehouse import dagster_home
+from warehouse import dagster_home, deployment_keys
 from warehouse.database import Database
 from warehouse.imports.queue import LISTENER
 from warehouse.settings import Settings
@@ -138,6 +140,20 @@ def test_a_code_server_that_is_gone_is_named_and_so_is_its_return(
             served.listen()
             wait_until(lambda: ask() == (200, []))
         wait_until(lambda: ask() == (200, ["code_server"]))
+
+
+def test_a_key_that_is_not_the_deployments_is_noted_at_the_start(
+    server: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = list[str]()
+    monkeypatch.setattr(deployment_keys.log, "error", lambda event, **more: noted.append(f"{event} {more['key']}"))
+    settings = with_keys(Settings.load(data_dir=tmp_path / "other", warm_workers=False))
+    with migrated(server) as database:
+        with psycopg.connect(database.owner_url) as owner:
+            deployment_keys.prepare(owner, Settings.load(data_dir=tmp_path / "first"))
+        with TestClient(create(settings, database)) as http:
+            assert http.get("/readyz").json() == {"status": "starting", "failing": ["catalogue"]}
+    assert noted == ["key.wrong connector.key", "key.wrong audit.key"]
 
 
 def test_nobody_who_asks_has_a_part_looked_at(
