@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from api.service import Service
 from schemas.states import State
 from services import place_checks
-from warehouse import store_checks
+from warehouse import deployment_keys, store_checks
 from warehouse.catalogue import queries as catalogue
 from warehouse.imports import queue
 from warehouse.sessions import AsyncConnection, commits
@@ -83,6 +83,8 @@ class Readiness:
             with suppress(Error, PoolTimeout):  # what requests need says that the database is away
                 self._away = await _parts_away(service)
                 self._awaited &= self._away
+                if not self._looked.is_set():
+                    await run_in_threadpool(_note_keys, service)
                 self._looked.set()
             await asyncio.sleep(STANDS_SECONDS if self._awaited else LOOKS_SECONDS)
 
@@ -116,6 +118,12 @@ async def _unmet(service: Service) -> frozenset[State]:
     except (Error, PoolTimeout):
         found.add(State.DATABASE)
     return frozenset(found)
+
+
+def _note_keys(service: Service) -> None:
+    """Log at the start which keys this program lacks, or has another file of."""
+    with service.writes.system() as conn:
+        deployment_keys.note(conn, service.settings)
 
 
 async def _parts_away(service: Service) -> frozenset[State]:

@@ -19,8 +19,10 @@ from schemas.responses.service import Health
 from schemas.states import State
 from services import place_checks
 from tests import stores
+from tests.conftest import migrated
+from tests.keys import with_keys
 from tests.waiting import wait_until
-from warehouse import dagster_home
+from warehouse import dagster_home, deployment_keys
 from warehouse.database import Database
 from warehouse.imports.queue import LISTENER
 from warehouse.settings import Settings
@@ -154,6 +156,20 @@ def test_a_store_that_hangs_is_told_in_the_background_and_all_else_is_ready(
             ask()
             assert time.monotonic() - begun < 0.25, "no caller waits for the store"
         wait_until(lambda: ask() == (200, []))
+
+
+def test_a_key_that_is_not_the_deployments_is_noted_at_the_start(
+    server: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = list[str]()
+    monkeypatch.setattr(deployment_keys.log, "error", lambda event, **more: noted.append(f"{event} {more['key']}"))
+    settings = with_keys(Settings.load(data_dir=tmp_path / "other", warm_workers=False))
+    with migrated(server) as database:
+        with psycopg.connect(database.owner_url) as owner:
+            deployment_keys.prepare(owner, Settings.load(data_dir=tmp_path / "first"))
+        with TestClient(create(settings, database)) as http:
+            assert http.get("/readyz").json() == {"status": "starting", "failing": ["catalogue"]}
+    assert noted == ["key.wrong connector.key", "key.wrong audit.key"]
 
 
 def test_nobody_who_asks_has_a_part_looked_at(
