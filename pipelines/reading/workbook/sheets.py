@@ -72,7 +72,8 @@ class Workbook:
     def body(self, sheet: SheetPart, columns: Iterable[Column]) -> Grid:
         """Read all rows that are not empty, with the cells of these columns and of the first one only."""
         cells = read_cells(self._package, sheet.path, hidden=self.hidden(sheet))
-        return self._grid(cells, {0: "text"} | {column.position: _use(column) for column in columns})
+        uses: dict[int, Use] = {0: "text"}
+        return self._grid(cells, uses | {column.position: _use(column) for column in columns})
 
     def hidden(self, sheet: SheetPart) -> Hidden:
         """Return the hidden rows and columns of a sheet whose body has been read."""

@@ -118,6 +118,7 @@ CASES = [
                 {"sheet": "Februar", "reason": workbook_tables.NOT_NEEDED},
             ],
         },
+        mapping={"sheets": ["Liste"]},  # without it, it is asked which (decisions §13, kind `sheet`)
     ),
     Case(
         20,
