@@ -99,7 +99,7 @@ def create(
         opened = database or Database.of(chosen)
         app.state.dagster_database = opened.dagster_url  # /metrics counts its runs
         async with open_service(chosen, opened, clock or Clock.of(chosen)) as service:
-            app.state.service, app.state.readiness = service, Readiness()
+            app.state.service = service
             connector = server.build(service)
             owner = Owner(Gate(service, connector.app), folder_of(chosen.data_dir))
             app.state.gate = owner
@@ -107,6 +107,7 @@ def create(
                 connector.session_manager.run(),
                 owner.reachable(Correlation(owner)),
                 upstream.open_upstream(chosen) as app.state.dagster,
+                Readiness().looking(service) as app.state.readiness,
             ):
                 app.state.launching = Launching(app.state.dagster)
                 if not alone:

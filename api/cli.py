@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "template": ("template", "write_template"),
     "company": ("company", "app"),
     "key": ("key", "app"),
+    "deployment-key": ("deployment_key", "app"),
     "sandbox": ("sandbox", "app"),
     "window": ("window", "app"),
     "user": ("user", "app"),

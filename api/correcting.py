@@ -6,7 +6,7 @@ Callers' requests (`api.corrections`) and the pages (`api.pages.corrections`) co
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from starlette.concurrency import run_in_threadpool
@@ -14,18 +14,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.bodies import fingerprint
-from api.importing import Submission, stored_bytes, stored_import, submit
+from api.importing import Submission, mapping_of, stored_bytes, stored_import, submit
 from api.read_apart import read_apart
 from api.service import Service, service_of
 from api.writing import Write
 from pipelines.corrections import Edit
+from pipelines.reading.mapping import merged
 from pipelines.sandbox.requests import RejectedRows, corrected_file_request, rejected_rows_request
 from schemas.messages import from_json, message_of, translate
-from schemas.report import ImportSource, SourceSheet, StoredRowError
+from schemas.report import StoredRowError
 from warehouse.imports import queries
 from warehouse.imports.queries import StoredUpload
 
 Form = Literal["csv", "xlsx"]
+
+_ANSWERS: Final = ("units", "lists", "quantity", "encoding", "create")
+"""Parts of a mapping that fit the rejected rows as well as the whole file."""
+_OF_WHOLE: Final = ("lines",)
 
 Say = Callable[[str, str], str]
 """Puts a message into a language: for programs, or in the words of the pages."""
@@ -70,6 +75,7 @@ async def submit_corrected(
         return earlier
     found, data, report = await run_in_threadpool(_load, write.service, write.company_id, import_id, "en")
     form = found.source["format"]
+    whole = found.dry_run and any(column["field"] == "sku_code" for column in found.source["columns"])
     order = corrected_file_request(
         data,
         found.source,
@@ -78,7 +84,7 @@ async def submit_corrected(
         edits=edits,
         form=form,
         with_reasons=False,
-        whole=found.dry_run and any(column["field"] == "sku_code" for column in found.source["columns"]),
+        whole=whole,
         taken_codes=found.taken_codes or (),
     )
     corrected = await read_apart(request, write.company_id, "company", order)
@@ -86,7 +92,7 @@ async def submit_corrected(
         corrected.data,
         corrected_name(found.filename, form),
         dry_run,
-        mapping_of(found.source, corrected.sheets),
+        _mapping_of_corrected(found, corrected.sheets, whole=whole),
         None,
         keeps_mapping=False,
         fingerprint=digest,
@@ -103,41 +109,14 @@ def corrected_name(filename: str, form: Form) -> str:
     return f"{stem}.corrected.{form}"
 
 
-def mapping_of(source: ImportSource, sheets: Sequence[str | None]) -> dict[str, object]:
-    """Return the mapping with which a file like an import's, with these of its sheets, is read as that was.
-
-    Columns are named by their letters. A few rows may show another decimal mark or layout than the whole file did.
-    """
-    mapping = _mapping_of_table(source)
-    parts = source["components"]
-    if source["sheet"] is not None:
-        mapping["sheet"] = source["sheet"]
-    mapping["header_row"] = source["header_row"]
-    marks = set(source["decimal_marks"].values())
-    if parts is not None and parts["sheet"] != source["sheet"]:
-        if parts["sheet"] in sheets:
-            place = {"sheet": parts["sheet"], "header_row": parts["header_row"]}
-            mapping["components"] = {**_mapping_of_table(parts), **place}
-        marks |= set(parts["decimal_marks"].values())
-    elif source["layout"] == "long":
-        mapping["layout"] = "long"
-    if len(marks) == 1 and source["format"] == "csv":
-        mapping["decimal"] = marks.pop()
-    return mapping
-
-
-def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:
-    mapped = set(read.get("mapped", ()))
-    columns: dict[str, object] = {each["field"]: None for each in read.get("switched_off", ())}
-    for each in read["columns"]:
-        if each["field"] in mapped:
-            columns[each["field"]] = each["column"]
-    given: Mapping[str, object] = {
-        "columns": columns,
-        "constants": read.get("constants", {}),
-        "values": read.get("values", {}),
-    }
-    return {key: value for key, value in given.items() if value}
+def _mapping_of_corrected(found: StoredUpload, sheets: Sequence[str | None], *, whole: bool) -> dict[str, object]:
+    """Return the mapping of a corrected file: as its columns were read, with the answers that the import was given."""
+    given, read = found.mapping or {}, mapping_of(found.source, sheets)
+    kept = {key: given[key] for key in (*_ANSWERS, *(_OF_WHOLE if whole else ())) if key in given}
+    parts, of_parts = given.get("components"), read.get("components")
+    if isinstance(parts, Mapping) and isinstance(of_parts, Mapping):
+        kept["components"] = {key: parts[key] for key in (*_ANSWERS, *(_OF_WHOLE if whole else ())) if key in parts}
+    return merged(kept, read)
 
 
 def _load(

@@ -26,6 +26,7 @@ from api.headers import of_rate, of_sandbox, with_common_headers
 from api.languages import accepted_language, in_language
 from schemas.addresses import behind, coarse_network_of
 from warehouse import tracing
+from warehouse.surroundings import is_passing
 
 if TYPE_CHECKING:
     from warehouse.otlp import Traced
@@ -75,11 +76,12 @@ class Correlation:
                 if status:
                     raise
                 await self._answer(scope, receive, named, Stopping())
-            except Exception:
-                self.log.exception("fault", method=scope["method"], route=_route(scope))
+            except Exception as error:
+                passing = is_passing(error)
+                self.log.exception("fault", method=scope["method"], route=_route(scope), passing=passing)
                 if status:  # too late for another answer: let the server break the connection
                     raise
-                await self._answer(scope, receive, named, Fault())
+                await self._answer(scope, receive, named, Fault(passing=passing))
             finally:
                 self._log_request(scope, status, begun)
                 if span is not None:

@@ -22,6 +22,7 @@ from schemas.errors import ERROR_CODES
 from schemas.json_schemas import Published
 from schemas.json_values import Json, JsonMapping, JsonObject
 from schemas.responses import Error
+from warehouse.surroundings import PASSING
 
 V1: Final = "/api/v1"
 """Prefix of the interface's paths; v1 stays v1 (interface v1, Versioning)."""
@@ -36,6 +37,8 @@ _KEPT: Final = {
 }
 
 _REVALIDATED: Final = {"ETag": _KEPT["ETag"]}
+
+_FAULT: Final = "internal_error"
 
 PUBLIC_ERRORS: Final = ("invalid_body", "rate_limited", "internal_error")
 """Error codes of an operation without a credential."""
@@ -100,6 +103,8 @@ def operation(
     for status in sorted({ERROR_CODES[code].status for code in errors}):
         codes = [code for code in errors if ERROR_CODES[code].status == status]
         documented[status] = {"model": Error, "description": "", "x-error-codes": codes}
+    if _FAULT in errors:  # where it is the machine's and passes (decisions §13, Operation)
+        documented[503] = {"model": Error, "description": PASSING, "x-error-codes": [_FAULT]}
     return {
         "summary": summary,
         "status_code": min(answers, default=200),

@@ -211,7 +211,7 @@ def load_mail(conn: Connection, write: Write, enquiry_id: UUID, kind: str) -> Js
     """Return the link of an enquiry and the mail of a kind with it, to copy; nothing where it has no use any more."""
     links = EnquiryLinks(write.service.settings)
     text = supplier_enquiries.text_of(conn, enquiry_id, links, kind, write.now)
-    return {} if text is None else {"url": links.address_of(enquiry_id), "mail": text._asdict()}
+    return {} if text is None else {"url": links.address_of(conn, enquiry_id), "mail": text._asdict()}
 
 
 def load_detail(conn: Connection, write: Write, enquiry_id: UUID) -> Json:

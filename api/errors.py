@@ -15,7 +15,7 @@
     ├── RateLimited       429  rate_limited
     ├── TokenRefused      4xx  the codes of RFC 6749, section 5.2, and rate_limited
     ├── NotServed         501  not_implemented
-    ├── Fault             500  internal_error
+    ├── Fault             500, 503 where it passes  internal_error
     └── Stopping          500  internal_error
 
 The codes and their meanings are in `schemas.errors`; `api.refusals` converts the framework's errors into these.
@@ -34,6 +34,7 @@ from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
 from schemas.report import ImportSource
+from warehouse.surroundings import PASSING, RETRY_AFTER_SECONDS
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 """Headers of every answer about a token (RFC 6749, section 5.1)."""
@@ -42,7 +43,7 @@ NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
     """An answer other than success. `details` are published unchanged."""
 
-    status: ClassVar[int | None] = None
+    status: int | None = None
     """The status where it differs from the code's own."""
 
     def __init__(
@@ -186,7 +187,7 @@ class UnknownColumns(InvalidBody):
     def __init__(self, issues: Sequence[Issue], outline: ImportSource) -> None:
         """`issues` is never empty."""
         super().__init__(issues)
-        self.issue, self.outline = issues[0], outline
+        self.issues, self.outline = issues, outline
 
 
 class UnsupportedMediaType(InvalidBody):
@@ -237,9 +238,13 @@ class NotServed(Refused):
 class Fault(Refused):
     """A fault of the service: the answer reveals nothing of it; the log line of the correlation id has everything."""
 
-    def __init__(self) -> None:
-        """It accepts no message on purpose."""
-        super().__init__("internal_error")
+    def __init__(self, *, passing: bool = False) -> None:
+        """It accepts no message on purpose; one that is `passing` is the machine's, and says when to come again."""
+        if not passing:
+            super().__init__("internal_error")
+            return
+        super().__init__("internal_error", PASSING, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+        self.status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
 class Stopping(Refused):

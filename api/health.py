@@ -21,12 +21,14 @@ async def healthz() -> Response:
 
 @router.get("/readyz", **operation("Imports and the catalogue are ready", answers={200: Health, 503: Health}))
 async def readyz(request: Request) -> Response:
-    """503 until the data directory takes a file, the database commits, and catalogue and worker are there.
+    """503 until catalogue and worker were there once, and while requests would fail; else 200, also with a part away.
 
-    `failing` names the checks that fail. `clock_offset_seconds` stands here where a test clock is set.
+    `degraded` names in `failing` which part is away. `clock_offset_seconds` stands here where a test clock is set.
     """
     service = service_of(request)
-    failing = await request.app.state.readiness.failing(service)
+    standing = await request.app.state.readiness.standing(service)
     offset = service.settings.test_clock_offset
-    body: JsonObject = {"status": "starting", "failing": failing} if failing else {"status": "ok"}
-    return json_of(body | ({"clock_offset_seconds": offset} if offset else {}), 503 if failing else 200)
+    body: JsonObject = {"status": standing.status} | ({"failing": standing.failing} if standing.failing else {})
+    if offset:
+        body["clock_offset_seconds"] = offset
+    return json_of(body, 503 if standing.status == "starting" else 200)

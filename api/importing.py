@@ -6,6 +6,7 @@ request must look like belongs to them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from api.read_apart import read_apart
 from api.service import Service
 from api.writing import Write
 from pipelines import imports
+from pipelines.reading.mapping import merged
 from pipelines.reading.named_fields import Words
 from pipelines.reading.packed import PackedUpload
 from pipelines.sandbox import requests
@@ -29,6 +31,7 @@ from schemas import report, texts
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.report import ImportSource, SourceSheet
 from warehouse import tracing
 from warehouse.companies import slugs
 from warehouse.imports import mappings, queries, words
@@ -44,7 +47,8 @@ class Submission:
     With `asks_columns` a dry run of a file whose columns are not known ends with them instead of being refused, so that
     a person can say what they are. `fingerprint` identifies everything that was sent (`api.bodies.fingerprint`).
     `sender_id` is the client of the key, or the person. With `keep_archived` rows of archived SKUs are rejected.
-    `taken_codes` are those that no row may have.
+    `taken_codes` are those that no row may have. `answers` is the import that wrote the file already, with the mapping
+    of then: only what it held back is written.
     """
 
     data: bytes
@@ -58,29 +62,48 @@ class Submission:
     asks_columns: bool = False
     keep_archived: bool = False
     taken_codes: Sequence[str] = ()
+    answers: "Earlier | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """How an import that wrote has read its file: its mapping, the own words that it met, and the day.
+
+    `import_id` is the first import of the file, also where it is an answer that is answered.
+    """
+
+    import_id: UUID
+    mapping: Mapping[str, object]
+    words: Words
+    day: date
 
 
 async def submit(request: Request, write: Write, sent: Submission) -> Response:
     """Return the contract's answer to a submission: 202 with ImportAccepted. Raise the refusals of the contract."""
-    own_words = await run_in_threadpool(_own_words, write)
-    order = requests.reading_request(
+    own_words, earlier = await run_in_threadpool(_own_words, write), sent.answers
+    order = partial(
+        requests.reading_request,
         sent.data,
         sent.filename,
-        mapping=None if sent.mapping is None else dict(sent.mapping),
         mapping_name=sent.mapping_name,
-        words=own_words,
         taken_codes=sent.taken_codes,
-        today=write.now.date(),
+        today=write.now.date() if earlier is None else earlier.day,
     )
+    mapping = None if sent.mapping is None else dict(sent.mapping)
+    answered: imports.Answered | None = None
     try:
         with tracing.span("import.read"):
-            read = await read_apart(request, write.company_id, "company", order)
+            read = await read_apart(request, write.company_id, "company", order(mapping=mapping, words=own_words))
+            if earlier is not None:
+                again = order(mapping=dict(earlier.mapping), words=earlier.words)
+                before = await read_apart(request, write.company_id, "company", again)
+                answered = imports.Answered(earlier.import_id, before.table, earlier.day.year)
     except UnknownColumns as unknown:
         if not sent.asks_columns:
             raise
         return await run_in_threadpool(_ask_columns, write, sent, unknown)
     with tracing.span("import.accept"):
-        response, launch = await run_in_threadpool(_accept, write, sent, read)
+        response, launch = await run_in_threadpool(_accept, write, sent, read, answered)
     if launch is not None:
         request.app.state.launching.soon(launch)
     return response
@@ -91,7 +114,9 @@ def _own_words(write: Write) -> Words:
         return words.for_reading(conn)
 
 
-def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Response, Launch | None]:
+def _accept(
+    write: Write, sent: Submission, read: PackedUpload, answered: imports.Answered | None
+) -> tuple[Response, Launch | None]:
     """Check the file against the plan, store and queue it; return the run it needs, unless it was sent before."""
     launch: Launch | None = None
 
@@ -110,6 +135,8 @@ def _accept(write: Write, sent: Submission, read: PackedUpload) -> tuple[Respons
             key_id=sent.sender_id,
             now=write.now,
             keep_archived=sent.keep_archived,
+            mapping=sent.mapping,
+            answers=answered,
             taken_codes=sent.taken_codes,
         )
         nonlocal launch
@@ -130,12 +157,13 @@ def _ask_columns(write: Write, sent: Submission, unknown: UnknownColumns) -> Res
             write.service.objects,
             write.company_id,
             unknown.outline,
-            unknown.issue,
+            unknown.issues,
             data=sent.data,
             filename=sent.filename,
             origin=write.origin,
             key_id=sent.sender_id,
             now=write.now,
+            mapping=sent.mapping,
         )
         return {"id": str(import_id)}
 
@@ -173,6 +201,8 @@ def repeated(
 ) -> Submission | Response:
     """Return the submission of an earlier import's file with this mapping, or the answer that an equal request had.
 
+    The mapping is added to the earlier one, which it need not repeat; None reads the file anew, without any. After an
+    import that wrote, a mapping is an answer: only what was held back is written (decisions §13).
     `keep_as` is the name under which an import keeps the mapping; `asks_columns` as in `Submission`. Without
     `keep_archived` it is as in the earlier import. Raise `InvalidBody` where the file is no longer stored.
     """
@@ -181,11 +211,13 @@ def repeated(
     digest = fingerprint([found.sha256, found.filename, mapping, dry_run, *named])
     if earlier := write.answered(digest, dry_run=dry_run):
         return earlier
+    before = found.mapping if found.mapping is not None else mapping_of(found.source)
+    wrote = not found.dry_run and found.status == "completed" and found.undone_at is None
     return Submission(
         stored_bytes(write.service, found),
         found.filename,
         dry_run,
-        mapping,
+        None if mapping is None else merged(before, mapping),
         keep_as,
         keeps_mapping=keep_as is not None,
         fingerprint=digest,
@@ -193,7 +225,53 @@ def repeated(
         asks_columns=asks_columns,
         keep_archived=keeps,
         taken_codes=found.taken_codes or (),
+        answers=Earlier(found.answers or found.id, before, _words_met(found.source), found.created_at.date())
+        if wrote and mapping is not None
+        else None,
     )
+
+
+def _words_met(source: ImportSource) -> Words:
+    """Return the own words that a file's texts were replaced by."""
+    parts = source["components"]
+    return {**source.get("words", {}), **(parts.get("words", {}) if parts else {})}
+
+
+def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None) -> dict[str, object]:
+    """Return the mapping with which a file like an import's, with these of its sheets or all, is read as that was.
+
+    Columns are named by their letters. A few rows may show another decimal mark or layout than the whole file did.
+    """
+    mapping = _mapping_of_table(source)
+    parts = source["components"]
+    if source["sheet"] is not None:
+        mapping["sheet"] = source["sheet"]
+    mapping["header_row"] = source["header_row"]
+    marks = set(source["decimal_marks"].values())
+    if parts is not None and parts["sheet"] != source["sheet"]:
+        if sheets is None or parts["sheet"] in sheets:
+            place = {"sheet": parts["sheet"], "header_row": parts["header_row"]}
+            mapping["components"] = {**_mapping_of_table(parts), **place}
+        marks |= set(parts["decimal_marks"].values())
+    elif source["layout"] == "long":
+        mapping["layout"] = "long"
+    if len(marks) == 1 and source["format"] == "csv":
+        mapping["decimal"] = marks.pop()
+    return mapping
+
+
+def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:
+    mapped = set(read.get("mapped", ()))
+    columns: dict[str, object] = {each["field"]: None for each in read.get("switched_off", ())}
+    for each in read["columns"]:
+        if each["field"] in mapped:
+            columns[each["field"]] = each["column"]
+    given: Mapping[str, object] = {
+        "columns": columns,
+        "constants": read.get("constants", {}),
+        "values": read.get("values", {}),
+    }
+    return {key: value for key, value in given.items() if value}
 
 
 def mapping_name(given: str) -> str:

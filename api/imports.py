@@ -157,10 +157,12 @@ async def post_repeat(
 ) -> Response:
     """Reads the stored file once more, with another mapping or as another kind of run.
 
-    So a dry run is looked at, its columns are corrected, and the same bytes are imported. Without `mapping` the columns
-    are recognised anew; `dry_run` is false unless it is sent, as a member of the body or as a parameter. Without
-    `archived` it does with archived SKUs what the earlier import did. Refused with `invalid_format` where the file is
-    no longer stored.
+    So a dry run is looked at, its columns are corrected, and the same bytes are imported. `mapping` is added to the
+    earlier one, piece by piece: the `answer` of a question in `source.asked` settles it. After an import that wrote,
+    only what it held back is written, and SKUs that somebody has changed since are rejected (`version_conflict`).
+    Without `mapping` the columns are recognised anew and everything is imported. `dry_run` is false unless it is sent,
+    as a member of the body or as a parameter. Without `archived` it does with archived SKUs what the earlier import
+    did. Refused with `invalid_format` where the file is no longer stored.
     """
     body = await json_body(request)
     sent = _repeat(body)

@@ -7,6 +7,7 @@ It is answered to this machine, where the service is reached at no other address
 import hmac
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,8 @@ from api import measuring
 from api.errors import Refused
 from api.service import Service, service_of
 from schemas.addresses import is_loopback
+from schemas.states import State
+from services.place_checks import of_database, of_place
 from warehouse import measures
 from warehouse.measures import Measure
 
@@ -54,6 +57,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "database_size_bytes": "Size of the database.",
     "disk_free_bytes": "Free space of the disk of the data directory.",
     "disk_size_bytes": "Size of the disk of the data directory.",
+    "problem": "1 while a state that `pcds doctor` names holds here, else 0.",
     "pool_connections": "Connections of the answering process's pools by state.",
 }
 _UNITS: Final = {
@@ -94,6 +98,7 @@ def _check_caller(request: Request) -> None:
 
 def _read(service: Service, dagster_url: str) -> list[Measure]:
     """Return what is read at the scrape; of an unreachable database only that it is so."""
+    problems = problems_of(service)
     try:
         with service.writes.system() as connection:
             found = measures.of_tables(connection, service.clock.now())
@@ -101,13 +106,18 @@ def _read(service: Service, dagster_url: str) -> list[Measure]:
     except (psycopg.Error, PoolTimeout) as error:
         log.warning("metrics.database", fault=type(error).__name__)
         found = [Measure("up_database", {}, 0)]
-    disk = shutil.disk_usage(service.settings.data_dir)
-    return [
-        *found,
-        Measure("disk_free_bytes", {}, disk.free),
-        Measure("disk_size_bytes", {}, disk.total),
-        *_pools(service),
-    ]
+    with suppress(OSError):  # a directory that is gone is one of the problems
+        disk = shutil.disk_usage(service.settings.data_dir)
+        found += [Measure("disk_free_bytes", {}, disk.free), Measure("disk_size_bytes", {}, disk.total)]
+    return [*found, *_pools(service), *problems]
+
+
+def problems_of(service: Service) -> list[Measure]:
+    """Return for each state of a place whether it holds: the same looks as those of `pcds doctor`."""
+    settings = service.settings
+    seen = [*of_place(settings), *of_database(service.database, lambda: service.writes, settings, service.clock)]
+    wrong = {problem.check for problem in seen}
+    return [Measure("problem", {"state": state, "urgency": state.urgency}, state in wrong) for state in State]
 
 
 def _pools(service: Service) -> Iterator[Measure]:

@@ -1,85 +1,122 @@
-"""Checks whether this process can serve callers now: each check has a name and tries the operation.
+"""Tells whether this process can serve callers now, and which parts of the place are away (decisions §13, Operation).
 
-What belongs here: what is tried, and how often. What does not: the answer (`api.health`). The checks write, so that a
-full disk is found before a caller finds it. Anyone may ask without a credential, so one result is reused for a second.
+What requests need is tried by writing when somebody asks, so that a full disk is found before a caller finds it; anyone
+may ask without a credential, so one result is reused for a second. Parts are looked at in the background, never by the
+caller. What does not belong here: the answer (`api.health`), the list of states (`schemas.states`).
 """
 
 import asyncio
-import shutil
-import tempfile
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final, Literal, NamedTuple
 
 from psycopg import Error
 from psycopg_pool import PoolTimeout
 from starlette.concurrency import run_in_threadpool
 
 from api.service import Service
+from schemas.states import State
+from services import place_checks
 from warehouse.catalogue import queries as catalogue
 from warehouse.imports import queue
 from warehouse.sessions import AsyncConnection, commits
 
 STANDS_SECONDS: Final = 1.0
-_PROBE_BYTES: Final = 65_536
+LOOKS_SECONDS: Final = 5.0
+"""How often the parts are looked at; once a second until the process is ready for the first time."""
 _COMMIT_SECONDS: Final = 5.0
 """Longest time for an empty commit; a slower database can serve nobody."""
+_FIRST_LOOK_SECONDS: Final = 5.0
+
+
+class Standing(NamedTuple):
+    """How the process stands: `starting` is answered with 503, and names what fails or is waited for."""
+
+    status: Literal["ok", "starting", "degraded"]
+    failing: tuple[State, ...] = ()
 
 
 class Readiness:
-    """The checks of one process, and their last result."""
+    """The looks of one process, and what they saw last."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
-        self._failing: tuple[str, ...] = ()
+        self._turn, self._looked = asyncio.Lock(), asyncio.Event()
+        self._unmet = frozenset[State]()
         self._until = 0.0
+        self._away = frozenset[State]()
+        self._awaited = frozenset(state for state in State if state.part == "awaited")
 
-    async def failing(self, service: Service) -> tuple[str, ...]:
-        """Return the failing checks, in the order in which to repair them; none where everything is ready."""
+    @asynccontextmanager
+    async def looking(self, service: Service) -> AsyncIterator["Readiness"]:
+        """Look at the parts in the background during the block."""
+        task = asyncio.create_task(self._look_on(service))
+        try:
+            yield self
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def standing(self, service: Service) -> Standing:
+        """Return how the process stands, with what is away in the order in which to repair it."""
         async with self._turn:
             if time.monotonic() >= self._until:
-                checks = {"storage": await run_in_threadpool(_storage_takes, service), **await _database(service)}
-                self._failing = tuple(name for name, holds in checks.items() if not holds)
+                self._unmet = await _unmet(service)
                 self._until = time.monotonic() + STANDS_SECONDS
-            return self._failing
+        if self._unmet:
+            return Standing("starting", _ordered(self._unmet))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_LOOK_SECONDS):
+                await self._looked.wait()
+        if self._awaited:
+            return Standing("starting", _ordered(self._awaited))
+        return Standing("degraded", _ordered(self._away)) if self._away else Standing("ok")
+
+    async def _look_on(self, service: Service) -> None:
+        while True:
+            with suppress(Error, PoolTimeout):  # what requests need says that the database is away
+                self._away = await _parts_away(service)
+                self._awaited &= self._away
+                self._looked.set()
+            await asyncio.sleep(STANDS_SECONDS if self._awaited else LOOKS_SECONDS)
 
 
-def _storage_takes(service: Service) -> bool:
-    """Return whether the data directory and the embedded database have room: by free space, and by writing."""
-    data_dir, least = service.settings.data_dir, service.settings.free_bytes
-    cluster = data_dir / "postgres"
+def _ordered(states: frozenset[State]) -> tuple[State, ...]:
+    return tuple(state for state in State if state in states)
+
+
+async def _unmet(service: Service) -> frozenset[State]:
+    """Return what requests need and do not have: room for files, and a database that commits."""
+    found = set[State]()
+    if not await run_in_threadpool(place_checks.takes_files, service.settings):
+        found.add(State.STORAGE)
     try:
-        if any(shutil.disk_usage(place).free < least for place in (data_dir, cluster) if place.exists()):
-            return False
-        return write_probe(data_dir)
-    except OSError:
-        return False
+        async with asyncio.timeout(None) as limit:
 
+            async def ask(connection: AsyncConnection) -> bool:
+                limit.reschedule(asyncio.get_running_loop().time() + _COMMIT_SECONDS)
+                return await commits(connection)
 
-def write_probe(folder: Path) -> bool:
-    """Write a temporary file to the folder; raise `OSError` where that is impossible."""
-    with tempfile.TemporaryFile(dir=folder) as probe:
-        probe.write(bytes(_PROBE_BYTES))
-        probe.flush()
-    return True
-
-
-async def _database(service: Service) -> Mapping[str, bool]:
-    """Return whether the database answers, commits, has the catalogue, and has a waiting worker."""
-
-    async def ask(connection: AsyncConnection) -> dict[str, bool]:
-        found = {"catalogue": await catalogue.read_is_loaded(connection)}
-        if service.settings.warm_workers:
-            found["worker"] = await queue.is_listened_to(connection)
-        return found
-
-    try:
-        found = await service.reading(ask)
+            if not await service.reading(ask):
+                found.add(State.DATABASE_WRITES)
+    except TimeoutError:
+        found.add(State.DATABASE_WRITES)
     except (Error, PoolTimeout):
-        return {"database": False}
-    try:
-        async with asyncio.timeout(_COMMIT_SECONDS):
-            return {"database_writes": await service.reading(commits), **found}
-    except (Error, PoolTimeout, TimeoutError):
-        return {"database_writes": False, **found}
+        found.add(State.DATABASE)
+    return frozenset(found)
+
+
+async def _parts_away(service: Service) -> frozenset[State]:
+    """Return which parts of the place are away."""
+
+    async def ask(connection: AsyncConnection) -> set[State]:
+        away = set[State]() if await catalogue.read_is_loaded(connection) else {State.CATALOGUE}
+        if service.settings.warm_workers and not await queue.is_listened_to(connection):
+            away.add(State.WORKER)
+        return away
+
+    found = await service.reading(ask)
+    if await run_in_threadpool(place_checks.is_code_server_away, service.settings):
+        found.add(State.CODE_SERVER)
+    return frozenset(found)

@@ -6,6 +6,7 @@ bodies, too (`schemas.models.issue_of`).
 
 import re
 
+import psycopg
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
@@ -21,8 +22,9 @@ from api.languages import accepted_language, in_language
 from api.pages.refusals import page_of_refusal
 from schemas import refusals
 from schemas.bounds import first_hundred
-from schemas.messages import message_of
+from schemas.messages import Message, message_of
 from schemas.models import issue_of
+from warehouse.surroundings import is_unstorable
 
 
 def install(app: FastAPI) -> None:
@@ -32,6 +34,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(refusals.NotThere, _not_there)
     app.add_exception_handler(RequestValidationError, _unread)
     app.add_exception_handler(HTTPException, _framework)
+    for kind in (psycopg.DataError, UnicodeEncodeError):
+        app.add_exception_handler(kind, _unstorable)
 
 
 def _answer(request: Request, refused: Refused) -> Response:
@@ -60,6 +64,17 @@ def answered(refused: refusals.Refused) -> Refused:
 async def _operation_refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, refusals.Refused)
     return await _refused(request, answered(error))
+
+
+async def _unstorable(request: Request, error: Exception) -> Response:
+    """Answer a text that no check saw and no record can hold, whichever door and parameter it came by."""
+    if not is_unstorable(error):
+        raise error
+    sentence = Message(
+        "A text of this request holds the character U+0000, or half of a character, which no record can hold; send it "
+        "without."
+    )
+    return await _refused(request, unreadable(sentence))
 
 
 async def _not_there(request: Request, _: Exception) -> Response:

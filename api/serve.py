@@ -36,6 +36,12 @@ _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
 _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is restarted at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 2.0
+"""How often a program is looked for at the socket that it serves."""
+_UNREACHABLE_SECONDS: Final = 20.0
+"""A program that lives and was not found there for so long is started anew: somebody took its socket away."""
+_FIRST_SECONDS: Final = 120.0
+"""How long a program may take, on a busy machine, until it is found there for the first time."""
 _ALONE_SECONDS: Final = 5.0
 """How long at most the API and the code server start alone, so that the first answer comes soon."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -46,18 +52,24 @@ log = structlog.get_logger(__name__)
 def serve(settings: Settings, *, workers: int = 1, with_dagster_ui: bool = True, demo: bool = True) -> None:
     """Run the service until SIGTERM, SIGINT or SIGHUP; none of its processes is left when this returns.
 
-    `workers` is the number of API processes. Raise `SettingsError` where a port is taken, what `running` raises, and
-    `SystemExit` where `api.prepare` fails, which has printed why.
+    `workers` is the number of API processes. Raise `SettingsError` where a port is taken or another `pcds serve` has
+    the data directory, what `running` raises, and `SystemExit` where `api.prepare` fails, which has printed why.
     """
     logs.configure(settings)
+    logs.name_misspelt()
     _take_over(settings)
     refuse_taken(settings)
+    prepare_data_dir(settings.data_dir)
+    with leftovers.serving_alone(settings.data_dir):
+        _serve(settings, workers, with_dagster_ui=with_dagster_ui, demo=demo)
+
+
+def _serve(settings: Settings, workers: int, *, with_dagster_ui: bool, demo: bool) -> None:
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in _SIGNALS}
     if settings.test_clock_offset:
         log.warning("clock.offset", seconds=settings.test_clock_offset)
     try:
-        prepare_data_dir(settings.data_dir)
         with running(settings):
             address.keep(settings)
             _empty(settings.data_dir / "metrics")
@@ -99,8 +111,9 @@ class _Child:
     """One program that is kept running; a `once` program is done when it has succeeded.
 
     One with `after` is started when a program answers at that socket, and one with `forker` is forked by the program
-    there. One of the `api` is started before the database is prepared, and one that is `first` before the catalogue is
-    loaded. One that is `last` ends after all others.
+    there; one that `serves` a socket is started anew when it is not found there. One of the `api` is started before the
+    database is prepared, and one that is `first` before the catalogue is loaded. One that is `last` ends after all
+    others.
     """
 
     name: str
@@ -111,19 +124,22 @@ class _Child:
     descriptors: tuple[int, ...] = ()
     after: Path | None = None
     forker: Path | None = None
+    serves: Path | None = None
     last: bool = False
     process: subprocess.Popen[bytes] | forked.Forked | None = None
     done: bool = False
     _started: float = 0.0
     _due: float = 0.0
     _pause: float = field(default=_TICK_SECONDS)
+    _looked: float = 0.0
+    _found: float | None = None
 
     def keep(self, environment: Mapping[str, str]) -> None:
         """Start the program when it is due, and notice when it has ended."""
         now = time.monotonic()
         if self.process is None:
             needed = (path for path in (self.forker, self.after) if path is not None)
-            if not self.done and now >= self._due and all(map(is_served, needed)):
+            if not self.done and now >= self._due and all(map(dagster_home.answers, needed)):
                 self._start(environment)
         elif self.process.poll() is not None:
             status = self.process.returncode
@@ -134,9 +150,16 @@ class _Child:
                 self._pause = _TICK_SECONDS if healthy else min(self._pause * 2, _LONGEST_PAUSE_SECONDS)
                 self._due = now + self._pause
                 log.warning("child.ended", child=self.name, status=status, again_in_seconds=self._pause)
+        elif self.serves is not None and now - self._looked > _LOOK_SECONDS:
+            self._looked = now
+            if dagster_home.answers(self.serves):
+                self._found = now
+            elif now > (self._started + _FIRST_SECONDS if self._found is None else self._found + _UNREACHABLE_SECONDS):
+                log.warning("child.unreachable", child=self.name)
+                self.end(now)
 
     def _start(self, environment: Mapping[str, str]) -> None:
-        self._started = time.monotonic()
+        self._started, self._found = time.monotonic(), None
         self.process = self._begun(environment)
         if self.process is not None:
             log.info("child.started", child=self.name, pid=self.process.pid)
@@ -274,6 +297,7 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
     catalogue = (sys.executable, "-m", "pipelines.engine.run", "catalogue-refresh", "--if-needed")
     code, forker = programs.code_server(settings).name, programs.forker(settings)
     socket_of_forker = dagster_home.forker_socket(settings) if forked.SUPPORTED else None
+    code_socket = dagster_home.code_socket(settings)
     return [
         *(_Child(name, api, api=True, first=True, descriptors=descriptors) for name in names),
         _Child("catalogue", catalogue, once=True, first=True),
@@ -284,10 +308,15 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
                 after=program.after,
                 first=program.name == code,
                 forker=socket_of_forker,
+                serves=code_socket if program.name == code else None,
             )
             for program in programs.orchestration(settings)
         ),
-        *([_Child(forker.name, forker.command, first=True, last=True)] if forked.SUPPORTED else []),
+        *(
+            [_Child(forker.name, forker.command, first=True, last=True, serves=socket_of_forker)]
+            if forked.SUPPORTED
+            else []
+        ),
     ]
 
 
@@ -295,16 +324,6 @@ def _empty(folder: Path) -> None:
     """Make the folder in which API processes count their requests; counts of earlier starts go."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
-
-
-def is_served(path: Path) -> bool:
-    """Return whether a program accepts connections at a socket."""
-    with socket.socket(socket.AF_UNIX) as client:
-        try:
-            client.connect(str(path))
-        except OSError:
-            return False
-    return True
 
 
 def _take_over(settings: Settings) -> None:

@@ -11,8 +11,7 @@ import time
 from typing import Final
 
 from api import programs
-from api.serve import is_served
-from warehouse import dagster_home
+from warehouse import dagster_home, logs
 from warehouse.database import Database
 from warehouse.settings import Settings, SettingsError
 
@@ -25,11 +24,13 @@ def main() -> None:
     parser.add_argument("name", choices=sorted(programs.BY_NAME))
     try:
         settings = Settings.load()
+        logs.configure(settings)
+        logs.name_misspelt()
         program = programs.BY_NAME[parser.parse_args().name](settings)
         variables = settings.environment() | dagster_home.environment(settings, Database.of(settings))
     except SettingsError as error:
         sys.exit(str(error))
-    while program.after is not None and not is_served(program.after):
+    while program.after is not None and not dagster_home.answers(program.after):
         time.sleep(_PAUSE_SECONDS)
     os.execve(program.command[0], program.command, programs.MEMORY | os.environ | variables)  # noqa: S606
 

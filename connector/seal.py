@@ -15,7 +15,7 @@ def security(settings: Settings) -> RequestStateSecurity:
     A process that was not given the key asks and answers by itself: the log and `pcds doctor` name it.
     """
     try:
-        key = deployment_keys.read(settings)
+        keys = deployment_keys.every(settings)
     except Refused:
-        key = secrets.token_bytes(32)
-    return RequestStateSecurity(keys=[key])
+        keys = (secrets.token_bytes(32),)
+    return RequestStateSecurity(keys=[*keys])

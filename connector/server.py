@@ -6,8 +6,11 @@ The application that mounts it puts a gate in front, which admits and identifies
 
 import inspect
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import wraps
+from typing import Any, Final  # Any: each tool has arguments and an answer of its own
 
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.mcpserver import MCPServer
@@ -22,7 +25,7 @@ from connector.requests import check_requests
 from connector.seal import security
 from connector.service import Service
 from connector.tools import drafting
-from connector.tools.answer import Tool
+from connector.tools.answer import Tool, refusal
 from connector.tools.asking import remember_question
 from connector.tools.facts import FactTools
 from connector.tools.figures import FigureTools
@@ -34,6 +37,7 @@ from connector.tools.rows import RowTools
 from connector.tools.rules import RuleTools
 from connector.tools.what_ifs import WhatIfTools
 from schemas.json_schemas import Published
+from warehouse.surroundings import PASSING, is_passing
 
 PATH: Final = "/api/mcp"
 NAME: Final = "packaging-compliance"
@@ -125,6 +129,30 @@ def tools_of(service: Service) -> list[Tool]:
     return [*(tool for part in parts for tool in part(service).tools()), *drafting.tools(service)]
 
 
+@contextmanager
+def _saying_what_passes() -> Iterator[None]:
+    """Turn a fault of the machine that passes into a refusal that says when to call again."""
+    try:
+        yield
+    except Exception as error:
+        if not is_passing(error):
+            raise
+        raise refusal("internal_error", PASSING) from error
+
+
+def _told_of_the_machine(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a tool's function that says of a fault of the machine that passes when to call again."""
+    if not inspect.iscoroutinefunction(function):
+        return _saying_what_passes()(function)
+
+    @wraps(function)
+    async def told(*arguments: object, **named: object) -> object:
+        with _saying_what_passes():
+            return await function(*arguments, **named)
+
+    return told
+
+
 def _add(server: MCPServer[None], tool: Tool) -> None:
     """Add one tool that refuses arguments it does not know; the library would ignore them."""
     described = inspect.cleandoc(tool.function.__doc__ or "")
@@ -134,6 +162,7 @@ def _add(server: MCPServer[None], tool: Tool) -> None:
     arguments = added.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
+    added.fn = _told_of_the_machine(tool.function)
     added.parameters = of_arguments(arguments.model_json_schema(by_alias=True, schema_generator=Published))
     if (answer := added.fn_metadata.output_schema) is not None:
         added.fn_metadata.output_schema = of_answer(answer)

@@ -18,9 +18,11 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor import InvalidToken
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
+from warehouse import deployment_keys
 from warehouse.accounts import second_factor
-from warehouse.sealing import Seal
+from warehouse.sealing import SECOND_FACTORS, Seal
 from warehouse.sessions import Connection
+from warehouse.settings import Settings
 
 STEP_SECONDS: Final = 30
 DIGITS: Final = 6
@@ -43,9 +45,9 @@ class Ticket(NamedTuple):
     email: str
 
 
-def seal_of(key: bytes) -> Seal:
-    """Return the seal of second factors, from the data directory's key."""
-    return Seal(key, b"pcds second factor")
+def seal_of(settings: Settings) -> Seal:
+    """Return the seal of second factors. Raise `Refused` where this program was not given the deployment's key."""
+    return Seal(deployment_keys.every(settings), SECOND_FACTORS)
 
 
 def new_secret() -> bytes:
@@ -85,14 +87,21 @@ def new_recovery_codes() -> list[str]:
 
 
 def is_right(conn: Connection, seal: Seal, user_id: UUID, code: str, now: datetime) -> str | None:
-    """Take a one-time or recovery code of a person; return which it was, `code` or `recovery`, None for a wrong one."""
+    """Take a one-time or recovery code of a person; return which it was, `code` or `recovery`, None for a wrong one.
+
+    Raise `Refused` where nobody can tell whether a one-time code is right, as the key of its secret is not here.
+    """
     sealed = second_factor.sealed_secret(conn, user_id)
     if sealed is None:  # switched off, or the account has ended since the password
         return None
     secret = seal.unseal(sealed, user_id.bytes)
     if secret is not None and (step := step_of(secret, code, now)) is not None:
         return "code" if second_factor.take_step(conn, user_id, step) else None
-    return "recovery" if second_factor.use_recovery_code(conn, user_id, code.replace(" ", "").lower()) else None
+    if second_factor.use_recovery_code(conn, user_id, code.replace(" ", "").lower()):
+        return "recovery"
+    if secret is None:
+        raise deployment_keys.unopened(conn, seal.probes)
+    return None
 
 
 def ticket(seal: Seal, person: Ticket, now: datetime) -> str:

@@ -73,7 +73,7 @@ def create(
     if dry_run:
         return None
     enquiry_id = UUID(str(uuid7()))
-    token = links.token_of(enquiry_id)
+    token = links.new_token(conn, enquiry_id)
     item = Item(enquiry_id, token, datetime.combine(last_day + timedelta(days=1), time(), UTC))
     enquiries.add(
         conn,
@@ -148,7 +148,7 @@ def text_of(conn: Connection, enquiry_id: UUID, links: EnquiryLinks, kind: str, 
     enquiry = enquiries.of(conn, enquiry_id)
     if enquiry is None:
         return None
-    return texts.write(kind, enquiry, enquiries.items_of(conn, enquiry_id), links.address_of(enquiry_id), now)
+    return texts.write(kind, enquiry, enquiries.items_of(conn, enquiry_id), links.address_of(conn, enquiry_id), now)
 
 
 def _has_mailed_enough(conn: Connection, now: datetime) -> bool:

@@ -93,7 +93,7 @@ def add(act: Act, sent: WebhookInput) -> Made | None:
         url=sent.url,
         description=sent.description,
         types=sent.types,
-        secret=act.sender.seal.seal(secret, secrets.bound_to(hook_id)),
+        secret=act.sender.seal.seal_to_keep(act.conn, secret, secrets.bound_to(hook_id)),
         position=feed.end(act.conn),
         at=act.now,
     )
@@ -142,7 +142,7 @@ def roll_secret(act: Act, hook_id: UUID, overlap: timedelta) -> str | None:
     if act.dry_run:
         return None
     secret, until = secrets.new(), act.now + overlap
-    sealed = act.sender.seal.seal(secret, secrets.bound_to(hook_id))
+    sealed = act.sender.seal.seal_to_keep(act.conn, secret, secrets.bound_to(hook_id))
     hooks.roll(act.conn, hook_id, secret=sealed, until=until, at=act.now)
     act.enter("webhook.secret_rolled", hook_id, None, {"old_secret_until": until})
     return secrets.shown(secret)

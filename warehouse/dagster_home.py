@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('pcds/dagster tabl
 STORAGE: Final = "PCDS_DAGSTER_STORAGE_URL"
 """The variable with the URL of Dagster's storage, as dagster.yaml names it."""
 _WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
+_ANSWER_SECONDS: Final = 1.0
 _LONGEST_SOCKET: Final = 100
 """Most bytes of a socket's path: Linux takes 107, macOS 103."""
 
@@ -53,7 +55,7 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
 
     Raises `SettingsError` where the instance's file cannot be read.
     """
-    home = _home(settings)
+    home = _made(_home(settings))
     _keep(home / _INSTANCE.name, _instance(settings))
     _keep(workspace(settings), _WORKSPACE.format(json.dumps(str(code_socket(settings))), LOCATION).encode())
     return {
@@ -100,6 +102,17 @@ def _socket(settings: Settings, name: str) -> Path:
     return folder / socket.name
 
 
+def answers(path: Path) -> bool:
+    """Return whether a program accepts connections at a socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(_ANSWER_SECONDS)
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
 def _keep(path: Path, wanted: bytes) -> None:
     if not path.exists() or path.read_bytes() != wanted:
         whole_files.replace(path, wanted)
@@ -107,11 +120,14 @@ def _keep(path: Path, wanted: bytes) -> None:
 
 def door_key(settings: Settings) -> str:
     """Return the key that the API sends to Dagster's web server: a secret of this data directory, made at first use."""
-    return whole_files.made_once(_home(settings) / "door.key", secrets.token_urlsafe(32).encode()).decode()
+    return whole_files.made_once(_made(_home(settings)) / "door.key", secrets.token_urlsafe(32).encode()).decode()
 
 
 def _home(settings: Settings) -> Path:
-    home = settings.data_dir / "dagster"
+    return settings.data_dir / "dagster"
+
+
+def _made(home: Path) -> Path:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return home
 

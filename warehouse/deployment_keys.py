@@ -4,13 +4,19 @@
 and makes the links to suppliers; `audit.key` signs heads of audit chains. `pcds migrate` and `pcds serve` make a
 missing one while the database knows none, and no other program does: a second one beside the first would open nothing
 that the first has sealed (decisions §13, Operation). The database holds a probe of each, which tells a wrong one and
-nothing else about it. What does not belong here: what is sealed or signed (`warehouse.sealing`,
-`warehouse.audit.signing`).
+nothing else about it.
+
+A key is rolled with the old one beside it (`connector.key.old`): a program that has both opens what either has sealed,
+and seals with the one that the database knows, so that programs which were not given the new one yet can open it. What
+does not belong here: what is sealed or signed (`warehouse.sealing`, `warehouse.audit.signing`), and sealing it anew
+(`warehouse.resealing`).
 """
 
 import hmac
 import os
-from typing import Final
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final, Literal
 
 import structlog
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -26,20 +32,39 @@ from warehouse.settings import Settings
 CONNECTOR: Final = "connector.key"
 AUDIT: Final = "audit.key"
 NAMES: Final = (CONNECTOR, AUDIT)
+_OLD: Final = ".old"
 _BYTES: Final = 32
 _PROBE: Final = "SELECT probe FROM key_probes WHERE name = %s"
 _KEEP: Final = "INSERT INTO key_probes (name, probe) VALUES (%s, %s) ON CONFLICT (name) DO NOTHING"
+_REPLACE: Final = (
+    "INSERT INTO key_probes (name, probe) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET probe = EXCLUDED.probe"
+)
+_LOCK: Final = "SELECT pg_advisory_xact_lock{}(hashtextextended('pcds/keys', 0))"
+"""Who seals holds it shared, who seals anew alone: nothing is sealed with the old key behind the other's back."""
+
+State = Literal["missing", "wrong", "rolling"]
+
+_SAID: Final[Mapping[State, str]] = {
+    "missing": "key.missing",
+    "wrong": "key.wrong",
+    "rolling": "key.not_in_force",
+}
 
 log = structlog.get_logger(__name__)
 
 
 def read(settings: Settings, name: str = CONNECTOR) -> bytes:
     """Return a key of the deployment. Raise `Refused` where this program was not given it."""
-    try:
-        return (settings.data_dir / name).read_bytes()
-    except FileNotFoundError:
+    return every(settings, name)[0]
+
+
+def every(settings: Settings, name: str = CONNECTOR) -> tuple[bytes, ...]:
+    """Return a key and, while it is rolled, the one before it. Raise `Refused` where this program was not given it."""
+    key, old = _file(settings.data_dir / name), _file(_old(settings, name))
+    if key is None:
         log.error("key.missing", key=name)
-        raise Refused([_fault(name)], "internal_error") from None
+        raise Refused([_fault(name)], "internal_error")
+    return (key,) if old is None else (key, old)
 
 
 def prepare(owner: Connection, settings: Settings) -> None:
@@ -49,17 +74,22 @@ def prepare(owner: Connection, settings: Settings) -> None:
     name it.
     """
     for name in NAMES:
-        path, probe = settings.data_dir / name, _stored(owner, name)
-        if probe is None:
+        path = settings.data_dir / name
+        if _stored(owner, name) is None:
             if not path.exists():
                 settings.data_dir.mkdir(parents=True, exist_ok=True)
                 whole_files.made_once(path, os.urandom(_BYTES))
                 log.warning("key.made", key=name, file=str(path))
-            owner.execute(_KEEP, (name, probe_of(path.read_bytes())))
-        elif not path.exists():
-            log.error("key.missing", key=name, file=str(path))
-        elif _differs(owner, name, probe_of(path.read_bytes())):
-            log.error("key.wrong", key=name, file=str(path))
+            if (key := _file(path)) is not None:
+                owner.execute(_KEEP, (name, probe_of(key)))
+    note(owner, settings)
+
+
+def note(conn: Connection, settings: Settings) -> None:
+    """Log which keys this program lacks, or has another file of: once, at the start of each program."""
+    for name in NAMES:
+        if found := state(conn, settings, name):
+            log.error(_SAID[found], key=name, file=str(settings.data_dir / name))
 
 
 def forget(owner: Connection) -> None:
@@ -67,19 +97,78 @@ def forget(owner: Connection) -> None:
     owner.execute("DELETE FROM key_probes")
 
 
-def state(conn: Connection, settings: Settings, name: str) -> str | None:
-    """Return `missing` or `wrong`; None where this data directory's key is the deployment's."""
+def state(conn: Connection, settings: Settings, name: str) -> State | None:
+    """Return `missing`, `wrong`, or `rolling` (a new key that nothing is sealed with yet); None where all is well."""
+    key, old, stored = _file(settings.data_dir / name), _file(_old(settings, name)), _stored(conn, name)
+    if key is None:
+        return "wrong" if (settings.data_dir / name).exists() else "missing"
+    if stored is None or _is_same(stored, key):
+        return None
+    return "rolling" if old is not None and _is_same(stored, old) else "wrong"
+
+
+def is_left(conn: Connection, settings: Settings, name: str) -> bool:
+    """Return whether the old key is still beside the one that the database knows."""
+    stored, key = _stored(conn, name), _file(settings.data_dir / name)
+    return stored is not None and key is not None and _is_same(stored, key) and _old(settings, name).exists()
+
+
+def make_new(settings: Settings, name: str) -> Path:
+    """Make a new key and keep the one before as `.old`; return its path. Raise `FileExistsError` where there is one.
+
+    The caller has looked that the key is the deployment's.
+    """
+    path, old = settings.data_dir / name, _old(settings, name)
+    key = path.read_bytes()
+    if old.exists():
+        raise FileExistsError(old)
+    whole_files.replace(old, key, whole_files.PRIVATE)
+    whole_files.replace(path, os.urandom(_BYTES), whole_files.PRIVATE)
+    return old
+
+
+def put_in_force(owner: Connection, settings: Settings, name: str) -> None:
+    """Have the database know the key that lies here, which is made where none does; log it."""
     path = settings.data_dir / name
-    if not path.exists():
-        return "missing"
-    return "wrong" if _differs(conn, name, probe_of(path.read_bytes())) else None
+    if _file(path) is None:
+        whole_files.replace(path, os.urandom(_BYTES), whole_files.PRIVATE)
+    owner.execute(_REPLACE, (name, probe_of(path.read_bytes())))
+    log.warning("key.put_in_force", key=name, file=str(path))
 
 
-def check(conn: Connection, probe: bytes, name: str = CONNECTOR) -> None:
-    """Raise `Refused` where the key of the probe is not the one that the deployment's data were sealed with."""
-    if _differs(conn, name, probe):
-        log.error("key.wrong", key=name)
-        raise Refused([_fault(name)], "internal_error")
+def in_force(conn: Connection, probes: Collection[bytes], name: str = CONNECTOR) -> bytes:
+    """Return which of these keys' probes the database knows, until the transaction ends; the first while it knows none.
+
+    Raise `Refused` where it knows another: this program was not given the deployment's key.
+    """
+    conn.execute(_LOCK.format("_shared"))
+    stored = _stored(conn, name)
+    if stored is None:
+        return next(iter(probes))
+    for probe in probes:
+        if hmac.compare_digest(stored, probe):
+            return probe
+    log.error("key.wrong", key=name)
+    raise Refused([_fault(name)], "internal_error")
+
+
+def lock_alone(owner: Connection) -> None:
+    """Wait until nobody seals, and keep all others from it until the transaction ends."""
+    owner.execute(_LOCK.format(""))
+
+
+def unopened(conn: Connection, probes: Collection[bytes]) -> Refused:
+    """Return why what was sealed here cannot be opened: this program lacks the key, or the deployment has lost it."""
+    try:
+        in_force(conn, probes)
+    except Refused as refused:
+        return refused
+    sentence = Message(
+        "This was sealed with a key that the deployment has no more, so that nobody can open it; nothing was changed. "
+        "It has to be made anew: a second factor after an administrator or the operator has switched it off, the "
+        "secret of a webhook by rolling it, a link to a supplier by asking again."
+    )
+    return Refused([Issue("internal_error", sentence)], "internal_error")
 
 
 def probe_of(key: bytes) -> bytes:
@@ -87,9 +176,21 @@ def probe_of(key: bytes) -> bytes:
     return HKDF(SHA256(), _BYTES, None, b"pcds key probe").derive(key)
 
 
-def _differs(conn: Connection, name: str, probe: bytes) -> bool:
-    stored = _stored(conn, name)
-    return stored is not None and not hmac.compare_digest(stored, probe)
+def _old(settings: Settings, name: str) -> Path:
+    return settings.data_dir / f"{name}{_OLD}"
+
+
+def _file(path: Path) -> bytes | None:
+    """Return a key's bytes; None where there is no file of a key's length that this program may read."""
+    try:
+        key = path.read_bytes()
+    except OSError:
+        return None
+    return key if len(key) == _BYTES else None
+
+
+def _is_same(stored: bytes, key: bytes) -> bool:
+    return hmac.compare_digest(stored, probe_of(key))
 
 
 def _stored(conn: Connection, name: str) -> bytes | None:

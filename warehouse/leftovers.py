@@ -6,19 +6,25 @@ as the supervisor is gone, and so does the next start.
 """
 
 import ctypes
+import fcntl
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import psutil
 
-MARK: Final = "PCDS_SUPERVISOR"
-GRACE_SECONDS: Final = 7.0
-"""How long a process may take to end: the worker finishes its current chunk, the API its current requests."""
+from warehouse.settings import SettingsError
 
+MARK: Final = "PCDS_SUPERVISOR"
+GRACE_SECONDS: Final = 25.0
+"""How long a process may take to end, on a busy machine: the worker finishes its chunk, the API its requests."""
+
+_LOCK: Final = "serve.lock"
+"""The file of a data directory that `pcds serve` alone locks: commands and other programs share the directory."""
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 _START_FIELD: Final = 19
 """`starttime` among the fields behind the name, from 0 (proc_pid_stat(5))."""
@@ -39,9 +45,17 @@ class Mark(NamedTuple):
     def of(cls, process: psutil.Process) -> Self | None:
         """Return the mark that a process carries; None where it has none, or where this account cannot read it."""
         try:
-            pid, _, started = process.environ().get(MARK, "").partition("@")
+            return cls.read(process.environ().get(MARK, ""))
+        except (psutil.Error, OSError):
+            return None
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return the mark that a text is; None where it is none."""
+        pid, _, started = text.partition("@")
+        try:
             return cls(int(pid), float(started))
-        except (psutil.Error, OSError, ValueError):
+        except ValueError:
             return None
 
     @classmethod
@@ -52,7 +66,12 @@ class Mark(NamedTuple):
     @property
     def variables(self) -> dict[str, str]:
         """Return the environment variables that mark a process as this supervisor's."""
-        return {MARK: f"{self.pid}@{self.started}"}
+        return {MARK: self.text}
+
+    @property
+    def text(self) -> str:
+        """Return what `read` reads."""
+        return f"{self.pid}@{self.started}"
 
     @property
     def lives(self) -> bool:
@@ -62,6 +81,39 @@ class Mark(NamedTuple):
             return not ended and _started(self.pid) == self.started
         except psutil.Error:
             return False
+
+
+@contextmanager
+def serving_alone(data_dir: Path) -> Iterator[None]:
+    """Be the one `pcds serve` of a data directory during the block. Raise `SettingsError` where another one is.
+
+    The kernel lets go of the lock however the process ends.
+    """
+    with (data_dir / _LOCK).open("ab+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = _marked(data_dir)
+            who = f" (process {other.pid})" if other else ""
+            sentence = f"`pcds serve`{who} runs on {data_dir} already; end it, or name another place with --data-dir."
+            raise SettingsError(sentence) from None
+        file.truncate(0)
+        file.write(Mark.own().text.encode())
+        file.flush()
+        yield
+
+
+def is_served(data_dir: Path) -> bool:
+    """Return whether a `pcds serve` runs on a data directory."""
+    mark = _marked(data_dir)
+    return mark is not None and mark.lives
+
+
+def _marked(data_dir: Path) -> Mark | None:
+    try:
+        return Mark.read((data_dir / _LOCK).read_text(encoding="ascii"))
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def of_supervisor(mark: Mark) -> list[psutil.Process]:

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 from structlog.typing import EventDict, Processor
 
-from warehouse.settings import Settings
+from warehouse.settings import Settings, misspelt
 
 _SECRET_NAME: Final = re.compile(
     r"api[_-]?key$|password|passwd|secret|token|authorization|cookie|key_hash|credential", re.IGNORECASE
@@ -58,6 +58,12 @@ def configure(settings: Settings) -> None:
     root.setLevel(settings.log_level.upper())
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.DEBUG if settings.log_level == "debug" else logging.WARNING)
+
+
+def name_misspelt() -> None:
+    """Log which variables are no setting, at a program's start: what they were meant to set is not set."""
+    for name, nearest in misspelt().items():
+        structlog.get_logger(__name__).warning("setting.unknown", variable=name, nearest=nearest)
 
 
 def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:

@@ -363,6 +363,21 @@ async def first_row(
         return await found.fetchone()
 
 
+def takes_writes(conn: Connection) -> bool:
+    """Return the same as `commits`, for a connection of a thread."""
+    return conn.execute(_COMMITS).fetchone() == (True,)
+
+
+def clock_skew_seconds(conn: Connection, now: Callable[[], float] = time.time) -> float:
+    """Return how far the server's clock is ahead of this machine's, as far as the time of the question tells."""
+    asked = now()
+    row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    answered = now()
+    assert row is not None
+    ahead, doubt = float(row[0]) - (asked + answered) / 2, abs(answered - asked) / 2
+    return ahead if abs(ahead) > doubt else 0.0
+
+
 async def commits(connection: AsyncConnection) -> bool:
     """Return whether the database accepts a commit; tests it with one that writes to its log and to no table."""
     return await (await connection.execute(_COMMITS)).fetchone() == (True,)

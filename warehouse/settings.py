@@ -4,6 +4,8 @@ What belongs here: names, units, defaults and permitted values. What does not: t
 law or of plans, which are rows of tables.
 """
 
+import os
+from difflib import get_close_matches
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self  # Any: any setting by its name
@@ -13,6 +15,17 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, IPvAn
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _PREFIX: Final = "PCDS_"
+OTHERS: Final = frozenset(
+    f"{_PREFIX}{name}"
+    for name in (
+        # Of the service's own processes, of programs that call it, and of an engine of Dagster's.
+        *("SUPERVISOR", "DAGSTER_STORAGE_URL", "LAUNCH_URL", "RUN_LOGS", "RUN_LOGS_STORE", "CELERY_URL", "KEY", "URL"),
+        # Of tests and tools.
+        *("CHANGES_SECONDS", "CHROMIUM", "CONNECTOR_TOKEN", "EXECUTOR", "FUZZ_KEY", "KILL_SEEDS", "NIGHT_SKUS"),
+        *("PACKS", "PACKS_FROM", "REGRADE_SEED", "TESTS_ROOT", "TEST_POSTGRES", "WEBHOOK_MESSAGES"),
+    )
+)
+"""Variables that are no settings; a test finds every one that the repository names."""
 _CENTURY: Final = 3_155_760_000  # seconds; beyond it an instant exceeds the range of datetime
 
 
@@ -219,6 +232,16 @@ class Settings(BaseSettings):
             for name, value in variables.items()
             if value is not None
         }
+
+
+def misspelt() -> dict[str, str | None]:
+    """Return the variables `PCDS_…` of the environment that are no setting, each with the nearest name that is one."""
+    known = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields} - {f"{_PREFIX}DATABASE_URL"}
+    known = known - {f"{_PREFIX}PUBLIC_URL"} | {f"{_PREFIX}BASE_URL"}
+    given = sorted(name for name in os.environ if name.upper().startswith(_PREFIX))
+    wrong = [name for name in given if name.upper() not in known | OTHERS]
+    near = {name: next(iter(get_close_matches(name.upper(), known, n=1)), None) for name in wrong}
+    return near | {name: "DATABASE_URL" for name in wrong if name.upper() == f"{_PREFIX}DATABASE_URL"}
 
 
 def _sentence(error: ValidationError) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from api.commands.operator import operator_on
+from api.commands.operator import operator_on, require_place, with_tables
 from api.commands.shared import AsJson, DataDir, Refusal, show
 from services.audit.restored import enter_revocations
 from warehouse import backup as backups
@@ -24,8 +24,8 @@ Key = Annotated[
 def backup(folder: Folder, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Copy database and files into a new folder while the service works."""
     settings = Settings.load(data_dir=data_dir)
-    prepare_data_dir(settings.data_dir)  # the key is stored there
-    with running(settings) as database:
+    require_place(settings, files=True)  # the key is stored there
+    with with_tables(settings) as database:
         try:
             made = backups.back_up(settings, database, folder)
         except BackupError as error:

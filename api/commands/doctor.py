@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-import psycopg
 import typer
 
-from api.commands.operator import Operator, as_operator
+from api.commands.operator import Operator, find_company, operator_on, require_place
 from api.commands.shared import AsJson, DataDir, show
 from schemas.json_values import JsonObject
+from schemas.states import State
 from services import place_checks, record_findings
 from services.place_checks import Problem
+from warehouse.clock import Clock
 from warehouse.companies.queries import every_company
-from warehouse.embedded import ServerError
+from warehouse.embedded import ServerError, other_major, running
 from warehouse.rulesets.registry import Rulesets
+from warehouse.sessions import Pool
 from warehouse.settings import Settings, SettingsError
-from warehouse.surroundings import sentence_of
 
 
 def doctor(
@@ -38,32 +39,35 @@ def doctor(
     done, and what it found is its result.
     """
     settings = Settings.load(data_dir=data_dir)
-    problems = list(place_checks.of_place(settings))
     number: int | None = None
     records: dict[str, list[JsonObject] | None] = dict.fromkeys(record_findings.KINDS)
     with ExitStack() as opened:
-        try:
-            operator = opened.enter_context(as_operator(data_dir))
-            problems += database_problems(operator, settings)
-        except (SettingsError, ServerError, psycopg.Error) as error:
-            problems.append(Problem("database", sentence_of(error) or str(error), "See the database's log; repair it."))
-        else:
-            if not any(problem.check == "migration" for problem in problems):
-                companies = [company] if company else every_company(operator.pool)
-                number, records = len(companies), {**_records(operator, companies, settings.data_dir, as_json=as_json)}
+        problems, operator = looked_at(settings, opened)
+        if operator is not None:
+            companies = [company] if company else every_company(operator.pool)
+            number, records = len(companies), {**_records(operator, companies, settings.data_dir, as_json=as_json)}
     show({"companies": number, "problems": [each._asdict() for each in problems], **records}, as_json=as_json)
 
 
-def database_problems(operator: Operator, settings: Settings) -> list[Problem]:
-    """Return what is wrong with the database and what its rows tell."""
-    from warehouse.migrate import head, knows, revision_of  # noqa: PLC0415  (what it stands on loads longer than most commands take)
+def looked_at(settings: Settings, opened: ExitStack) -> tuple[list[Problem], Operator | None]:
+    """Return what is wrong, and the operator for a look at records, None where there are no tables of this release."""
+    found, pools = [*place_checks.of_place(settings)], list[Pool]()
 
-    with operator.owner() as owner:
-        found = list(place_checks.of_server(owner, revision_of(owner), head=head(), knows=knows))
-    if not any(problem.check == "migration" for problem in found):
-        with operator.pool.system() as connection:
-            found += place_checks.of_rows(connection, operator.clock.now(), warm_workers=settings.warm_workers)
-    return found
+    def pool() -> Pool:
+        pools.append(opened.enter_context(Pool(database.app_url, clock=Clock.of(settings))))
+        return pools[0]
+
+    try:
+        if (major := other_major(settings)) is not None:
+            wrong = f"The database was made by Postgres {major}; the next start brings it to this release's version."
+            return [*found, Problem(State.POSTGRES, wrong, "Read *Upgrades* in docs/operations.md, then start.")], None
+        require_place(settings)
+        database = opened.enter_context(running(settings))
+        found += place_checks.of_database(database, pool, settings, Clock.of(settings))
+    except (SettingsError, ServerError) as error:
+        return [*found, Problem(State.DATABASE, str(error), "See the database's log; repair it.")], None
+    answered = not any(problem.check == State.DATABASE for problem in found)
+    return found, operator_on(settings, database, pools[0]) if pools and answered else None
 
 
 def _records(
@@ -73,7 +77,8 @@ def _records(
     found: dict[str, list[JsonObject]] = {kind: [] for kind in record_findings.KINDS}
     rulesets, today = Rulesets(), operator.clock.today()
     for company_id in companies:
-        with operator.company(company_id) as connection:
+        with operator.pool.company(company_id) as connection:  # not the operator's, which notes that it wrote
+            find_company(connection, company_id)
             listed = record_findings.find(record_findings.Looked(connection, rulesets, today, company_id, data_dir))
         for kind, rows in listed.items():
             found[kind] += [{"company_id": str(company_id), **(row if as_json else _in_ascii(row))} for row in rows]

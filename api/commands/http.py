@@ -5,16 +5,18 @@ and the server's side.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 from uuid import uuid4
 
 import orjson
 import urllib3
 
 from api.commands.shared import Refusal
+from api.commands.summary import options_of
 from schemas.errors import ERROR_CODES
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import ORIGINAL, Message, translate
+from schemas.report import Asked
 
 _RETRY: Final = urllib3.Retry(
     8,
@@ -56,12 +58,26 @@ class Client:
         """Return the answer to a multipart write, done once however often it is repeated. Raise `Refusal`."""
         return self._request("POST", path, fields=parts, headers={"Idempotency-Key": str(uuid4())})
 
+    def post(self, path: str, body: JsonMapping) -> JsonObject:
+        """Return the answer to a write of JSON, done once as `send` does. Raise `Refusal`."""
+        return self._request("POST", path, json=dict(body), headers={"Idempotency-Key": str(uuid4())})
+
     def _request(
-        self, method: str, path: str, *, fields: JsonMapping, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        fields: JsonMapping | None = None,
+        json: JsonMapping | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> dict[str, object]:
         try:
             answer = self._http.request(
-                method, self._base_url + path, fields=dict(fields), headers={**self._headers, **(headers or {})}
+                method,
+                self._base_url + path,
+                fields=None if fields is None else dict(fields),
+                json=json,
+                headers={**self._headers, **(headers or {})},
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             no_answer = f"No service answers at {self._base_url} ({_reason(error)})"
@@ -77,6 +93,14 @@ class Client:
         return body
 
 
+def _detail(detail: JsonMapping) -> str:
+    """Return a fault's sentence; with what settles it where it is a question about a file."""
+    sentence = str(detail.get("message"))
+    if not detail.get("answer"):
+        return sentence
+    return " ".join([sentence, *options_of(cast(Asked, detail))])
+
+
 def _reason(error: Exception) -> str:
     """Return the kind of the last fault; its text would show addresses of objects."""
     return type(getattr(error, "reason", None) or error).__name__
@@ -85,7 +109,7 @@ def _reason(error: Exception) -> str:
 def _sentence(status: int, body: JsonMapping, lang: str) -> str:
     """Return a refusal's sentence and its remedy; for a fault of the service, with the id that support needs."""
     code = str(body.get("error", f"status {status}"))
-    details = list(dict.fromkeys(str(detail.get("message")) for detail in body.get("details") or ()))
+    details = list(dict.fromkeys(map(_detail, body.get("details") or ())))
     if details:
         more = (
             [translate(Message("There are {count} more faults.", count=len(details) - _FAULTS_SHOWN), lang)]

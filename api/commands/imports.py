@@ -8,8 +8,10 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any, Final, cast, get_args  # Any: typer has no public name for its bar
+from typing import Annotated, Any, Final, NamedTuple, cast, get_args  # Any: typer has no public name for its bar
+from urllib.parse import quote
 
 import orjson
 import typer
@@ -18,7 +20,9 @@ from api.commands.http import Client
 from api.commands.shared import AsJson, DataDir, Refusal, check_choices, locale_language, show
 from api.commands.summary import summary
 from pipelines.corrections import as_csv, as_workbook, rejected_tables
+from pipelines.reading.mapping import merged
 from schemas.batches import Archived
+from schemas.json_values import JsonObject
 from schemas.labels import LANGUAGES
 from schemas.messages import Message, translate
 from schemas.report import ImportAccepted, ImportReport, ImportRowError, ImportSource
@@ -40,7 +44,9 @@ ArchivedSkus = Annotated[
 
 def import_file(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="CSV or XLSX.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", exists=True, dir_okay=False, help="CSV or XLSX.")
+    ] = None,
     key: Annotated[
         str,
         typer.Option(
@@ -62,7 +68,18 @@ def import_file(
             help="Writes the rejected rows here, as .csv or .xlsx, with the reasons beside them.",
         ),
     ] = None,
-    mapping: Annotated[str | None, typer.Option("--mapping", help="What the columns are, as JSON.")] = None,
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--mapping", help="What the columns are, and answers to questions, as JSON; several are joined."),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer",
+            metavar="ID",
+            help="Answers what this import asked, with --mapping; its file is read again where it is kept.",
+        ),
+    ] = None,
     mapping_name: Annotated[
         str | None, typer.Option("--mapping-name", help="Keeps the mapping, or recalls it.")
     ] = None,
@@ -75,24 +92,29 @@ def import_file(
 
     Exit status 0 when the import completed, rejected rows or not; 1 where the file is refused as a whole.
     """
-    _check_target(errors, file)
+    sent, given = _check_sent(file, answer, errors), _joined(mapping)
     lang = check_choices(LANGUAGES, [lang])[0] if lang else locale_language()
-    data = file.read_bytes()
     service = Client(_check_url(url) if url else Settings.load(data_dir=data_dir).base_url, _read_key(key), lang)
-    given = (("mapping", mapping), ("mapping_name", mapping_name))
-    mapping_fields = {name: value for name, value in given if value is not None}
-    parts = {"file": (file.name, data, "application/octet-stream"), **mapping_fields}
-    path = f"{_PATH}?dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
-    accepted = cast(ImportAccepted, service.send(path, parts))
+    mapping_fields = {
+        name: value for name, value in (("mapping", given), ("mapping_name", mapping_name)) if value is not None
+    }
+    query = f"dry_run={int(dry_run)}&archived={check_choices(get_args(Archived), [archived])[0]}"
+    if sent is None:
+        path = f"{_PATH}/{quote(str(answer), safe='')}/repeat"
+        accepted = cast(ImportAccepted, service.post(path, {"mapping": _object(given or "{}"), "dry_run": dry_run}))
+    else:
+        parts = {"file": (sent.name, sent.data, "application/octet-stream"), **mapping_fields}
+        accepted = cast(ImportAccepted, service.send(f"{_PATH}?{query}", parts))
     finished = _poll_until_ended(service, accepted)
     if finished["status"] != "completed":
         reason = finished["failure"]["message"] if finished["failure"] else "no reason is given"
         raise Refusal(f"The import {finished['id']} failed: {reason}")
     fault_count = 0 if as_json and errors is None else finished["pagination"]["total"]
     faults = _load_faults(service, accepted["poll_url"], fault_count)
-    written = _write(errors, data, finished["source"], faults, lang) if errors and faults else []
+    written = _write(errors, sent.data, finished["source"], faults, lang) if sent and errors and faults else []
     if as_json:
-        show({name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}, as_json=True)
+        shown = {name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}
+        show(shown | {"asked": finished["source"].get("asked", [])}, as_json=True)
         return
     typer.echo(summary(finished, faults, lang))
     if written:
@@ -100,10 +122,45 @@ def import_file(
         typer.echo(f"\n{where} {_how_to_resend(written, finished, mapping_fields, lang)}")
 
 
-def _check_target(errors: Path | None, file: Path) -> None:
-    """Report wrong usage before anything is sent."""
-    if errors is None:
-        return
+class _Sent(NamedTuple):
+    """The file that is sent."""
+
+    name: str
+    data: bytes
+
+
+def _check_sent(file: Path | None, answer: str | None, errors: Path | None) -> _Sent | None:
+    """Return the file to send, None where an earlier one is answered. Report wrong usage before anything is sent."""
+    if (file is None) == (answer is None):
+        raise typer.BadParameter("Name a file, or with --answer the import whose file is kept.", param_hint="FILE")
+    if file is None:
+        if errors is not None:
+            raise typer.BadParameter("Rejected rows are cut out of FILE, which --answer lacks.", param_hint="--errors")
+        return None
+    if errors is not None:
+        _check_target(errors, file)
+    return _Sent(file.name, file.read_bytes())
+
+
+def _joined(mappings: list[str] | None) -> str | None:
+    """Return several mappings as one; one alone as it is, so that the service judges it."""
+    if not mappings or len(mappings) == 1:
+        return mappings[0] if mappings else None
+    return orjson.dumps(reduce(merged, map(_object, mappings))).decode()
+
+
+def _object(mapping: str) -> JsonObject:
+    try:
+        found = orjson.loads(mapping)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise typer.BadParameter(f"{mapping} is no JSON object.", param_hint="--mapping")
+    return found
+
+
+def _check_target(errors: Path, file: Path) -> None:
+    """Report a place where the rejected rows cannot be written."""
     if errors.suffix.lower() not in (".csv", ".xlsx"):
         raise typer.BadParameter("The rejected rows are written as .csv or .xlsx.", param_hint="--errors")
     if not errors.absolute().parent.is_dir():

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import psycopg
 from uuid_utils import uuid7
 
 from api.commands.shared import Refusal
+from warehouse import revisions
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.companies import queries as companies
-from warehouse.database import Database
+from warehouse.database import Address, Database
 from warehouse.embedded import running
 from warehouse.sessions import Connection, Pool, owner_transaction
 from warehouse.settings import Settings
@@ -76,13 +78,28 @@ def as_operator(data_dir: Path | None) -> Iterator[Operator]:
 
 @contextmanager
 def with_tables(settings: Settings) -> Iterator[Database]:
-    """Yield the database for the time of the block; create it where nothing was ever started with these settings."""
-    with running(settings) as database:
-        if not companies.has_table(database.owner_url):  # a command may be the first program to use a data directory
-            from warehouse.migrate import migrate  # noqa: PLC0415  (what it stands on loads longer than most commands take)
+    """Yield the database for the time of the block. Raise `Refusal` and `SettingsError` where there is none of ours.
 
-            migrate(database)
+    Nothing is made: whoever is in the wrong directory would work on an empty database beside the right one.
+    """
+    require_place(settings)
+    with running(settings) as database:
+        with psycopg.connect(database.owner_url) as owner:
+            revision = revisions.refuse_newer(owner)
+        if revision is None:
+            raise Refusal("The database has no tables of this service: run `pcds migrate`, or name another one.")
         yield database
+
+
+def require_place(settings: Settings, *, files: bool = False) -> None:
+    """Raise `SettingsError` or `Refusal` where the service was never started or migrated with these settings.
+
+    `files` is whether the command needs the data directory where the database is elsewhere, too.
+    """
+    if settings.database_url is None:
+        Address.read(settings.data_dir)
+    elif files and not settings.data_dir.is_dir():
+        raise Refusal(f"{settings.data_dir} does not exist; name the service's directory with --data-dir.")
 
 
 def operator_on(settings: Settings, database: Database, pool: Pool) -> Operator:

@@ -9,17 +9,16 @@ import sys
 
 import orjson
 
-from api.commands.operator import with_tables
+from api.commands.operator import require_place, with_tables
 from api.commands.shared import Refusal
 from schemas.json_values import JsonObject
-from warehouse.embedded import prepare_data_dir
 from warehouse.settings import Settings
 
 
 def run(settings: Settings, name: str, *arguments: str, refused: str) -> JsonObject:  # JSON
     """Return the record of run `name` of `pipelines.engine.run`; raise `Refusal`, which begins with `refused`."""
     command = [sys.executable, "-m", "pipelines.engine.run", name, "--json", *arguments]
-    prepare_data_dir(settings.data_dir)  # Dagster's home and the run's output are in it
+    require_place(settings, files=True)  # Dagster's home and the run's output are in it
     with with_tables(settings):
         # Our own program, with arguments that no shell reads.
         process = subprocess.run(  # noqa: S603

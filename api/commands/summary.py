@@ -1,12 +1,16 @@
 """Describes a finished import in words: its counts, the rejected rows by reason, and how to correct each reason."""
 
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import orjson
+
+from pipelines.reading.questions import answer_with
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
-from schemas.report import ForeseenGrades, ImportReport, ImportRowError
+from schemas.report import Asked, ForeseenGrades, ImportReport, ImportRowError
 
 _NAMED: Final = 5
 """Lines, or codes of SKUs, that a sentence names."""
@@ -43,11 +47,34 @@ def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str)
         translate(Message("Warning {code}: {count}. {meaning}", code=code, count=count, meaning=_meaning(code)), lang)
         for code, count in finished.get("warning_counts", {}).items()  # a service of before has none
     ]
-    questions = finished["source"].get("asked") or ()
-    asked = [textwrap.fill(f"{each['column']}: {each['message']}", _WIDTH) for each in questions]
+    asked = _describe_questions(finished, lang)
     reasons = (_describe_reason(code, lines, lang) for code, lines in _lines_by_code(finished, faults).items())
     grades = _describe_grades(finished["preview"], lang) if "preview" in finished else []
     return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *warned, *reasons])
+
+
+def _describe_questions(finished: ImportReport, lang: str) -> list[str]:
+    """Return how many questions are open, each with the options that settle it, and the command that answers them."""
+    questions = finished["source"].get("asked") or ()
+    if not questions:
+        return []
+    lines = [translate(Message("Completed, {count} questions open: this was not stored.", count=len(questions)), lang)]
+    for each in questions:
+        place = each["column"] or each.get("lines") or each.get("sheet")
+        lines.append(textwrap.fill(f"{place}: {each['message']}" if place else each["message"], _WIDTH))
+        lines += [f"    {option}" for option in options_of(each)]
+    if finished["dry_run"]:
+        return [*lines, translate(Message("Send the file again with the options that are right."), lang)]
+    command = f"pcds import --answer {finished['id']} --mapping …"
+    return [*lines, translate(Message("Answer with the options that are right: {command}", command=command), lang)]
+
+
+def options_of(asked: Asked) -> list[str]:
+    """Return the options of `pcds import` that settle a question, one for each possibility."""
+    if not asked.get("answer"):  # a service of before
+        return []
+    pieces = [answer_with(asked, choice) for choice in asked["could_be"][:_NAMED]] or [asked["answer"]]
+    return [f"--mapping {shlex.quote(orjson.dumps(piece).decode())}" for piece in pieces]
 
 
 def _meaning(code: str) -> Message | str:

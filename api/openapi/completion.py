@@ -69,7 +69,7 @@ _HEADERS: Final[dict[str, JsonObject]] = {
         "schema": {"type": "string", "const": "true"},
     },
 }
-_HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After",)}
+_HEADERS_OF_STATUS: Final = {"401": ("WWW-Authenticate",), "429": ("Retry-After",), "503": ("Retry-After",)}
 
 
 def complete(document: JsonObject) -> None:

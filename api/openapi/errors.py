@@ -35,9 +35,14 @@ _DETAILS: Final[dict[str, list[JsonObject]]] = {
 
 
 def publish(response: JsonObject, *, counted: bool) -> None:
-    """Complete an error answer that names its codes in `x-error-codes`; `counted` where SKUs are counted."""
+    """Complete an error answer that names its codes in `x-error-codes`; `counted` where SKUs are counted.
+
+    A description that it has already stays.
+    """
     codes = response["x-error-codes"]
-    response["description"] = " ".join(f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes)
+    response["description"] = response["description"] or " ".join(
+        f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes
+    )
     response["content"]["application/json"]["examples"] = {
         code: {"value": orjson.loads(orjson.dumps(example(code, counted=counted)))} for code in codes
     }

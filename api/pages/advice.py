@@ -27,6 +27,8 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.': "advice.asked_column",
     "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
     'read. Say what it is: mapping={{"values": {{"component_type": {{"{word}": "{type}"}}}}}}.': "advice.asked_part",
+    'No record has the name {names}; their rows are rejected. Send mapping={{"create": true}} so that the import '
+    "makes these records, or correct the names.": "advice.new_records",
     "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
     'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.': "advice.material",
     "The columns {where} all fit {name}; rename or remove all but one, "

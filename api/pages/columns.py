@@ -13,7 +13,7 @@ from typing import Final, Literal
 from api.pages.texts import text
 from pipelines.reading.fields import fields_of
 from schemas.labels import header
-from schemas.report import ImportSource, SourceSheet
+from schemas.report import Asked, ImportSource, SourceSheet
 
 Table = Literal["sku", "component"]
 _READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
@@ -144,9 +144,12 @@ def _mapping_of(
     return mapping
 
 
-def asked_for_columns(*, dry_run: bool, failure_code: str | None) -> bool:
-    """Return whether an import is a dry run that ended because nobody knew its columns: a person can name them."""
-    return dry_run and failure_code in _COLUMNS_UNKNOWN
+def asked_for_columns(*, dry_run: bool, failure_code: str | None, failure_kind: str | None = None) -> bool:
+    """Return whether an import is a dry run that ended with questions about the file, which a person can answer.
+
+    `failure_kind` is the kind of its first question; where nobody knew the columns, it may have none.
+    """
+    return dry_run and (failure_code in _COLUMNS_UNKNOWN or failure_kind is not None)
 
 
 def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:
@@ -160,11 +163,11 @@ def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet)
 
 def _asked(source: ImportSource) -> Iterator[ShownColumn]:
     for each in source.get("asked", ()):
-        if each["column"] is None or each["header"] is None:
+        if not is_about_column(each) or each["column"] is None or each["header"] is None:
             continue
         yield ShownColumn(
-            "sku",
-            source["sheet"],
+            "component" if "components" in each["answer"] else "sku",
+            each.get("sheet", source["sheet"]),
             each["column"],
             each["header"],
             _WITHOUT,
@@ -172,6 +175,11 @@ def _asked(source: ImportSource) -> Iterator[ShownColumn]:
             each["could_be"],
             each["message"],
         )
+
+
+def is_about_column(asked: Asked) -> bool:
+    """Return whether a question is which field a column is, as the table of columns asks it; old ones have no kind."""
+    return asked.get("kind", "column") == "column" and asked["column"] is not None
 
 
 def _is_own_sheet(source: ImportSource, parts: SourceSheet) -> bool:

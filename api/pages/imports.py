@@ -17,6 +17,7 @@ from api.errors import Refused
 from api.pages import changes
 from api.pages.advice import said
 from api.pages.columns import Table, apart, asked_for_columns, field_choices, name_of_field, shown_columns
+from api.pages.questions import open_questions
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
@@ -98,8 +99,11 @@ def import_page(
             )
             templates |= {fault["message"]: fault["template"] for fault in faults if fault["template"]}
             found["errors"] = [*faults]
+    failure = found["failure"]
     asks = asked_for_columns(
-        dry_run=found["dry_run"], failure_code=found["failure"]["code"] if found["failure"] else None
+        dry_run=found["dry_run"],
+        failure_code=failure["code"] if failure else None,
+        failure_kind=failure.get("kind") if failure else None,
     )
     columns = shown_columns(found["source"])
     columns, folded = (columns, []) if asks else apart(columns)
@@ -123,6 +127,8 @@ def import_page(
         folded=[(column, field_choices(column, found["source"], lang)) for column in folded],
         translate=lambda text: said(stored_message(text, templates), lang),
         asks_columns=asks,
+        questions=open_questions(found["source"], lang, beside_columns=found["dry_run"]),
+        open_count=len(found["source"].get("asked", ())),
         runs=address_of_import_runs(import_id) if is_staff else None,
         offset=offset,
         size=PAGE_SIZE,

@@ -20,7 +20,7 @@ from api.pages.texts import text
 
 _PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
-_TEXT_KEYS: Final = {404: "error.404", 405: "error.405", 500: "error.500"}
+_TEXT_KEYS: Final = {404: "error.404", 405: "error.405", 500: "error.500", 503: "error.503"}
 """Texts of the refusals without a page of their own; others show their own sentence."""
 
 
@@ -54,7 +54,7 @@ def page_of_refusal(request: Request, refused: Refused) -> Response | None:
         return None
     status = refused.response("").status_code
     sentence = said(str(refused), language_of(request))
-    key = "refused.stopping" if isinstance(refused, Stopping) else _TEXT_KEYS.get(status)
+    key = "refused.stopping" if isinstance(refused, Stopping) else None if refused.details else _TEXT_KEYS.get(status)
     answer = page(request, "refused.html", status=status, key=key, sentence=sentence, gaps={})
     answer.headers.update(refused.headers)
     answer.headers.add_vary_header("Accept")

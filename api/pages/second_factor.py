@@ -24,7 +24,6 @@ from services import people as managing
 from services import second_factor as codes
 from services.people import Act
 from services.second_factor import Ticket, seal_of
-from warehouse import deployment_keys
 from warehouse.accounts import second_factor, users
 from warehouse.accounts.users import Attempt
 from warehouse.audit import ledger
@@ -87,7 +86,7 @@ def code_form(request: Request, person: Ticket, back: str, *, is_wrong: bool = F
 def check_code(request: Request, person: Ticket, code: str) -> bool:
     """Return whether a code is right, and use it up; a wrong one counts as a wrong password does.
 
-    Raise `PageRefused` over the limit.
+    Raise `PageRefused` over the limit, and `Refused` where the key is not here.
     """
     service, now = service_of(request), service_of(request).clock.now()
     with service.writes.system() as counting:
@@ -116,7 +115,7 @@ def check_code(request: Request, person: Ticket, code: str) -> bool:
 
 
 def _seal(request: Request) -> Seal:
-    return seal_of(deployment_keys.read(service_of(request).settings))
+    return seal_of(service_of(request).settings)
 
 
 def _switch(request: Request, session: Session, form: Form) -> Response:
@@ -137,7 +136,7 @@ def _switch(request: Request, session: Session, form: Form) -> Response:
     with service.writes.company(session.company_id) as conn:
         if second_factor.sealed_secret(conn, session.user_id) is not None:
             raise PageRefused(409, "second_factor.is_on")
-        sealed = seal.seal(secret, session.user_id.bytes)
+        sealed = seal.seal_to_keep(conn, secret, session.user_id.bytes)
         shown = managing.second_factor_on(conn, act, session.user_id, sealed, step)
     return page(request, "recovery_codes.html", session=session, codes=shown)
 
@@ -150,11 +149,13 @@ def _secret_in(seal: Seal, sent: str, session: Session) -> bytes | None:
 
 
 def _page(request: Request, session: Session, *, secret: bytes | None = None, is_wrong: bool = False) -> Response:
+    seal = _seal(request)
     with service_of(request).writes.company(session.company_id) as conn:
+        seal.check(conn)
         is_on = second_factor.sealed_secret(conn, session.user_id) is not None
         left = second_factor.recovery_codes_left(conn, session.user_id)
     secret = secret or codes.new_secret()
-    sealed = _seal(request).seal(secret, b"new" + session.user_id.bytes)
+    sealed = seal.seal(secret, b"new" + session.user_id.bytes)
     return page(
         request,
         "second_factor.html",

@@ -22,12 +22,14 @@ from api.pages import forms
 from api.pages.columns import chosen_mapping
 from api.pages.forms import Form, read_form
 from api.pages.imports import import_page, list_page
+from api.pages.questions import chosen_answers
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of, redirect
 from api.pages.request_values import path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.writing import Write
 from pipelines.imports.template import template
+from pipelines.reading.mapping import merged
 from schemas.issues import Issue
 from schemas.messages import Message
 
@@ -77,7 +79,10 @@ async def post_upload(request: Request, session: Editor) -> Response:
 
 @router.post("/{id}/columns")
 async def post_columns(request: Request, session: Editor) -> Response:
-    """Read the file of a dry run again with the chosen columns, or import it with them."""
+    """Read the file of a dry run again with the chosen columns and answers, or import it with them.
+
+    After an import that wrote, only what was held back is written.
+    """
     form = await read_form(request, session)
     try:
         write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
@@ -89,9 +94,10 @@ async def post_columns(request: Request, session: Editor) -> Response:
 
 
 def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
-    """Return the submission of the import's file with the columns of the form; `step` tells what is wanted of it."""
+    """Return the submission of the import's file with the columns and answers of the form; `step` says what for."""
     found = stored_import(write.service, write.company_id, import_id)
-    mapping, dry_run = chosen_mapping(found.source, form), form.get("step") != "import"
+    mapping = merged(chosen_mapping(found.source, form), chosen_answers(found.source, form))
+    dry_run = form.get("step") != "import"
     name = form.get("mapping_name", "").strip()
     keep_as = mapping_name(name) if name and not dry_run else None
     archived = form.get("archived")

@@ -25,6 +25,8 @@ GRACE_SECONDS: Final = 5
 """How long requests may run after SIGTERM; those left then get an answer that says so (`api.correlation`)."""
 _LOOK_TICKS: Final = 5
 """Number of uvicorn's ticks, ten a second, between two checks of every connection."""
+_NAMED_NETWORKS: Final = 8
+"""Networks that a log line of refused connections names: those with the most."""
 _LONGEST_STEP_SECONDS: Final = 1.0
 """More than this between two checks is this machine's fault, and no caller's."""
 _DESCRIPTORS: Final = 512
@@ -79,9 +81,12 @@ class Server(uvicorn.Server):
 
     def _tell_of_refused(self) -> None:
         """Log one line for many refused connections: opening thousands must not fill the log."""
-        if self._peers.turned_away:
-            log.warning("connections.refused", count=self._peers.turned_away, open=len(self.server_state.connections))
-            self._peers.turned_away = 0
+        if away := self._peers.turned_away:
+            networks = dict(away.most_common(_NAMED_NETWORKS))
+            log.warning(
+                "connections.refused", count=away.total(), networks=networks, open=len(self.server_state.connections)
+            )
+            away.clear()
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-from schemas.addresses import Network
+from schemas.addresses import Network, coarse_network_of
 
 _NETWORK_BITS: Final = 64
 """Fixed bits of an IPv6 line's network; its owner may use every address in it."""
@@ -18,15 +18,15 @@ class Peers:
         """`most` connections of one network; `trusted` are networks of proxies."""
         self._most, self._trusted = most, trusted
         self._held: Counter[str] = Counter()
-        self.turned_away = 0
-        """Connections refused since this was last set to 0."""
+        self.turned_away: Counter[str] = Counter()
+        """Connections refused or ended for others since this was last cleared, by the network as a log may show it."""
 
     def enter(self, host: str) -> float:
         """Count one more connection; return the used share of its network's limit, above 1 where it is exceeded.
 
         It counts until `leave`, also where it is refused.
         """
-        name = self._network(host)
+        name = self.network(host)
         if name is None:
             return 0
         self._held[name] += 1
@@ -34,13 +34,18 @@ class Peers:
 
     def leave(self, host: str) -> None:
         """Count one connection less."""
-        name = self._network(host)
+        name = self.network(host)
         if name is not None:
             self._held[name] -= 1
             if self._held[name] <= 0:
                 del self._held[name]
 
-    def _network(self, host: str) -> str | None:
+    def turn_away(self, host: str) -> None:
+        """Count a connection that was refused, or ended so that others find a place."""
+        self.turned_away[coarse_network_of(host) or "this machine"] += 1
+
+    def network(self, host: str) -> str | None:
+        """Return the network that an address counts under; None where it does not count."""
         try:
             address = ip_address(host)
         except ValueError:  # a socket of the machine itself has no address

@@ -5,6 +5,8 @@ twice a second and adds the time that the caller used up. Time in which this pro
 application or the machine was busy, is not charged to the caller.
 """
 
+import time
+from collections import Counter
 from enum import Enum, auto
 from typing import Any, Final  # Any: uvicorn's own signatures
 
@@ -19,6 +21,8 @@ from api.server.refusal import Refusal
 _HEADER_LINES: Final = 200
 _PIPELINED: Final = 16
 """Requests that may wait on one connection behind a running one; browsers and clients send none."""
+_PLACES_AT_ONCE: Final = 20
+"""The part of all places, one of so many, that is freed at once where they are short."""
 _LINGER_SECONDS: Final = 10.0
 """How long a body may continue after an answer that did not wait for its rest, so that the caller reads the answer."""
 
@@ -51,18 +55,23 @@ class BoundedProtocol(HttpToolsProtocol):
         self._host = ""
         self._phase = Phase.HEADER
         self._refusal: Refusal | None = None
+        self._begun, self._network = time.monotonic(), ""
         self._waited_seconds = self._untaken_seconds = 0.0
         self._unplaced_bytes = self._body_bytes = self._arrived_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Refuse a connection above the limit."""
+        """Refuse a connection above the limit; above that of all, those that have sent no whole request go first."""
         super().connection_made(transport)
         self._host = self.client[0] if self.client else ""
-        of_network, of_all = self._peers.enter(self._host), len(self.connections) / self._bounds.connections
+        self._network = self._peers.network(self._host) or self._host
+        of_network = self._peers.enter(self._host)
+        if len(self.connections) > self._bounds.connections:
+            self._make_places()
+        of_all = len(self.connections) / self._bounds.connections
         if max(of_network, of_all) <= 1:
             return
-        self._peers.turned_away += 1
-        if max(of_network, of_all) > 2:  # answers need memory too
+        self._peers.turn_away(self._host)
+        if of_network > 2:  # answers need memory too
             transport.abort()
         elif of_all > 1:
             self._refuse(refusal.many(), tell=False)
@@ -153,6 +162,27 @@ class BoundedProtocol(HttpToolsProtocol):
             self._look_at_body()
         elif self._waited_seconds > _LINGER_SECONDS:
             self._abort("went_on_after_the_answer")
+
+    def _make_places(self) -> None:
+        """End some connections that have sent no whole request: of the network with the most, the oldest.
+
+        Those within a header, or that were refused, go before those within a body. Some at once, because each time
+        all connections are looked through.
+        """
+        others = [each for each in self.connections if isinstance(each, BoundedProtocol) and each is not self]
+        for phases in ((Phase.HEADER, Phase.REFUSED), (Phase.BODY,)):
+            unfinished = [each for each in others if each._phase in phases]
+            if unfinished:
+                [(network, _)] = Counter(each._network for each in unfinished).most_common(1)
+                oldest = sorted((each for each in unfinished if each._network == network), key=lambda each: each._begun)
+                for each in oldest[: max(1, self._bounds.connections // _PLACES_AT_ONCE)]:
+                    each._give_way()
+                return
+
+    def _give_way(self) -> None:
+        self._peers.turn_away(self._host)
+        self.connections.discard(self)  # its place is free now, and not when the loop comes to tell of the end
+        self.transport.abort()
 
     def _look_at_header(self) -> None:
         if self._waited_seconds <= self._bounds.header_seconds:

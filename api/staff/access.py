@@ -97,8 +97,8 @@ async def _handle_graphql(request: Request, member: Member) -> Response:
         graphql_request = await to_thread.run_sync(graphql_requests.parse_bytes, data)
     except TooLarge:
         raise AccessRefused(413, "dagster.too_large") from None
-    except Unreadable:
-        raise AccessRefused(400, "dagster.unreadable") from None
+    except Unreadable as unreadable:
+        raise AccessRefused(400, unreadable.key) from None
     return await _forward(request, _check_rights(graphql_request, member))
 
 

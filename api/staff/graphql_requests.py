@@ -1,4 +1,4 @@
-"""Parses GraphQL requests with the library that Dagster uses, so that both read the same.
+"""Parses GraphQL requests with the library that Dagster uses, so that both read the same, and bounds what they ask for.
 
 The forwarded request is rebuilt from the parsed one; nothing that parsing left out is forwarded.
 """
@@ -20,6 +20,8 @@ from graphql.language import (
     parse,
     visit,
 )
+
+from api.staff import graphql_cost
 
 MAX_BYTES: Final = 2**20
 """Largest request; the largest of Dagster's own pages has some 20 KiB."""
@@ -49,7 +51,11 @@ _USER_TAG: Final = "user"
 
 
 class Unreadable(ValueError):  # noqa: N818  (an answer, not a fault of the program)
-    """The text is no GraphQL request."""
+    """The text is no GraphQL request, or one that asks for too much; `key` is the text that says what is right."""
+
+    def __init__(self, key: str = "dagster.unreadable") -> None:
+        super().__init__(key)
+        self.key = key
 
 
 class Untaggable(ValueError):  # noqa: N818  (an answer, not a fault of the program)
@@ -103,8 +109,11 @@ def parse_request(sent: object) -> GraphqlRequest:
         raise Unreadable
     try:
         document = parse(query, no_location=True, max_tokens=_MAX_TOKENS)
+        is_bounded = graphql_cost.is_bounded(document, variables or {})
     except (GraphQLError, RecursionError):
         raise Unreadable from None
+    if not is_bounded:
+        raise Unreadable("dagster.too_much")
     operations = [each for each in document.definitions if isinstance(each, OperationDefinitionNode)]
     mutations = [
         field.name.value[:_MAX_NAME_LENGTH]

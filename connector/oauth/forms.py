@@ -13,6 +13,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from connector.oauth.refusals import OAuthRefused, invalid_client
+from schemas.texts import control_in
 
 _MAX_BYTES: Final = 16 * 2**10
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -47,6 +48,8 @@ def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
     values: dict[str, str] = {}
     resources: list[str] = []
     for name, value in pairs:
+        if control_in(name + value):
+            raise OAuthRefused("invalid_request", f"The parameter {_shown(name)} holds a control character.")
         if name in _REPEATABLE:
             resources.append(value)
         elif name in values:

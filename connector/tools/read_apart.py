@@ -4,11 +4,14 @@ import asyncio
 from typing import Final, TypeVar
 from uuid import UUID
 
+import orjson
+
 from connector.service import Service
 from connector.tools.answer import refusal
 from pipelines.reading import ReadingRefused
 from pipelines.sandbox.pool import QueueFull
 from pipelines.sandbox.requests import ReadRequest
+from schemas.issues import Issue
 
 T = TypeVar("T")
 
@@ -22,4 +25,12 @@ async def read_apart(service: Service, company_id: UUID, order: ReadRequest[T]) 
     except QueueFull as crowded:
         raise refusal(crowded.code, str(crowded)) from None
     except ReadingRefused as unreadable:
-        raise refusal(unreadable.issues[0].code, str(unreadable)) from None
+        sentence = "; ".join(map(_sentence, unreadable.issues))
+        raise refusal(unreadable.issues[0].code, sentence) from None
+
+
+def _sentence(issue: Issue) -> str:
+    """Return what an issue says; of a question with the piece of mapping for each thing that it could be."""
+    if issue.answer is None:
+        return issue.message
+    return f"{issue.message} Could be: {', '.join(issue.could_be)}; answer: {orjson.dumps(dict(issue.answer)).decode()}"

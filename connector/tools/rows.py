@@ -17,6 +17,7 @@ from connector.tools.read_apart import read_apart
 from pipelines.imports import preview
 from pipelines.reading import TypedRows, Upload
 from pipelines.reading.named_fields import Words
+from schemas.report import ImportSource
 from warehouse.catalogue.queries import served_markets
 from warehouse.imports import polls, words
 from warehouse.imports import queries as imports
@@ -29,12 +30,14 @@ MOST_ROWS: Final = 1000
 Rows = Annotated[
     list[dict[str, Any]] | None,
     Field(
-        description="At most 1 000 rows under the import's column names, such as sku_code, name, weight_grams.",
+        description="At most 1 000 rows under import columns, such as sku_code, name, weight_grams.",
         max_length=MOST_ROWS,
     ),
 ]
-CsvText = Annotated[
-    str | None, Field(description="A CSV text with its header line, as a file would hold it.", max_length=1_000_000)
+CsvText = Annotated[str | None, Field(description="A CSV text with its header line.", max_length=1_000_000)]
+MappingOfRows = Annotated[
+    dict[str, Any] | None,
+    Field(description="Answers to source.asked."),
 ]
 ImportId = Annotated[str | None, Field(description="The import's id, or `latest`.")]
 
@@ -46,8 +49,7 @@ class BulkCheck(Answer):
         dict[str, Any],
         Field(
             alias="import",
-            description="status, counts (created, updated, unchanged, rejected), source, errors with "
-            "the line, column and reason of each rejected row.",
+            description="status, counts, source (asked: its open questions), errors with line, column and reason.",
         ),
     ]
     page: Annotated[Page, Field(description="Where this page of `errors` lies.")]
@@ -68,20 +70,27 @@ class RowTools:
         import_id: ImportId = None,
         rows: Rows = None,
         csv: CsvText = None,
+        *,
+        mapping: MappingOfRows = None,
         limit: Limit = DEFAULT_LIMIT,
         offset: Offset = 0,
     ) -> BulkCheck:
-        """What happened to an import (import_id, or `latest`: last night's), and which rows to correct, line by line.
+        """What happened to an import (import_id, or `latest`: last night's), and which rows to correct.
 
-        Or check rows or a pasted CSV table before import, as a dry run: how many items would be created, updated, left
-        unchanged or rejected, and each fault. Nothing is created. Send exactly one of the three.
+        Or check rows or a pasted CSV table as a dry run: how many items would be created, updated or rejected, and each
+        fault. Nothing is created. Send one of the three.
         Lignes rejetées; abgelehnte Zeilen.
         """
         if sum(given is not None for given in (import_id, rows, csv)) != 1:
             raise refusal("invalid_body", "Send exactly one of import_id, rows and csv.")
         if import_id is not None:
+            if mapping is not None:
+                raise refusal(
+                    "invalid_body",
+                    "A mapping is of rows or csv here; a sent import is answered with POST /imports/{id}/repeat.",
+                )
             return await to_thread.run_sync(self._status, import_id, limit, offset)
-        return await self._preview(rows, csv, limit, offset)
+        return await self._preview(rows, csv, mapping, limit, offset)
 
     def _status(self, import_id: str, limit: int, offset: int) -> BulkCheck:
         named, recent = uuid_of(import_id), list[dict[str, object]]()
@@ -100,12 +109,19 @@ class RowTools:
             {**found, **({"recent": recent} if recent else {})}, page, f"The import is {found['status']}.", limit
         )
 
-    async def _preview(self, rows: list[dict[str, Any]] | None, csv: str | None, limit: int, offset: int) -> BulkCheck:
+    async def _preview(
+        self,
+        rows: list[dict[str, Any]] | None,
+        csv: str | None,
+        mapping: dict[str, Any] | None,
+        limit: int,
+        offset: int,
+    ) -> BulkCheck:
         company_id, now = current_principal().company_id, self._service.clock.now()
         text = csv if csv is not None else await to_thread.run_sync(_csv_of, rows or [])
         served = await to_thread.run_sync(self._served_markets)
         own_words = await to_thread.run_sync(self._own_words, company_id)
-        order = preview.reading_order(text, now=now, served_markets=served, words=own_words)
+        order = preview.reading_order(text, now=now, served_markets=served, words=own_words, mapping=mapping)
         read = await read_apart(self._service, company_id, order)
         return await to_thread.run_sync(self._previewed, company_id, read, now, limit, offset)
 
@@ -130,6 +146,12 @@ class RowTools:
     def _answer(self, found: Mapping[str, object], page: Page, state: str, limit: int) -> BulkCheck:
         """Return the answer with as many warnings as errors; `warning_counts` counts all of them."""
         warnings = cast(list[object], found["warnings"])
+        questions = len(cast(ImportSource, found["source"]).get("asked", ()))
+        if questions:
+            state += (
+                f" {questions} questions are open, and what is asked is not stored: ask the user which of could_be is "
+                "meant; its answer goes to POST /imports/{id}/repeat, or as mapping beside rows or csv."
+            )
         done = (
             "Send the rows as a file on POST /imports when nothing is rejected."
             if not page.total

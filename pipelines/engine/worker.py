@@ -28,7 +28,6 @@ from typing import Final
 
 import dagster as dg
 import psycopg
-import sqlalchemy.exc
 import structlog
 from dagster._cli.api import _execute_run_command_body, _resume_run_command_body
 from dagster._utils.interrupts import capture_interrupts
@@ -45,6 +44,7 @@ from warehouse.imports.queue import LISTENER
 from warehouse.launches import queries as launches
 from warehouse.launches.queries import Launched
 from warehouse.settings import Settings
+from warehouse.surroundings import is_passing
 
 POLL_SECONDS: Final = 2.0
 """How often the worker looks for launches without a notification, and so the delay that a lost one causes."""
@@ -54,8 +54,6 @@ _LOST_RUNS_SECONDS: Final = 10.0
 """How often a worker looks for runs whose worker died before they had begun."""
 _COLD_START_SECONDS: Final = 0.05
 """How long a worker without a reader process leaves a launched run to a worker that has one."""
-_DATABASE_ERRORS: Final = (psycopg.OperationalError, sqlalchemy.exc.DBAPIError)
-"""The errors of this process's own queries and of Dagster's while Postgres restarts."""
 _MAX_CANCELLATIONS: Final = 1_000
 """How many terminated runs a worker remembers: one of them may be launched to it a moment later."""
 _NOT_RESUMABLE: Final = "Lost its process. What it did stays; a run that no launcher has started cannot be resumed."
@@ -79,7 +77,9 @@ class Worker:
             try:
                 with psycopg.connect(self._url, autocommit=True, application_name=LISTENER) as connection:
                     self._serve(connection)
-            except _DATABASE_ERRORS as error:
+            except Exception as error:  # of this process's own queries and of Dagster's
+                if not is_passing(error):
+                    raise
                 log.warning("worker.database_lost", error=type(error).__name__)
                 self._stopping.wait(_PAUSE_SECONDS)
 
@@ -100,21 +100,22 @@ class Worker:
                     self._stopping.wait(_COLD_START_SECONDS)
                 looked_at = now
                 while not self._stopping.is_set() and (run := launches.take(connection, worker_id)):
-                    self._execute(run)
+                    if not self._execute(run):
+                        return  # the lock ends with the connection, and the run is resumed like that of a dead worker
                     launches.end(connection, worker_id, run.run_id)
             notified = bool(list(connection.notifies(timeout=_PAUSE_SECONDS, stop_after=1)))
 
-    def _execute(self, launched: Launched) -> None:
-        """Run it to its end; errors in the run are in Dagster's storage."""
+    def _execute(self, launched: Launched) -> bool:
+        """Run it to its end; errors in the run are in Dagster's storage. Return whether its end is there too."""
         run = self._instance.get_run_by_id(launched.run_id)
         if run is None or run.is_finished:
-            return
+            return True
         if run.status == dg.DagsterRunStatus.CANCELING:
             self._instance.report_run_canceled(run)
-            return
+            return True
         if run.job_code_origin is None:  # of `pcds`, or of a release before 0024
             self._instance.report_run_failed(run, _NOT_RESUMABLE)
-            return
+            return True
         started = time.perf_counter()
         # A run that has begun is resumed, however it was launched: another worker may have died with it just now.
         resuming = launched.resume or run.status == dg.DagsterRunStatus.STARTED
@@ -127,9 +128,9 @@ class Worker:
                 self.cancellations.interrupting(launched.run_id),
             ):
                 body(launched.run_id, self._instance, lambda _: None, False)
-        except _DATABASE_ERRORS:
-            raise
         except Exception as error:  # it failed before its first step, and would end one worker after the other
+            if is_passing(error):  # it loses its worker for now, and is resumed
+                raise
             log.exception("run.not_executed", run_id=launched.run_id)
             self._instance.report_run_failed(run, f"No worker can execute it: {type(error).__name__}.")
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
@@ -140,6 +141,9 @@ class Worker:
             resumed=resuming,
             seconds=round(time.perf_counter() - started, 3),
         )
+        # Dagster passes over its storage's errors here: where that took no event, the run would stay started for ever.
+        ended = self._instance.get_run_by_id(launched.run_id)
+        return ended is None or ended.is_finished
 
     def _requeue_lost(self, connection: psycopg.Connection) -> None:
         """Launch runs again that lost their worker or their launcher before they began; monitoring has the others."""

@@ -5,6 +5,6 @@ One file per part: the API calls `submit`, `process` does the work, `report` mak
 file; `pipelines.writing.write` writes its rows. Nothing here imports Dagster.
 """
 
-from pipelines.imports.submit import ask_columns, submit
+from pipelines.imports.submit import Answered, ask_columns, submit
 
-__all__ = ["ask_columns", "submit"]
+__all__ = ["Answered", "ask_columns", "submit"]

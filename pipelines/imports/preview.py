@@ -58,14 +58,25 @@ def _cell(value: object) -> str:
 
 
 def reading_order(
-    text: str, *, now: datetime, served_markets: Set[str], words: Words
+    text: str,
+    *,
+    now: datetime,
+    served_markets: Set[str],
+    words: Words,
+    mapping: Mapping[str, object] | None = None,
 ) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Return the reader's order for a CSV text; it raises `pipelines.reading.ReadingRefused` as an import would.
 
-    `served_markets` are the codes that volumes may be of, `words` the company's own.
+    `served_markets` are the codes that volumes may be of, `words` the company's own, `mapping` the caller's.
     """
     return preview_request(
-        text.encode(), FILENAME, default_year=now.year, served_markets=served_markets, words=words, today=now.date()
+        text.encode(),
+        FILENAME,
+        mapping=None if mapping is None else dict(mapping),
+        default_year=now.year,
+        served_markets=served_markets,
+        words=words,
+        today=now.date(),
     )
 
 

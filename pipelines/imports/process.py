@@ -11,15 +11,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
+from uuid import UUID
 
 import polars as pl
 
-from pipelines.imports import foreseen, report, settle, warnings
+from pipelines.imports import answers, foreseen, report, settle, warnings
+from pipelines.imports.records import make_records
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.writing import unchanged
@@ -29,9 +32,10 @@ from pipelines.writing.write import prepare, stage_rows, write_patch
 from warehouse import tracing
 from warehouse.clock import Clock
 from warehouse.imports import claims, previews
+from warehouse.imports.answers import changed_since
 from warehouse.imports.claims import Claim
 from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from warehouse.sessions import Connection, Pool, savepoint
 
 CHUNK_ROWS: Final = 5_000
 """Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
@@ -168,6 +172,16 @@ def _in_order(
         yield before.result()
 
 
+def _records_of_dry_run(conn: Connection, work: Work) -> AbstractContextManager[object]:
+    """Return the block whose new records are taken back, in a dry run that makes some."""
+    return savepoint(conn) if work.dry_run and work.makes_records else nullcontext()
+
+
+def _without_changed(conn: Connection, patch: Patch, import_id: UUID) -> tuple[Patch, list[RowIssue]]:
+    """Return an answer's patch without the SKUs that somebody has changed since the import, and their faults."""
+    return answers.without_changed(patch, changed_since(conn, patch.values["sku_code"], import_id))
+
+
 def _await_turn(before: Future[CommittedChunk] | None, proceed: Callable[[], None]) -> None:
     """Wait until the chunk before is committed. Raises its exception, or what `proceed` raises."""
     if before is not None:
@@ -221,13 +235,20 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
     source = values.select("row", import_sheet="sheet", import_line="line")
     with job.pool.company(work.company_id) as conn:
         rules = job.rulesets.active(conn)
-        with tracing.span("import.grade"):
-            ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
-            if not work.dry_run:
-                ahead = stage_rows(conn, ahead, source)
+        ahead = None
+        if work.answers is None and not work.makes_records:
+            with tracing.span("import.grade"):
+                ahead = prepare(conn, patch, now=job.clock.now(), rules=rules, whole_rows=False, locking=False)
+                if not work.dry_run:
+                    ahead = stage_rows(conn, ahead, source)
         turn()
+        if work.answers is not None:  # few rows, and what is theirs has to be locked before it is judged
+            patch, conflicts = _without_changed(conn, patch, work.answers)
+            unfit += conflicts
         now, rules = job.clock.now(), job.rulesets.active(conn)
-        with tracing.span("import.store"):
+        with tracing.span("import.store"), _records_of_dry_run(conn, work):
+            if work.makes_records:
+                make_records(conn, work, patch, now)
             outcome = write_patch(
                 conn,
                 work.company_id,

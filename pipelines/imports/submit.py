@@ -9,12 +9,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any  # Any: a column of an import's row
+from typing import Any, NamedTuple  # Any: a column of an import's row
 from uuid import UUID
 
 from psycopg.types.json import Json
 from uuid_utils import uuid7
 
+from pipelines.imports.work import before_key
 from pipelines.reading.packed import PackedUpload
 from pipelines.writing import plans, quota
 from schemas.issues import Issue
@@ -25,6 +26,14 @@ from warehouse.audit.origin import Origin
 from warehouse.imports import queries
 from warehouse.objects import Objects
 from warehouse.sessions import Connection
+
+
+class Answered(NamedTuple):
+    """The import that an answer is about, its file as that import has read it, packed, and its default year."""
+
+    import_id: UUID
+    table: bytes
+    year: int
 
 
 def submit(
@@ -41,23 +50,38 @@ def submit(
     now: datetime,
     keep_archived: bool = False,
     taken_codes: Sequence[str] = (),
+    mapping: Mapping[str, object] | None = None,
+    answers: Answered | None = None,
 ) -> ImportAccepted:
     """Queue a file that was read, in the caller's transaction, and return the contract's ImportAccepted.
 
-    `upload` is a reader's result for `data` (`pipelines.sandbox`), which was told `taken_codes`. With `keep_archived`
-    rows of archived SKUs will be rejected instead of bringing them back. Raises `plans.PlanLimitReached` where its new
-    codes would exceed the plan's limit, or its bytes the plan's storage (neither for a dry run).
+    `upload` is a reader's result for `data` (`pipelines.sandbox`) with this `mapping`, which was told `taken_codes`.
+    With `keep_archived` rows of archived SKUs will be rejected instead of bringing them back. Raises
+    `plans.PlanLimitReached` where its new codes would exceed the plan's limit, or its bytes the plan's storage (neither
+    for a dry run).
     """
     if not dry_run:
         plans.check_codes(conn, company_id, upload.codes, keep_archived=keep_archived)
     quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=dry_run)
     import_id, row = _row(
-        company_id, upload.source, data=data, filename=filename, dry_run=dry_run, origin=origin, key_id=key_id, now=now
+        company_id,
+        upload.source,
+        data=data,
+        filename=filename,
+        dry_run=dry_run,
+        origin=origin,
+        key_id=key_id,
+        now=now,
+        mapping=mapping,
     )
+    if answers is not None:
+        row |= {"answers": answers.import_id, "default_year": answers.year}
     row["keep_archived"] = keep_archived
     with ThreadPoolExecutor(1, thread_name_prefix="upload") as beside:
         kept = beside.submit(objects.put, row["upload_key"], data)  # both wait for the disk
         objects.put(row["table_key"], upload.table)
+        if answers is not None:
+            objects.put(before_key(row["table_key"]), answers.table)
         kept.result()
     row["taken_codes"] = Json(list(taken_codes)) if taken_codes else None
     row |= {"status": "queued", "rows_total": upload.rows, "templates": Json(templates(upload.source))}
@@ -71,26 +95,35 @@ def ask_columns(
     objects: Objects,
     company_id: UUID,
     outline: ImportSource,
-    issue: Issue,
+    issues: Sequence[Issue],
     *,
     data: bytes,
     filename: str,
     origin: Origin,
     key_id: UUID,
     now: datetime,
+    mapping: Mapping[str, object] | None = None,
 ) -> UUID:
-    """Store a file that was refused for `issue` as a dry run that failed, and return its id.
+    """Store a file that was refused for `issues` as a dry run that failed for the first of them, and return its id.
 
     `outline` describes its columns (`pipelines.reading.outline`). With a mapping of them the file is read again, as
     that of any import. Raises as `submit` does.
     """
     quota.admit(conn, objects, company_id, new_bytes=len(data), now=now, dry_run=True)
     import_id, row = _row(
-        company_id, outline, data=data, filename=filename, dry_run=True, origin=origin, key_id=key_id, now=now
+        company_id,
+        outline,
+        data=data,
+        filename=filename,
+        dry_run=True,
+        origin=origin,
+        key_id=key_id,
+        now=now,
+        mapping=mapping,
     )
     objects.put(row["upload_key"], data)
-    failure = issue.as_dict() | {"correlationId": origin.correlation_id}
-    row |= {"status": "failed", "rows_total": 0, "templates": Json(templates(failure))}
+    failure = issues[0].as_dict() | {"correlationId": origin.correlation_id}
+    row |= {"status": "failed", "rows_total": 0, "templates": Json(templates([issue.message for issue in issues]))}
     queries.insert(conn, row)
     queries.fail_at_once(conn, import_id, failure, now)
     _enter(conn, row, origin)
@@ -109,6 +142,7 @@ def _row(
     origin: Origin,
     key_id: UUID,
     now: datetime,
+    mapping: Mapping[str, object] | None,
 ) -> tuple[UUID, dict[str, Any]]:
     """Return the id of a new import and the columns of its row that every import has."""
     import_id = UUID(str(uuid7()))
@@ -125,6 +159,8 @@ def _row(
         "default_year": now.year,
         "source": Json(source),
         "taken_codes": None,
+        "mapping": Json(dict(mapping or {})),
+        "answers": None,
         "key_id": key_id,
         "key_name": origin.actor_name or "",
         "correlation_id": origin.correlation_id,

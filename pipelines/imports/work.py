@@ -1,5 +1,6 @@
 """Reads the import's row for a run: its file, its progress, and its sender."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -12,7 +13,10 @@ from warehouse.sessions import Pool
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An import. `position` counts typed rows that are committed; `attempts` counts runs since the last commit."""
+    """An import. `position` counts typed rows that are committed; `attempts` counts runs since the last commit.
+
+    `answers` is the import whose held-back values this one writes.
+    """
 
     id: UUID
     company_id: UUID
@@ -32,10 +36,22 @@ class Work:
     ip: str | None
     user_agent: str | None
     keep_archived: bool = False
+    answers: UUID | None = None
+    mapping: Mapping[str, object] | None = None
     status: str = "processing"
     claim: UUID | None = None
     run_id: str | None = None
     heartbeat_at: datetime | None = None
+
+    @property
+    def makes_records(self) -> bool:
+        """Return whether suppliers, brands and sites are made by their names."""
+        return bool((self.mapping or {}).get("create"))
+
+    @property
+    def before_key(self) -> str:
+        """Return where an answer keeps the table as the import that it answers has read it."""
+        return before_key(self.table_key)
 
     @property
     def has_ended(self) -> bool:
@@ -53,6 +69,11 @@ class Work:
             ip=self.ip,
             user_agent=self.user_agent,
         )
+
+
+def before_key(table_key: str) -> str:
+    """Return the key of the table that was read before, beside that of an answer."""
+    return f"{table_key}-before"
 
 
 def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:

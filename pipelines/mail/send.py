@@ -14,7 +14,6 @@ import structlog
 from pipelines.housekeeping import Proceed
 from pipelines.mail import texts
 from pipelines.mail.server import MailServer, NotSent, message
-from warehouse import deployment_keys
 from warehouse.accounts import users
 from warehouse.clock import Clock
 from warehouse.review import enquiries, mails
@@ -48,7 +47,7 @@ def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Pr
     Raise `Refused` where this process has another key than the deployment: its links would open nothing.
     """
     with pool.company(company_id) as conn:
-        deployment_keys.check(conn, post.links.probe)
+        post.links.check(conn)
     outcomes: Counter[str] = Counter()
     while True:
         proceed()
@@ -87,7 +86,7 @@ def _message(conn: Connection, mail: Mail, post: Post, now: datetime) -> EmailMe
     enquiry = enquiries.of(conn, mail.enquiry_id)
     if enquiry is None or enquiry.supplier_email is None:
         return None
-    address = post.links.address_of(mail.enquiry_id)
+    address = post.links.address_of(conn, mail.enquiry_id)
     written = texts.write(mail.kind, enquiry, enquiries.items_of(conn, mail.enquiry_id), address, now)
     if written is None:
         return None

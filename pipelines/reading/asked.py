@@ -13,10 +13,11 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.composed import mentions_packaging, word_roles
+from pipelines.reading.composed import mentions_packaging
 from pipelines.reading.fields import Column
+from pipelines.reading.grammar import word_roles
 from pipelines.reading.grid import NUMBER, letter
-from pipelines.reading.levels import level_of, without_sales_level
+from pipelines.reading.levels import level_of, names_sales_level
 from pipelines.reading.part_types import part_type_of_word
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
@@ -97,7 +98,7 @@ def _names_its_packaging(column: Column) -> bool:
     named = column.exact or column.header.strip().lower() == "weight_g"
     if column.name == "material" and column.exact:
         named = False  # feeds of products use this ordinary word as well
-    level = without_sales_level(column.header) is not None
+    level = names_sales_level(column.header)
     roles = word_roles(column.header)
     return named or level or mentions_packaging(column.header) or bool(roles & {"empty", "tare"})
 

@@ -1,105 +1,194 @@
 """Recognises the field of a column by its header, with the unit or the market, year and half that it names.
 
-The words are data (`schemas/headers.csv`). `fields.py` lists the fields, `groups.py` recognises headers of numbered
-components and of materials. `header.py` chooses the header row and refuses a table without the columns it needs.
+A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `composed_headers.csv` for
+terms made of known words; `groups.py` for numbered components and materials); `grammar.py` reads what is around them.
+A column counts only where every word was understood; where a word around a known term was not, the column is *open*,
+and asked about. `header.py` chooses the header row and refuses a table without the columns it needs.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from pipelines.reading.composed import word_roles
+import pycountry
+
+from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
+from pipelines.reading.grammar import (
+    Sense,
+    Tokens,
+    is_help,
+    joined,
+    key_of,
+    measure_at,
+    measures_in,
+    roles_of_word,
+    segmentations,
+    sense_of,
+    spellings,
+    tokens_of,
+    unit_of_mapped,
+    without_measures,
+)
 from pipelines.reading.groups import group_column
-from pipelines.reading.levels import SALES, level_of, without_sales_level
-from pipelines.reading.units import unit_within, without_unit
-from pipelines.reading.wordings import language_sides, term_and_note, wordings
+from pipelines.reading.levels import SALES, level_at
 from schemas.fields import SKU_CODE
 from schemas.normalise import Unfit, place
 from schemas.words import fold, headers, words
 
-_FIELDS_WITH_LEVEL = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
-_ROLES_THAT_CHANGE_MEANING = frozenset({"measure", "somebody", "thing", "parcel", "except"})
-"""Roles of words that change a header's meaning: of the product, of somebody else, of less or more than the whole."""
-_LONGEST_NOTE = 400
-_PERIOD = re.compile(r"(?:(?P<year>20\d\d|2100)(?: (?:h|s|half |semestre |halbjahr )(?P<half>[12]))?)?")
+_LONGEST_MARKET = 5
+_YEAR = re.compile(r"20\d\d|2100")
+_HALF = re.compile(r"(?:h|s|hj)([12])|([12])(?:h|s|hj)")
+_ORDINAL = re.compile(r"([12])(?:st|nd|er|eme|e|o|a|ere)?")
+_BETWEEN_LANGUAGES = re.compile(r"(?<=\s)[/|](?=\s)|\n")
 
 
 def recognise(header: str, position: int, table: Table) -> Column | None:
     """Return the column of a header, or None where it fits no field of the table, or is too long for a header."""
-    column = _recognise_cached(header, table) if len(header) < LONGEST_HEADER else None
-    return None if column is None else replace(column, position=position)
+    column = _understood(header, table) if len(header) < LONGEST_HEADER else None
+    return None if column is None or column.open is not None else replace(column, position=position)
+
+
+def substitute_column(header: str) -> Column | None:
+    """Return the column of a header that counts where there is no better one: a listed or a composed header."""
+    column = _substitute(header) if len(header) < LONGEST_HEADER else None
+    return None if column is None or column.open is not None else column
+
+
+def open_column(header: str, position: int, table: Table) -> Column | None:
+    """Return the column that a header would be if a word around its term were understood: `Column.open`."""
+    if len(header) >= LONGEST_HEADER:
+        return None
+    column = _understood(header, table) or (_substitute(header) if table == "sku" else None)
+    return None if column is None or column.open is None else replace(column, position=position)
 
 
 @lru_cache(maxsize=8192)
-def _recognise_cached(header: str, table: Table) -> Column | None:
-    """Return the column of a header as written, else of one of its other wordings."""
-    found = _by_listed_header(header, table) or next(
-        filter(None, (_by_listed_header(other, table) for other in wordings(header))), None
-    )
-    found = found or _by_languages(header, table)
-    if found is None and table == "sku":
-        found = _by_sales_level(header) or _by_part_header(header)
-    found = found or _by_first_line(header, table)
-    return None if found is None else replace(found, header=header)
+def _understood(header: str, table: Table) -> Column | None:
+    if not _has_word_of_term(header):
+        return None
+    open_columns: list[Column] = []
+    for text in spellings(header):
+        for main, notes in segmentations(text):
+            for term, rest in _terms(main, notes, header, table):
+                column = _with_sense(term, rest, notes)
+                if column is not None and column.open is None:
+                    return column
+                open_columns += [] if column is None else [column]
+    return _by_languages(header, table) or next(iter(open_columns), None)
 
 
-def _by_listed_header(header: str, table: Table) -> Column | None:
-    known, folded = headers(table), fold(header)
-    fields = fields_of(table)
-    if table == "sku" and (name := _component_headers().get(folded)) is not None:
-        return Column(name, fields_of("component")[name], "component", 0, header, exact=True)
-    if (name := known.get(folded)) in fields:
-        return Column(name, fields[name], table, 0, header, exact=header.strip() == name)
-    if split := without_unit(header, _units_by_header(table)):
-        bare, unit = split
-        name = known[bare]
-        return Column(name, fields[name], table, 0, header, factor=unit.factor)
-    return _by_volume_header(folded, header) or group_column(folded, header) if table == "sku" else None
+@lru_cache(maxsize=8192)
+def _substitute(header: str) -> Column | None:
+    """Return the column of a header that is listed as a substitute, or that known words make together."""
+    if not _has_word_of_term(header):
+        return None
+    open_columns: list[Column] = []
+    for text in spellings(header):
+        for main, notes in segmentations(text):
+            left, measures = without_measures(main)
+            words_of_term = key_of(left).split()
+            name = headers("spare").get(key_of(main)) or composed_field(words_of_term)
+            name = name or composed_field(_without_levels(words_of_term))
+            if name is None:
+                continue
+            column = _with_sense(Column(name, fields_of("sku")[name], "sku", 0, header), measures, notes)
+            if column is not None and column.open is None:
+                return column
+            open_columns += [] if column is None else [column]
+    return next(iter(open_columns), None)
+
+
+@lru_cache(maxsize=8192)
+def _has_word_of_term(header: str) -> bool:
+    """Return whether a text has a word of any term: most cells have none, and are no headers."""
+    found = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
+    return any(token.rstrip("0123456789") in _words_of_terms() or roles_of_word(token) for token in found)
+
+
+@cache
+def _words_of_terms() -> frozenset[str]:
+    listed = [headers(name) for name in ("sku", "component", "part", "group", "spare")]
+    named = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
+    return frozenset(word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split())
+
+
+def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
+    """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
+    known, fields = headers(table), fields_of(table)
+    for key, rest in _runs(main):
+        if table == "sku" and (name := _component_headers().get(key)) is not None:
+            yield Column(name, fields_of("component")[name], "component", 0, header, exact=True), rest
+        elif (name := known.get(key)) in fields:
+            yield Column(name, fields[name], table, 0, header, exact=header.strip() == name), rest
+        elif table == "sku" and name == volume_field().name and (column := _volume(rest, notes, header)) is not None:
+            yield column, ()
+    if table != "sku":
+        return
+    left, measures = without_measures(main)
+    if (column := group_column(list(key_of(left).split()), header)) is not None:
+        yield column, measures
+    for key, rest in _runs(main):
+        if (name := headers("part").get(key)) is not None:  # it counts beside a type
+            yield Column(name, fields_of("component")[name], "component", 0, header), rest
+
+
+def _runs(main: Tokens) -> Iterator[tuple[str, Tokens]]:
+    """Yield each run of words, the longest first, as listed headers are looked up, with the words around it."""
+    for size in range(len(main), 0, -1):
+        for start in range(len(main) - size + 1):
+            if "/" not in (main[start], main[start + size - 1]):
+                yield key_of(main[start : start + size]), (*main[:start], *main[start + size :])
+
+
+def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens]) -> Column | None:
+    """Return a column with what the words around its term say; None where they say that it is something else."""
+    field = column.field
+    if field == volume_field():
+        return column
+    around = sense_of(rest, field)
+    said = joined([around, *(_sense_of_note(note, column) for note in notes)])
+    if said.other or (around.unknown and not around.measured):
+        return None
+    named = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
+    unknown = " ".join(said.unknown) or None
+    return replace(column, factor=said.factor, per=said.per, has_unit=named, open=unknown)
+
+
+def _sense_of_note(note: Tokens, column: Column) -> Sense:
+    """Return what a note says; the field's own name, in another wording or language, says nothing more."""
+    listed = headers(column.table).get(key_of(note)) or headers("spare").get(key_of(note))
+    if is_help(note, column.field) or listed == column.field.name:
+        return Sense()
+    if listed is not None and listed != "weight_unit" and column.field.kind != "code":
+        return Sense(other=True)
+    return sense_of(note, column.field, note=True)
 
 
 def _by_languages(header: str, table: Table) -> Column | None:
     """Return the column of one field named in several languages; the side that names a unit gives it for all."""
-    sides = {side: _by_listed_header(side, table) for side in language_sides(header)}
+    parts = [side for part in _BETWEEN_LANGUAGES.split(header) if (side := part.strip())]
+    if not 1 < len(parts) <= 3:
+        return None
+    sides = {side: recognise(side, 0, table) for side in parts}
     for name in {column.name for column in sides.values() if column is not None}:
         same = [column for column in sides.values() if column is not None and column.name == name]
         spare = [side for side in sides if headers("spare").get(fold(side)) == name]
-        if len(same) + len(spare) == len(sides):
-            return max(same, key=lambda column: column.factor != 1)
+        if len(same) + len(spare) == len(sides) and len({column.factor for column in same if column.has_unit}) < 2:
+            return replace(max(same, key=lambda column: column.has_unit), header=header)
     return None
 
 
-def _by_first_line(header: str, table: Table) -> Column | None:
-    """Return the column of a header's first line, where the note below changes nothing; the note may name the unit."""
-    term_found = term_and_note(header)
-    if term_found is None or len(header) > _LONGEST_NOTE:
-        return None
-    term, note = term_found
-    changed = bool(word_roles(note) & _ROLES_THAT_CHANGE_MEANING) or level_of(note) not in (None, SALES)
-    if changed or _by_listed_header(note, table) is not None or (found := _recognise_cached(term, table)) is None:
-        return None
-    unit = unit_within(note, found.field.unit) if found.factor == 1 else None
-    return found if unit is None else replace(found, factor=unit.factor)
-
-
-def _by_sales_level(header: str) -> Column | None:
-    """Return the column of a packaging field that names the sales level: `Primary packaging material`."""
-    rest = without_sales_level(header)
-    found = None if rest is None else _by_listed_header(rest, "sku")
-    return found if found is not None and found.name in _FIELDS_WITH_LEVEL else None
-
-
-def _by_part_header(header: str) -> Column | None:
-    """Return the column of a component's field by its own header, such as `Élément`; it counts beside a type."""
-    fields = fields_of("component")
-    name = headers("part").get(fold(header))
-    if name is not None:
-        return Column(name, fields[name], "component", 0, header)
-    split = without_unit(header, {folded: fields[name].unit for folded, name in headers("part").items()})
-    if split is None:
-        return None
-    name = headers("part")[split[0]]
-    return Column(name, fields[name], "component", 0, header, factor=split[1].factor)
+def _without_levels(tokens: Tokens) -> Tokens:
+    """Return the words without those that name the sales packaging."""
+    left: list[str] = []
+    at = 0
+    while at < len(tokens):
+        level, end = level_at(tokens, at) or (None, at + 1)
+        left += [] if level == SALES else tokens[at:end]
+        at = end
+    return left
 
 
 def field_column(name: str, table: Table) -> Column | None:
@@ -115,28 +204,19 @@ def field_column(name: str, table: Table) -> Column | None:
 
 
 def column_for(name: str, position: int, header: str, table: Table) -> Column | None:
-    """Return the column for a field that the caller's mapping names, whatever its header says."""
+    """Return the column for a field that the caller's mapping names, whatever its header says but for its unit."""
     own = recognise(header, position, table)
     named = field_column(name, table)
     if named is None:
         return None
-    within = unit_within(header, named.field.unit) if own is None or own.name != named.name else None
-    factor = own.factor if own is not None and own.name == named.name else within.factor if within else named.factor
-    return Column(
-        named.name,
-        named.field,
-        named.table,
-        position,
-        header,
-        factor,
-        False,
-        named.market,
-        named.year,
-        named.half,
-        named.group,
-        named.fixed,
-        mapped=True,
-    )
+    named = replace(named, position=position, header=header, exact=False, mapped=True)
+    if own is not None and own.name == named.name:
+        return replace(named, factor=own.factor, per=own.per, has_unit=own.has_unit)
+    if named.field.unit is None:
+        return named
+    said = unit_of_mapped(header, named.field)
+    open_text = " ".join(said.unknown) or None
+    return replace(named, factor=said.factor, per=said.per, has_unit=said.has_unit, open=open_text)
 
 
 @cache
@@ -149,41 +229,87 @@ def _component_headers() -> dict[str, str]:
     return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
-@cache
-def _units_by_header(table: Table) -> dict[str, str | None]:
-    fields = fields_of(table)
-    return {folded: fields[name].unit for folded, name in headers(table).items() if name in fields}
+def _volume(rest: Tokens, notes: Sequence[Tokens], header: str) -> Column | None:
+    """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`."""
+    field = volume_field()
+    found = _Placed()
+    senses = [sense_of(found.left_of(words_around), field, note=True) for words_around in (rest, *notes)]
+    said = joined(senses)
+    if found.market is None or said.other or (found.half and found.market != "GB"):
+        return None
+    parts = [field.name, found.market.lower().replace("-", "_"), *([str(found.year)] if found.year else [])]
+    own = "_".join([*parts, *([f"h{found.half}"] if found.half else [])])
+    column = Column(own, field, "sku", 0, header, said.factor, exact=header.strip() == own, open=None)
+    unknown = " ".join((*found.twice, *said.unknown)) or None
+    return replace(column, market=found.market, year=found.year, half=found.half, open=unknown)
 
 
-def _by_volume_header(folded: str, header: str) -> Column | None:
-    """Recognise `annual_volume_fr`, `annual_volume_us_ca_2026`, `annual_volume_gb_2026_h1` and their synonyms."""
-    for prefix, name in headers("sku").items():
-        if name == volume_field().name and folded.startswith(f"{prefix} "):
-            return _volume_column(folded[len(prefix) + 1 :], header)
-    return None
+class _Placed:
+    """The market, the year and the half that the words of a volume's header name; `twice` is what is named again."""
 
+    def __init__(self) -> None:
+        self.market: str | None = None
+        self.year: int | None = None
+        self.half = 0
+        self.twice: list[str] = []
 
-def _volume_column(rest: str, header: str) -> Column | None:
-    tokens = rest.split()
-    for size in range(len(tokens), 0, -1):
-        place, period = " ".join(tokens[:size]), _PERIOD.fullmatch(" ".join(tokens[size:]))
-        if period is None or (code := _market_code(place)) is None:
-            continue
-        year, half = int(period["year"] or 0) or None, int(period["half"] or 0)
-        if half and code != "GB":
+    def left_of(self, tokens: Tokens) -> Tokens:
+        """Take what is named out of the words, and return the others."""
+        left: list[str] = []
+        at = 0
+        while at < len(tokens):
+            measure = measure_at(tokens, at)
+            counts = measure is not None and (self.market is not None or measure.end > at + 1)
+            end = None if counts else self._market_at(tokens, at) or self._period_at(tokens, at)
+            if end is None:
+                end = at + 1 if measure is None else measure.end
+                left += tokens[at:end]
+            at = end
+        return left
+
+    def _market_at(self, tokens: Tokens, at: int) -> int | None:
+        for end in range(min(len(tokens), at + _LONGEST_MARKET), at, -1):
+            code = _market_code(" ".join(tokens[at:end]))
+            if code is None:
+                continue
+            if tokens[at:end] == ("in",) and self.market is None and self._market_at(tokens, end) is not None:
+                return end
+            if self.market not in (None, code):
+                self.twice += tokens[at:end]
+            self.market = self.market or code
+            return end
+        return None
+
+    def _period_at(self, tokens: Tokens, at: int) -> int | None:
+        word, after = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
+        if _YEAR.fullmatch(word):
+            self.twice += [word] if self.year not in (None, int(word)) else []
+            self.year = self.year or int(word)
+            return at + 1
+        half = _HALF.fullmatch(word)
+        number, end = (half[1] or half[2], at + 1) if half is not None else (None, at + 2)
+        for named, ordinal in ((word, after), (after, word)):
+            if number is None and words("header_part").get(named) == "half" and (found := _ORDINAL.fullmatch(ordinal)):
+                number = found[1]
+        if number is None:
             return None
-        parts = [volume_field().name, code.lower().replace("-", "_"), *([str(year)] if year else [])]
-        own = "_".join([*parts, *([f"h{half}"] if half else [])])
-        exact = header.strip() == own
-        return Column(own, volume_field(), "sku", 0, header, exact=exact, market=code, year=year, half=half)
-    return None
+        self.twice += tokens[at:end] if self.half not in (0, int(number)) else []
+        self.half = self.half or int(number)
+        return end
 
 
+@lru_cache(maxsize=4096)
 def _market_code(name: str) -> str | None:
-    """Return the code of a market that is named by code or by a country's name."""
+    """Return the code of a market that is named by code or by a country's name; a region only where ISO has it."""
     if (code := words("market").get(name)) is not None:
         return code
     try:
-        return place(name)
+        code = place(name)
     except Unfit:
         return None
+    return code if "-" not in code or code in _regions() else None
+
+
+@cache
+def _regions() -> frozenset[str]:
+    return frozenset(region.code for region in pycountry.subdivisions)

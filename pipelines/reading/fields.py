@@ -87,6 +87,8 @@ class Column:
     Columns of one `group` describe one component of each line's SKU; `fixed` are fields that its header gives.
     `mapped` is true where the caller's mapping names the column; `constant` is the mapping's cell for every line, where
     the file does not have the column. `names` are those of the company's records that the column may refer to.
+    `per` is the part of the factor that holds in any unit, 0.001 for `per 1000`; `has_unit` is true where the header
+    names a unit. `open` is what was not understood of its header: such a column is asked about and not read.
     """
 
     name: str
@@ -104,6 +106,9 @@ class Column:
     mapped: bool = False
     constant: str | None = None
     names: tuple[str, ...] = ()
+    per: Decimal = Decimal(1)
+    has_unit: bool = False
+    open: str | None = None
 
 
 @cache

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pipelines.reading.columns import recognise
-from pipelines.reading.composed import substitute_column
+from pipelines.reading.columns import recognise, substitute_column
 from pipelines.reading.fields import LONGEST_HEADER
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.levels import level_of

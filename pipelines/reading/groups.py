@@ -8,14 +8,12 @@ words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
 from functools import cache
 
 from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.units import Unit, extract_unit, without_unit
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
@@ -27,18 +25,16 @@ _COMPONENT_FIELDS = {
     "recycled_content_percent": "recycled_content_percent",
 }
 _UNIT_ROLES = ("unit", "unit_name")
-_PER = {"per", "par", "je", "pro", "por"}
-"""`Glass weight per unit` is a weight, `Glass weight unit` is the unit of one."""
-_MOST_WORDS = 12
-"""Words of the longest header that is examined: every run of words may be the name of a material."""
 _NUMBER = re.compile(r"[1-9]\d?")
 _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
 
 
-def group_column(folded: str, header: str) -> Column | None:
-    """Return the column of a numbered component or of a material's weight, or None. `folded` is the header folded."""
-    tokens = folded.split()
-    return None if len(tokens) > _MOST_WORDS else _numbered_column(tokens, header) or _material_column(tokens, header)
+def group_column(tokens: list[str], header: str) -> Column | None:
+    """Return the column of a numbered component or of a material's weight, or None.
+
+    `tokens` are the header's words without its unit.
+    """
+    return _numbered_column(tokens, header) or _material_column(tokens, header)
 
 
 def is_bare_material(column: Column) -> bool:
@@ -53,14 +49,12 @@ def _numbered_column(words_found: list[str], header: str) -> Column | None:
     if len(numbers) != 1:
         return None
     rest = [token for token in tokens if token not in numbers]
-    found = next((found for bare in _without_group_word(rest) if (found := _part_field(bare)) is not None), None)
-    if found is None:
+    name = next((found for bare in _without_group_word(rest) if (found := _part_field(bare)) is not None), None)
+    if name is None:
         return None
-    name, unit = found
-    field = fields_of("component")[name]
     own = f"component_{numbers[0]}_{name}"
-    factor = Decimal(1) if unit is None else unit.factor
-    return Column(own, field, "component", 0, header, factor, exact=header.strip() == own, group=numbers[0])
+    exact = header.strip() == own
+    return Column(own, fields_of("component")[name], "component", 0, header, exact=exact, group=numbers[0])
 
 
 def _split_word_and_number(token: str) -> tuple[str, ...]:
@@ -79,20 +73,10 @@ def _without_group_word(tokens: list[str]) -> Iterator[str]:
         yield " ".join(tokens)
 
 
-def _part_field(bare: str) -> tuple[str, Unit | None] | None:
-    """Return the component field that a header names, and the unit at its end."""
-    known = _part_headers()
-    if bare in known:
-        return known[bare], None
-    units = {header: fields_of("component")[name].unit for header, name in known.items()}
-    if (split := without_unit(bare, units)) is not None:
-        return known[split[0]], split[1]
-    composed = composed_field(bare)
-    if composed is not None and composed[0] in _COMPONENT_FIELDS:
-        return _COMPONENT_FIELDS[composed[0]], composed[1]
-    within = extract_unit(bare.split(), "g")  # a title with its unit is before the part: `Weight (kg) packaging 1`
-    name = None if within is None else known.get(" ".join(within[0]))
-    return (name, within[1]) if within is not None and name in ("weight_g", "measured_weight_g") else None
+def _part_field(bare: str) -> str | None:
+    """Return the component field that a header names."""
+    composed = composed_field(bare.split()) if bare else None
+    return _part_headers().get(bare) or (None if composed is None else _COMPONENT_FIELDS.get(composed))
 
 
 @cache
@@ -114,14 +98,10 @@ def _as_weight(column: Column) -> Column:
 
 
 def _material_column(tokens: list[str], header: str) -> Column | None:
-    """Return the column of a material's name beside only words for weights or a part, and a unit of mass anywhere.
+    """Return the column of a material's name beside only words for weights or a part.
 
     With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
     """
-    if "%" in header:
-        return None
-    within = extract_unit(tokens, "g")
-    tokens, unit = (tokens, None) if within is None else within
     for size in range(len(tokens), 0, -1):
         for start in range(len(tokens) - size + 1):
             material = _material_of_word(" ".join(tokens[start : start + size]))
@@ -130,19 +110,20 @@ def _material_column(tokens: list[str], header: str) -> Column | None:
             of_weight = [token for token in beside if code_of(token, "weight_column") is not None]
             units = [token for token in beside if code_of(token, "header_word") in _UNIT_ROLES]
             if material is not None and len(parts) <= 1 and len(parts) + len(of_weight) + len(units) == len(beside):
-                name = "weight_unit" if units and not _PER & set(beside) else _WEIGHT
-                return _column_of_material(material, parts[0] if parts else "body", name, header, unit)
+                if start and code_of(tokens[start - 1], "header_part") == "per":
+                    return None  # a carton that something is per is no material
+                name = "weight_unit" if units else _WEIGHT
+                return _column_of_material(material, parts[0] if parts else "body", name, header)
     return None
 
 
-def _column_of_material(material: str, part: str, name: str, header: str, unit: Unit | None) -> Column:
+def _column_of_material(material: str, part: str, name: str, header: str) -> Column:
     """Return the column of a material, given as `family` or `family grade`, in a part of the packaging."""
     family, _, grade = material.partition(" ")
     key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
     fixed = {"component_type": part, "material_family": family} | ({"polymer_or_grade": grade} if grade else {})
-    factor = Decimal(1) if unit is None else unit.factor
     field = fields_of("component")[name]
-    return Column(f"{key}_{name}", field, "component", 0, header, factor, group=key, fixed=tuple(fixed.items()))
+    return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
 
 
 def _material_of_word(folded: str) -> str | None:

@@ -19,6 +19,7 @@ from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_
 from pipelines.reading.labels import Cells, header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
+from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
 from pipelines.reading.outline import outline_of
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_code_of_barcode, with_substitutes
@@ -27,6 +28,7 @@ from pipelines.reading.unknown_materials import find_possible_materials, unknown
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.report import Asked
 
 _MOST_NAMED: Final = 20
 """Most columns that one sentence names."""
@@ -38,7 +40,8 @@ class Header:
 
     `off` are the fields that the mapping reads from no column, with the position and header of the column they had.
     `of_packaging` is true where a line above it says that the table is of packaging; `possible_materials` are the
-    positions of ignored columns that may be weights of one more material.
+    positions of ignored columns that may be weights of one more material. `questions` are about columns that are not
+    read because their headers were not wholly understood.
     """
 
     line: int
@@ -48,6 +51,7 @@ class Header:
     off: tuple[tuple[str, int | None, str | None], ...] = ()
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
+    questions: tuple[Asked, ...] = ()
 
 
 def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | None = None) -> Header:
@@ -63,14 +67,17 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         line, at, (cells, last_line) = 0, -1, without_header(grid)
     else:
         line, at, (cells, last_line) = int(grid.lines[row]), row, header_labels(grid, row, REQUIRED_FIELDS[table])
-    chosen = mapped_columns(cells, mapped, table)
-    taken = {column.position for column in chosen}
+    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped, table)
+    asked = [column for column in chosen if column.open is not None]
+    chosen = [column for column in chosen if column.open is None]
+    taken = {column.position for column in (*chosen, *asked)}
     found = [
         column
         for place, cell in enumerate(cells)
         if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
     ]
-    recognised, found = found, [column for column in found if mapped.reads(column)]
+    unread = [*mapped.off, *mapped.constants, *asked]
+    recognised, found = found, [c for c in found if not any(same_field(c, other) for other in unread)]
     try:
         columns = _needed_columns(_Searched(grid, table, sheet, at, line, cells), mapped, chosen, found)
     except ReadingRefused as refused:
@@ -85,11 +92,15 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=[*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))],
         )
         raise
+    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped, table)
+    columns = [*columns, *(column for column in opened if column.open is None)]
+    asked += [column for column in opened if column.open is not None]
     columns = _with_component_prefix(columns) if table == "sku" else columns
-    used = {column.position for column in columns}
+    used = {column.position for column in (*columns, *asked)}
     ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
-    columns = sorted(with_stated_unit(columns, above), key=lambda column: column.position)
+    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped, table)
+    columns = sorted(columns, key=lambda column: column.position)
     return Header(
         line,
         last_line,
@@ -98,6 +109,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         _switched_off(mapped, recognised),
         any(map(mentions_packaging, above)),
         find_possible_materials(columns, cells, grid, at),
+        questions_of(asked, sheet, table),
     )
 
 

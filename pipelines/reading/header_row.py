@@ -8,8 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.columns import column_for, recognise
-from pipelines.reading.composed import substitute_column
+from pipelines.reading.columns import column_for, open_column, recognise, substitute_column
 from pipelines.reading.fields import LONGEST_HEADER, Table
 from pipelines.reading.grid import Grid, position
 from pipelines.reading.groups import is_bare_material
@@ -38,7 +37,9 @@ def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_c
     With `materials_count_once` all names of materials alone count as one field.
     """
     short = [cell for cell in cells if len(cell) < LONGEST_HEADER]
-    columns = [column for cell in short if (column := recognise(cell, 0, table)) is not None]
+    columns = [
+        column for cell in short if (column := recognise(cell, 0, table) or open_column(cell, 0, table)) is not None
+    ]
     names = {"material" if materials_count_once and is_bare_material(column) else column.name for column in columns}
     if table == "sku":
         names |= {column.name for cell in short if (column := substitute_column(cell)) is not None}

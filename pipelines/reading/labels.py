@@ -9,16 +9,14 @@ labels.
 from collections.abc import Sequence
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import word_roles
 from pipelines.reading.fields import WEIGHTS, Column
+from pipelines.reading.grammar import UNITS_OF_FIELDS, measure_of, tokens_of, without_measures, word_roles
 from pipelines.reading.grid import Grid
 from pipelines.reading.levels import SALES, level_of
-from pipelines.reading.units import unit_of, unit_within
 from schemas.words import code_of
 
 Cells = list[str | None]
 _ARTICLE_FIELDS = ("sku_code", "name")
-_UNITS_OF_FIELDS = ("g", "percent", "um", "g/cm3")
 
 
 def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
@@ -67,15 +65,13 @@ def _is_key(title: str | None, keys: Sequence[str]) -> bool:
 
 
 def _is_unit(cell: str) -> bool:
-    bare = cell.strip().strip("()[]")
-    return any(unit_of(bare, field_unit) is not None for field_unit in _UNITS_OF_FIELDS)
+    return any(measure_of(cell, field_unit) is not None for field_unit in UNITS_OF_FIELDS)
 
 
 def _with_unit(cell: str | None, below: str | None) -> str | None:
     if cell is None or below is None or not _is_unit(below):
         return cell
-    unit = below.strip().strip("()[]")
-    return f"{cell} ({unit})" if unit != "%" else cell
+    return f"{cell} ({below.strip().strip('()[]')})"
 
 
 def _is_below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
@@ -142,5 +138,5 @@ def _names_partner(title: str) -> bool:
 
 
 def _with_title_unit(cell: str, title: str, alone: Column) -> str:
-    unit = (unit_of(title.strip("()[] "), "g") or unit_within(title, "g")) if alone.field.name in WEIGHTS else None
-    return cell if unit is None or unit_within(cell, "g") is not None else f"{cell} ({unit.name})"
+    said = " ".join(without_measures(tokens_of(title))[1]) if alone.field.name in WEIGHTS else ""
+    return cell if alone.has_unit or not said else f"{cell} ({said})"

@@ -5,6 +5,8 @@ around twelve of them is no part of one. The words are in `words.csv`: the vocab
 `level_title` for words that mean a level only in a title (`Primary`): a primary material is the main one.
 """
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 import polars as pl
@@ -14,31 +16,40 @@ from compliance.words import resolve_format
 from schemas.words import code_of, fold, words
 
 SALES: Final = "sales"
-_LINKING: Final = frozenset({"de", "d", "du", "of", "der", "del", "dell", "van", "l"})
+_LONGEST_NAME: Final = 4
 _MOST_WORDS: Final = 12
 
 
 def level_of(title: str) -> str | None:
     """Return the level that a title names in any of its words; None where it names none, or two."""
     tokens = fold(title).split()[:_MOST_WORDS]
-    known = {**words("level_title"), **words("level_packaging")}
-    levels = {level for start, end in _runs(len(tokens)) if (level := known.get(" ".join(tokens[start:end])))}
+    levels = {level for start, end in _runs(len(tokens)) if (level := _known().get(" ".join(tokens[start:end])))}
     return levels.pop() if len(levels) == 1 else None
 
 
-def without_sales_level(header: str) -> str | None:
-    """Return a folded header without words for the sales packaging at its start or end; None where it has no such."""
-    tokens = fold(header).split()
-    if not 1 < len(tokens) <= _MOST_WORDS:
-        return None
-    for start, end in _runs(len(tokens)):
-        level = words("level_packaging").get(" ".join(tokens[start:end]))
-        if level == SALES and (start == 0 or end == len(tokens)):
-            rest = [*tokens[:start], *tokens[end:]]
-            while rest and start and rest[-1] in _LINKING:
-                rest.pop()
-            return " ".join(rest) or None
+def level_at(tokens: Sequence[str], at: int, *, in_title: bool = False) -> tuple[str, int] | None:
+    """Return the level that is named by the longest phrase which begins at a word, and the phrase's end.
+
+    `Primary` alone means the sales level only `in_title` or in a note.
+    """
+    for end in range(min(len(tokens), at + _LONGEST_NAME), at, -1):
+        phrase = " ".join(tokens[at:end])
+        level = _known().get(phrase)
+        if level is not None and (in_title or level != SALES or phrase in words("level_packaging")):
+            return level, end
     return None
+
+
+def names_sales_level(header: str) -> bool:
+    """Return whether a header names the sales packaging by more than one word: `Primary packaging material`."""
+    tokens = fold(header).split()[:_MOST_WORDS]
+    names = {" ".join(tokens[start:end]) for start, end in _runs(len(tokens))}
+    return any(words("level_packaging").get(name) == SALES for name in names)
+
+
+@cache
+def _known() -> dict[str, str]:
+    return {**words("level_title"), **words("level_packaging")}
 
 
 def are_levels(cells: pl.Series) -> bool:

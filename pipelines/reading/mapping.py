@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
+from uuid import UUID, uuid4
 
 import polars as pl
 
 from pipelines.reading.fields import Column, Table
+from pipelines.reading.grammar import measure_of
 from pipelines.reading.grid import TEXT
 from pipelines.reading.named_fields import (
     Rewriting,
@@ -80,7 +82,8 @@ class CheckedMapping(SheetMapping):
     """A mapping whose parts have the right types: for the sheet of SKUs, and for the whole file.
 
     `words` are the company's own, which apply to every table. `sheets` are the sheets of one table, or all that have
-    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names.
+    its header; `encoding` is that of a text; with `create`, suppliers, brands and sites are made by their names, with
+    ids of the namespace `new_ids`. With `without_components` no sheet of components is read: `{"components": null}`.
     """
 
     decimal: Literal[",", "."] | None = None
@@ -90,6 +93,8 @@ class CheckedMapping(SheetMapping):
     sheets: tuple[str, ...] | Literal["all"] | None = None
     encoding: str | None = None
     create: bool = False
+    new_ids: UUID | None = None
+    without_components: bool = False
 
     def of_table(self, table: Table) -> SheetMapping:
         """Return the part for the sheet of SKUs or of components, with the company's own words."""
@@ -100,6 +105,15 @@ class CheckedMapping(SheetMapping):
 def same_field(column: Column, other: Column) -> bool:
     """Return whether both are of one field; a SKU's and a component's field of one name are different fields."""
     return (column.table, column.name) == (other.table, other.name)
+
+
+def merged(earlier: JsonMapping, answer: JsonMapping) -> dict[str, object]:
+    """Return an earlier mapping with the pieces of an answer, which count where both say something."""
+    both = dict(earlier)
+    for key, piece in answer.items():
+        before = both.get(key)
+        both[key] = merged(before, piece) if isinstance(before, Mapping) and isinstance(piece, Mapping) else piece
+    return both
 
 
 def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = None) -> CheckedMapping:
@@ -139,7 +153,14 @@ def _check_file(mapping: JsonMapping) -> JsonObject:
         raise _invalid_mapping(Message("encoding must be the name of an encoding, such as windows-1250"))
     if create not in (None, True, False):
         raise _invalid_mapping(Message("create must be true or false"))
-    return {"sheets": sheets, "encoding": encoding, "create": bool(create)}
+    off = "components" in mapping and mapping["components"] is None
+    return {
+        "sheets": sheets,
+        "encoding": encoding,
+        "create": bool(create),
+        "new_ids": uuid4() if create else None,
+        "without_components": off,
+    }
 
 
 def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
@@ -185,11 +206,19 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
         "values": values,
         "sheet": sheet,
         "header_row": row,
-        "units": {named_field(name, table).name: unit for name, unit in units.items()},
+        "units": {name: _check_unit(name, str(unit), table) for name, unit in units.items()},
         "lists": lists,
         "quantity": quantity,
         "lines": _lines(_object_at(mapping, "lines", _LINES_MUST)),
     }
+
+
+def _check_unit(name: str, unit: str, table: Table) -> str:
+    """Return a unit that can be converted into the unit of the field."""
+    if measure_of(unit, named_field(name, table).field.unit) is None:
+        wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
+        raise refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=wrong), f"mapping.units.{name}")
+    return unit
 
 
 def _or(names: Sequence[str]) -> str:

@@ -28,6 +28,8 @@ from schemas.words import code_of, fold
 Words: TypeAlias = Mapping[str, Mapping[str, object]]
 """A company's own words: by field, the value that a text in its files means; null for an empty cell."""
 
+_OF_PARTS: Final = {"material": "material_family", "material_subtype": "polymer_or_grade"}
+"""The fields of a part that a column of the SKU's may turn out to be, once the layout is known."""
 _CLEARS: Final = ("null", "NULL")
 _LISTS: Final = ("codes", "markets")
 _NEAREST: Final = 3
@@ -46,7 +48,12 @@ class Rewriting:
     own: Mapping[str, object] = field(default_factory=dict)
 
     def applies_to(self, column: Column) -> bool:
-        """Return whether the column contains the field, in any of the groups of components side by side."""
+        """Return whether the column contains the field, in any of the groups of components side by side.
+
+        A column of the SKU's material is the parts' where the lines of a SKU are its parts.
+        """
+        if self.column.table == "component" and _OF_PARTS.get(column.field.name) == self.column.field.name:
+            return column.constant is None
         if column.table != self.column.table or column.constant is not None:
             return False
         if self.column.field.name == "component_type" and column.field.name == "shape":

@@ -74,7 +74,7 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
         unit = unit_of(found["unit"], column.field.unit)
         if unit is None:
             raise _unknown_unit(cell, column.field.unit)
-        factor = unit.factor
+        factor = unit.factor * column.per
     return float(_parse_decimal(found["number"], cell, mark) * factor)
 
 

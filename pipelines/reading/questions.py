@@ -90,3 +90,32 @@ def refused(
     ]
     read = _NOTHING_READ if outline is None else outline
     return ReadingRefused(issues, {**read, "asked": [*read.get("asked", ()), *questions]})
+
+
+def answer_with(asked: Asked, choice: str) -> dict[str, object]:
+    """Return the piece of mapping that settles a question by another of its `could_be` than the first."""
+    first = asked["could_be"][0] if asked["could_be"] else None
+    replaced, found = _replaced(asked["answer"], first, choice)
+    if not found and asked["kind"] == "column":
+        replaced, found = _renamed(asked["answer"], choice)
+    return replaced if found and isinstance(replaced, dict) else dict(asked["answer"])
+
+
+def _replaced(piece: object, first: str | None, choice: str) -> tuple[object, bool]:
+    """Return a piece of mapping with the choice in the place of the first possibility, and whether it has one."""
+    if piece == first or (isinstance(piece, list) and piece == [first]):
+        return (choice if choice == "all" or (not isinstance(piece, list) and first != "all") else [choice]), True
+    if not isinstance(piece, Mapping):
+        return piece, False
+    members = {key: _replaced(member, first, choice) for key, member in piece.items()}
+    return {key: member for key, (member, _) in members.items()}, any(found for _, found in members.values())
+
+
+def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object], bool]:
+    """Return a piece of mapping with the choice as the field of its one column."""
+    if isinstance(columns := piece.get("columns"), Mapping) and len(columns) == 1:
+        return {**piece, "columns": dict.fromkeys([choice], next(iter(columns.values())))}, True
+    if isinstance(parts := piece.get("components"), Mapping):
+        renamed, found = _renamed(parts, choice)
+        return {**piece, "components": renamed}, found
+    return dict(piece), False

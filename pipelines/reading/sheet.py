@@ -20,6 +20,7 @@ from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, ap
 from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
+from pipelines.reading.new_names import with_new_names
 from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
@@ -137,6 +138,7 @@ def read_sheet(
     _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
+    mapping, questions = with_new_names(cells, header.columns, mapping, mapped.new_ids, name)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
     cells = without_null_words(cells, header.columns)
     columns = with_names(header.columns, mapping.values)
@@ -159,6 +161,7 @@ def read_sheet(
         samples_of(body.cells),
         words,
         replaced,
+        questions=(*header.questions, *questions),
     )
     return _with_constants(
         sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants

@@ -49,7 +49,10 @@ def join(about: JsonObject, tables: Iterator[pl.DataFrame]) -> Content:
 
 
 def _describe_sheet(sheet: Sheet) -> dict[str, object]:
-    columns = [{**asdict(column), "factor": str(column.factor), "field": column.field.name} for column in sheet.columns]
+    columns = [
+        {**asdict(column), "factor": str(column.factor), "per": str(column.per), "field": column.field.name}
+        for column in sheet.columns
+    ]
     return {
         "name": sheet.name,
         "header_row": sheet.header_row,
@@ -81,7 +84,15 @@ def _sheet(about: JsonObject, frames: Iterator[pl.DataFrame]) -> Sheet:
 def _column(about: JsonObject) -> Column:
     field = volume_field() if about["market"] else fields_of(about["table"])[about["field"]]
     fixed = tuple((name, value) for name, value in about["fixed"])
-    return Column(**{**about, "field": field, "factor": Decimal(about["factor"]), "fixed": fixed})
+    return Column(
+        **{
+            **about,
+            "field": field,
+            "factor": Decimal(about["factor"]),
+            "per": Decimal(about.get("per", 1)),
+            "fixed": fixed,
+        }
+    )
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

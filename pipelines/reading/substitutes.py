@@ -7,8 +7,8 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pipelines.reading.columns import recognise
-from pipelines.reading.composed import names_company, names_packaging, substitute_column
+from pipelines.reading.columns import recognise, substitute_column
+from pipelines.reading.composed import names_company, names_packaging
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from schemas.fields import SKU_CODE
 from schemas.words import fold

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.reading.grammar import unit_in
 from pipelines.reading.grid import MOST_COLUMNS, Grid
-from pipelines.reading.units import Unit, unit_of, unit_within
+from pipelines.reading.units import unit_of
 from schemas.words import fold, words
 
 _UNIT: Final = "weight_unit"
@@ -25,14 +26,14 @@ def is_shared(column: Column) -> bool:
     return column.field.name == _UNIT and column.group is None
 
 
-def unit_of_header(weight: Column, unit: Column | None = None) -> Unit | None:
-    """Return the unit that a weight's header names.
+def names_unit(weight: Column, unit: Column | None = None) -> bool:
+    """Return whether a weight's header names its unit.
 
     The field's own name (`weight_grams`) names none beside a column `unit` with the unit field's own name, or one that
     the mapping names.
     """
     given = unit is not None and (unit.exact or unit.mapped)
-    return None if weight.exact and given else unit_within(weight.header, "g")
+    return weight.has_unit and not (weight.exact and given)
 
 
 def paired_units(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
@@ -76,14 +77,14 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
 
     A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
-    units = {unit for text in above if _mentions_weights(text) and (unit := unit_within(text, "g")) is not None}
+    units = {unit for text in above if _mentions_weights(text) and (unit := unit_in(text, "g")) is not None}
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
-    without_unit = [
-        c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and unit_within(c.header, "g") is None
+    without_unit = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit]
+    return [
+        replace(column, factor=unit.factor, per=unit.per) if column in without_unit else column for column in columns
     ]
-    return [replace(column, factor=unit.factor) if column in without_unit else column for column in columns]
 
 
 def _mentions_weights(text: str) -> bool:
@@ -132,7 +133,7 @@ def weights_of_shared_unit(columns: Sequence[Column]) -> list[Column]:
     """Return the weights of a shared column of units: those whose header names no unit; all where each names one."""
     weights = [column for column in columns if column.field.name in WEIGHTS]
     shared = next((column for column in columns if is_shared(column)), None)
-    without_unit = [column for column in weights if unit_of_header(column, shared) is None]
+    without_unit = [column for column in weights if not names_unit(column, shared)]
     return without_unit or weights
 
 

@@ -6,17 +6,17 @@ may mean something else, and is listed in `source.asked`. `groups.py` recognises
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
+from dataclasses import replace
 from typing import Final
 
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import word_roles
 from pipelines.reading.fields import Column, fields_of
+from pipelines.reading.grammar import unit_in, word_roles
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
 from pipelines.reading.levels import level_of
 from pipelines.reading.questions import question
-from pipelines.reading.units import unit_of, unit_within
+from pipelines.reading.units import unit_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
@@ -103,9 +103,9 @@ def _may_name_weight(cell: str) -> bool:
 
 
 def _column_of_unknown_material(at: int, header: str) -> Column:
-    unit, name = unit_within(header, "g"), f"unknown_{letter(at).lower()}"
-    factor = Decimal(1) if unit is None else unit.factor
-    return Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, factor, group=name)
+    unit, name = unit_in(header, "g"), f"unknown_{letter(at).lower()}"
+    column = Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, group=name)
+    return column if unit is None else replace(column, factor=unit.factor, per=unit.per, has_unit=True)
 
 
 def _contains_numbers(grid: Grid, row: int, at: int) -> bool:

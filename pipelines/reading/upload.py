@@ -160,7 +160,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         **published_mapping(main.columns, main.off, main.mapped),
         "hidden": None,
         "unread_sheets": [],
-        "asked": [*main.questions, *(() if parts is None else parts.questions), *questions],
+        "asked": [*main.questions, *(parts.questions if parts is not None and separate else ()), *questions],
         "samples": published_samples(main.samples),
         "words": {name: dict(values) for name, values in main.words.items()},
         "readings": readings,

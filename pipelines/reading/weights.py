@@ -12,7 +12,7 @@ import polars as pl
 from pipelines.reading.fields import Column
 from pipelines.reading.numbers import outside_limits
 from pipelines.reading.typed import faults_where
-from pipelines.reading.unit_columns import unit_of_header
+from pipelines.reading.unit_columns import names_unit
 from pipelines.reading.units import unit_of
 from schemas.messages import Message
 
@@ -85,7 +85,7 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
 
 def _own_factors(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
     """Return the factor of each cell's own unit, or the header's; null where neither names one."""
-    has_unit = weight.factor != 1 or unit_of_header(weight, unit) is not None
+    has_unit = weight.factor != 1 or names_unit(weight, unit)
     of_header = float(weight.factor) if has_unit else None
     lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)
     distinct = lettered.drop_nulls().unique()

@@ -26,6 +26,7 @@ _MOST_SEARCHED: Final = 50
 HIDDEN = Message("the sheet is hidden")
 HEADLESS = Message("no line has the headers that are needed")
 NOT_NEEDED = Message("another sheet is read")
+MASTER = Message("no line names a SKU, as components do; name its columns under components if they are")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,31 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
     ):
         raise refused([_question([part.name, *others])])
     main = _read(book, part, "sku", mapped, header)
+    master: SheetPart | None = None
     try:
         parts = None if graph is None else _read_components(book, graph, mapped)
     except ReadingRefused as refusal:
-        if refusal.outline is not None:
+        assert graph is not None, "only a sheet of components was read"
+        if mapped.components is None and not _names_skus(book, graph, main):
+            parts, master = None, graph
+        elif refusal.outline is not None:
             refusal.outline = {**refusal.outline, **main.published()}
-        raise
+        if master is None:
+            raise
     read = [part] if graph is None or parts is None else [part, graph]
     return WorkbookTables(
         main,
         parts,
         _hidden_places(book, part, main),
         None if graph is None else _hidden_places(book, graph, parts),
-        [_unread_sheet(sheet, headless) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
+        [_unread_sheet(sheet, headless, master) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
     )
+
+
+def _names_skus(book: Workbook, graph: SheetPart, main: Sheet) -> bool:
+    """Return whether a sheet has a code of a SKU in any cell of its first lines: a master of components has none."""
+    codes = {fold(code) for code in main.table["sku_code"].drop_nulls()}
+    return any(fold(cell) in codes for row in book.top(graph, ROWS_SEARCHED).cells.iter_rows() for cell in row if cell)
 
 
 def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -> Sheet | None:
@@ -89,7 +101,9 @@ def _read(book: Workbook, part: SheetPart, table: Table, mapped: CheckedMapping,
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
     """Return the sheets that may contain the SKUs, and the one that contains the components."""
     visible = [sheet for sheet in book.sheets if not sheet.hidden]
-    graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
+    named = graph = next((sheet for sheet in visible if code_of(sheet.name, "sheet") == "components"), None)
+    if mapped.without_components:
+        graph = None
     if mapped.components is not None:
         graph = _sheet_named(book, mapped.components.sheet) if mapped.components.sheet is not None else graph
         if graph is None:
@@ -97,7 +111,7 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
                 "invalid_mapping", Message("The mapping speaks of components, but no sheet is named so."), "mapping"
             )
     if mapped.sheet is None and mapped.sheets is None:
-        return [sheet for sheet in visible if sheet != graph], graph
+        return [sheet for sheet in visible if sheet not in (named, graph)], graph
     chosen = _sheet_named(book, mapped.sheet if mapped.sheet is not None else _only(mapped.sheets))
     if chosen == graph and mapped.components is not None:
         raise refuse(
@@ -196,6 +210,6 @@ def _hidden_places(book: Workbook, part: SheetPart, sheet: Sheet | None) -> Hidd
     return {"rows": len(lines), "lines": lines[:_MOST_LISTED], "columns": columns} if lines or columns else None
 
 
-def _unread_sheet(sheet: SheetPart, headless: Sequence[SheetPart]) -> UnreadSheet:
-    reason = HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
+def _unread_sheet(sheet: SheetPart, headless: Sequence[SheetPart], master: SheetPart | None) -> UnreadSheet:
+    reason = MASTER if sheet == master else HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
     return {"sheet": sheet.name, "reason": reason}

@@ -62,9 +62,10 @@ def _run_request(request: JsonObject, source: BinaryIO, answer: BinaryIO, cpu_se
     except MemoryError:
         return {"stopped": "memory"}
     except BaseException as error:  # Polars' panics are no Exception
-        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        number = error.errno if isinstance(error, OSError) else None
+        if number == errno.EFBIG:
             return {"stopped": "memory"}
-        return {"fault": type(error).__name__, "at": _place(error)}
+        return {"fault": type(error).__name__, "at": _place(error), "errno": number}
     return {"done": True}
 
 

@@ -3,6 +3,7 @@
 A `Reader` belongs to one thread, which must live as long as the process: the kernel ends the process with it.
 """
 
+import errno
 import json
 import os
 import signal
@@ -89,7 +90,9 @@ class Reader:
             channel.receive(self._channel)
         except (OSError, EOFError):
             self.end()
-            raise ReaderFault("a process that reads files did not start") from None
+            # It has got no file yet: what it lacks is of the machine.
+            lacks = OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            raise ReaderFault("a process that reads files did not start") from lacks
 
     def run(self, request: ReadRequest[T]) -> T:
         """Return the answer to a request.
@@ -107,8 +110,10 @@ class Reader:
                     raise Unfit(code, from_json(message))
                 case {"stopped": "memory"}:
                     self._stop("memory", request)
-                case {"fault": kind, "at": place}:
-                    raise ReaderFault(f"{kind} in a reader, task {request.task}, at {place}")
+                case {"fault": kind, "at": place, "errno": number}:
+                    # The caller sees by the number whether it is a fault of the machine that passes.
+                    cause = None if number is None else OSError(number, os.strerror(number))
+                    raise ReaderFault(f"{kind} in a reader, task {request.task}, at {place}") from cause
                 case {"done": True}:
                     if os.fstat(answer.fileno()).st_size > self._limits.memory_mib * _MIB:
                         self._stop("memory", request)

@@ -82,11 +82,19 @@ def typing_request(packed: Source, *, default_year: int, served_markets: Set[str
 
 
 def preview_request(
-    data: bytes, filename: str, *, default_year: int, served_markets: Set[str], words: Words, today: date
+    data: bytes,
+    filename: str,
+    *,
+    mapping: dict[str, object] | None = None,
+    default_year: int,
+    served_markets: Set[str],
+    words: Words,
+    today: date,
 ) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Request both together, for a file that is not stored."""
     parameters = _of_markets(default_year, served_markets) | {
         "filename": filename,
+        "mapping": mapping,
         "words": words,
         "today": today.isoformat(),
     }

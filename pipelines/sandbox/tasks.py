@@ -60,13 +60,14 @@ def table_and_rows(
     answer: BinaryIO,
     *,
     filename: str,
+    mapping: dict[str, object] | None,
     default_year: int,
     served_markets: list[str],
     words: dict[str, dict[str, object]],
     today: str,
 ) -> None:
     """Write a file's tables and typed rows; raises as `read_upload`."""
-    upload = read_upload(source.read(), filename, words=words, today=date.fromisoformat(today))
+    upload = read_upload(source.read(), filename, mapping=mapping, words=words, today=date.fromisoformat(today))
     blobs, rejected = _typed(upload, default_year, served_markets)
     answer_file.write(answer, {"rejected": rejected}, [upload.to_bytes(), *blobs])
 

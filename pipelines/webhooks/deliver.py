@@ -19,7 +19,6 @@ from pipelines.housekeeping import Proceed
 from pipelines.webhooks import secrets
 from pipelines.webhooks.sender import GONE, Notice, Outcome, Sender
 from schemas.json_values import JsonObject
-from warehouse import deployment_keys
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.changes import cursors, feed
@@ -69,7 +68,7 @@ def deliver_due(pool: Pool, company_id: UUID, sender: Sender, clock: Clock, proc
     with pool.company(company_id) as turn:
         if not deliveries.take_turn(turn, company_id):
             raise TurnTaken
-        deployment_keys.check(turn, sender.seal.probe)
+        sender.seal.check(turn)
         while time.monotonic() < until:
             proceed()
             with pool.company(company_id) as conn:

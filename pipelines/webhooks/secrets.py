@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from warehouse import deployment_keys
-from warehouse.sealing import Seal
+from warehouse.sealing import WEBHOOKS, Seal
 from warehouse.settings import Settings
 from warehouse.webhooks.hooks import Hook
 
@@ -17,7 +17,7 @@ _PREFIX: Final = "whsec_"
 
 def seal_of(settings: Settings) -> Seal:
     """Return the seal of the deployment's webhooks. Raise `Refused` where this program was not given the key."""
-    return Seal(deployment_keys.read(settings), b"pcds webhooks")
+    return Seal(deployment_keys.every(settings), WEBHOOKS)
 
 
 def new() -> bytes:
@@ -36,7 +36,7 @@ def bound_to(webhook_id: UUID) -> bytes:
 
 
 def of(seal: Seal, hook: Hook, now: datetime) -> tuple[bytes, ...]:
-    """Return the secrets that sign now, the newest first: none where this data directory has another key."""
+    """Return the secrets that sign now, the newest first: none where they were sealed with a key that is lost."""
     sealed = [hook.secret]
     if hook.old_secret is not None and hook.old_secret_until is not None and now < hook.old_secret_until:
         sealed.append(hook.old_secret)

@@ -12,10 +12,11 @@ from schemas.responses.base import Answer, Day
 class Health(Answer):
     """Whether the service answers, or is ready; `clock_offset_seconds` only where a test clock is set."""
 
-    status: Literal["ok", "starting"]
+    status: Literal["ok", "starting", "degraded"]
     failing: Annotated[
-        list[Literal["storage", "database", "database_writes", "catalogue", "worker"]] | SkipJsonSchema[None],
-        PydanticField(description="Which checks fail; only where the service is not ready."),
+        list[Literal["storage", "database", "database_writes", "catalogue", "worker", "code_server"]]
+        | SkipJsonSchema[None],
+        PydanticField(description="What fails or is waited for (503), or which parts are away (200, `degraded`)."),
     ] = None
     clock_offset_seconds: int | SkipJsonSchema[None] = None
 

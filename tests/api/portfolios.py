@@ -1,7 +1,8 @@
 """What the workers do behind a company's pages, done at once: imports run, the portfolio counted, tonnes computed."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID, uuid4
 
 from api.service import Service
@@ -9,8 +10,9 @@ from pipelines.exports import Place, export_waiting
 from pipelines.figures import compute, keep
 from pipelines.figures.portfolio import blocks
 from pipelines.imports import work
+from pipelines.imports.answers import rows_due
 from pipelines.imports.process import Job, write_rows
-from pipelines.reading import Upload, type_rows
+from pipelines.reading import TypedRows, Upload, type_rows
 from warehouse import snapshots
 from warehouse.figures import Basis
 from warehouse.imports import claims
@@ -62,7 +64,15 @@ def run(caller: Any, import_id: str) -> None:
     assert taken is not None
     loaded = work.load(service.writes, caller.company, taken.import_id)
     upload = Upload.from_bytes(service.objects.get(loaded.table_key))
-    typed = type_rows(upload, default_year=loaded.default_year, served_markets=frozenset({"FR", "DE"}))
+
+    def typed_rows(upload: Upload) -> TypedRows:
+        return type_rows(upload, default_year=loaded.default_year, served_markets=frozenset({"FR", "DE"}))
+
+    def typed_rows_of(open_file: Callable[[], BinaryIO]) -> TypedRows:
+        with open_file() as file:
+            return typed_rows(Upload.from_bytes(file.read()))
+
+    typed = rows_due(service.writes, service.objects, loaded, typed_rows(upload), typed_rows_of)
     job = Job(service.writes, service.clock, service.rulesets, taken, loaded, upload, typed)
     write_rows(job, proceed=lambda: None)
 

@@ -10,7 +10,7 @@ from api import cli, demo
 from compliance import catalogue
 from tests.commands import Pcds, called, started
 from warehouse.access import keys
-from warehouse.migrate import head
+from warehouse.revisions import head
 from warehouse.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -1,7 +1,7 @@
 """`pcds doctor`: codes from before texts had one form are reported, and nothing is merged."""
 
-from contextlib import nullcontext
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import orjson
 import psycopg
@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from api.commands import doctor as command
+from schemas.states import State
 from services import record_findings, review
 from services.doctor import Finding, find_codes
 from services.place_checks import Problem
@@ -30,18 +31,8 @@ def held_from_before(caller, database, code, stored):
 def examined(pool, monkeypatch):
     """The command over the test database."""
 
-    class Here:
-        def __enter__(self):
-            self.pool = pool
-            self.company = pool.company
-            self.clock = Clock()
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(command, "as_operator", lambda _: Here())
-    monkeypatch.setattr(command, "database_problems", lambda *_: [])
+    here = SimpleNamespace(pool=pool, clock=Clock())
+    monkeypatch.setattr(command, "looked_at", lambda *_: ([], here))
     app = typer.Typer()
     app.command()(command.doctor)
     return app
@@ -129,8 +120,8 @@ def test_a_declaration_that_its_own_record_contradicts_is_found_with_each_fact(c
 
 
 def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
-    monkeypatch.setattr(command, "as_operator", lambda _: nullcontext())
-    monkeypatch.setattr(command, "database_problems", lambda *_: [Problem("migration", "It is behind.", "Migrate.")])
+    wrong = [Problem(State.MIGRATION, "It is behind.", "Migrate.")]
+    monkeypatch.setattr(command, "looked_at", lambda *_: (wrong, None))
     app = typer.Typer()
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)

@@ -60,7 +60,7 @@ def test_a_fault_of_ours_says_so_to_programs_and_to_people(caller, monkeypatch: 
     async def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(type(caller.http.app.state.readiness), "failing", broken)
+    monkeypatch.setattr(type(caller.http.app.state.readiness), "standing", broken)
     for accept, kind in (("application/json", "application/json"), ("text/html,*/*;q=0.8", "text/html; charset=utf-8")):
         answer = TestClient(caller.http.app).get("/readyz", headers={"Accept": accept})
         assert (answer.status_code, answer.headers["Content-Type"]) == (500, kind)

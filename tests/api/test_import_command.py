@@ -4,6 +4,7 @@ import http.server
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,7 @@ class Importer:
 
     def counts(self, *arguments: object) -> dict[str, int]:
         record = json.loads(self.told(*arguments, "--json"))
-        assert list(record) == ["id", "status", "counts", "warning_counts"]
+        assert list(record) == ["id", "status", "counts", "warning_counts", "asked"]
         assert record["status"] == "completed"
         return record["counts"]
 
@@ -302,3 +303,19 @@ def test_archived_skus_of_the_file_are_left_archived_where_that_is_asked_for(imp
     assert "sku_archived: 1 row, line 2" in importer.told(file, "--archived", "keep")
     assert importer.counts(file) == _outcomes(updated=1)
     assert "is not one of: return, keep" in importer.refused(2, file, "--archived", "never")
+
+
+def test_what_was_asked_is_answered_with_the_printed_option(importer, tmp_path):
+    file = tmp_path / "asking.csv"
+    file.write_text("SKU;Name;Weight\nASKED-1;Jar;180\n", encoding="utf-8")
+    told = importer.told(file)
+    assert "Completed, 1 questions open" in told
+    [option] = [line.strip() for line in told.splitlines() if line.strip().startswith("--mapping")]
+    [command] = [line.partition("pcds import ")[2] for line in told.splitlines() if "--answer" in line]
+    answer, mapping = shlex.split(command)[1], shlex.split(option)[1]
+    assert "1 updated" in importer.told("--answer", answer, "--mapping", mapping)
+    [sku] = importer.place.ask("GET", "/api/v1/skus?sku_code=ASKED-1").json()["data"]
+    assert sku["weight_grams"] == 180
+    importer.refused(2, "--answer", answer, "--mapping", "{")
+    importer.refused(2, file, "--answer", answer)
+    assert importer.counts(file, "--mapping", mapping, "--mapping", '{"decimal": ","}') == _outcomes(unchanged=1)

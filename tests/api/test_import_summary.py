@@ -1,24 +1,46 @@
 """What `pcds import` says at the end of an import, made from its status alone."""
 
+from api.commands.http import _sentence
 from api.commands.summary import summary
 
 ASKED = {
+    "kind": "column",
     "column": "D",
     "header": "weight_kg",
+    "sheet": None,
+    "lines": None,
+    "text": None,
     "could_be": ["weight_grams"],
-    "message": "“weight_kg” may be the product's or its packaging's, and nothing in the table says which; it is not "
-    'read. If it is the packaging\'s, say so: mapping={"columns": {"weight_grams": "D"}}, or name the packaging in its '
-    "header.",
+    "message": "“weight_kg” may be the product's or its packaging's, and nothing in the table says which.",
+    "answer": {"columns": {"weight_grams": "D"}},
 }
+CHOICE = {**ASKED, "kind": "unit", "could_be": ["g", "kg"], "answer": {"units": {"weight_grams": "g"}}}
 COUNTS = {"total": 1, "created": 1, "updated": 0, "unchanged": 0, "rejected": 0}
 
 
 def done(**source: object) -> dict[str, object]:
-    return {"counts": COUNTS, "dry_run": False, "source": {"sheet": None, "skipped": [], **source}}
+    return {"id": "i-1", "counts": COUNTS, "dry_run": False, "source": {"sheet": None, "skipped": [], **source}}
 
 
-def test_columns_that_are_asked_about_are_said_as_the_service_says_them():
-    assert " ".join(summary(done(asked=[ASKED]), [], "en").split()).endswith(f"D: {ASKED['message']}")
+def test_each_question_is_said_with_the_options_that_settle_it():
+    told = summary(done(asked=[ASKED, CHOICE]), [], "en").splitlines()
+    assert told[1] == "Completed, 2 questions open: this was not stored."
+    assert " ".join(told[2:]).startswith(f"D: {ASKED['message']}")
+    assert [line.strip() for line in told if line.startswith("    ")] == [
+        """--mapping '{"columns":{"weight_grams":"D"}}'""",
+        """--mapping '{"units":{"weight_grams":"g"}}'""",
+        """--mapping '{"units":{"weight_grams":"kg"}}'""",
+    ]
+    assert told[-1] == "Answer with the options that are right: pcds import --answer i-1 --mapping …"
+    dry = summary(done(asked=[ASKED]) | {"dry_run": True}, [], "en").splitlines()
+    assert dry[-1] == "Send the file again with the options that are right."
+
+
+def test_a_refusal_that_asks_says_the_option_too():
+    detail = {**CHOICE, "kind": "encoding", "could_be": ["a", "b"], "message": "Two encodings fit."}
+    detail["answer"] = {"encoding": "a"}
+    said = _sentence(400, {"error": "invalid_body", "details": [detail]}, "en")
+    assert said == """Two encodings fit. --mapping '{"encoding":"a"}' --mapping '{"encoding":"b"}'"""
 
 
 def test_a_dry_run_says_what_would_become_of_the_grades():

@@ -1,4 +1,4 @@
-"""Every command where its surroundings are missing: one plain sentence and exit status 1, or it makes what it needs.
+"""Every command where its surroundings are missing, or not its own: one plain sentence, and nothing is made.
 
 The commands are those of the program itself, found by walking it, so that a new one is held to this too.
 """
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,13 @@ import pytest
 import typer
 
 from api import cli, serve
+from api.commands.doctor import looked_at
+from schemas.states import State
 from tests.api.test_commands import NOBODY
 from tests.conftest import as_operators, migrated
 from tools.ports import free_port
 from warehouse.database import Database
+from warehouse.settings import Settings
 
 VALUES = {UUID: NOBODY, int: "1", float: "1", datetime: "2026-01-01", date: "2026-01-01"}
 """A value of each type; a text where none is named. Nobody has the id: nothing is found, and nothing changed."""
@@ -99,11 +102,69 @@ def unusable(empty: Database) -> Iterator[dict[str, str]]:
         owner.execute(f"DROP ROLE {guest}")
 
 
-@pytest.mark.parametrize("path", HERE, ids=" ".join)
-def test_a_data_directory_that_is_not_there_is_made_or_refused(path, said, empty: Database, tmp_path: Path) -> None:
-    status, sentence = said(path, tmp_path / "new" / "data", empty.owner_url)
-    assert status in (0, 1, 2), sentence
-    assert status != 1 or sentence.rstrip().endswith((".", "?")), sentence
+MAKERS = {("serve",), ("migrate",), ("restore",)}
+"""Bring a place into being; every other command works on one that is there."""
+
+
+def test_outside_a_place_a_command_says_so_and_makes_nothing(said, tmp_path: Path) -> None:
+    for path in HERE:
+        status, sentence = said(path, tmp_path / "new" / "data", "") if path not in MAKERS else (1, ".")
+        assert status in ((0,) if path == ("doctor",) else (1, 2)), (path, sentence)
+        assert status != 1 or sentence.rstrip().endswith((".", "?")), (path, sentence)
+        assert not (tmp_path / "new").exists(), path
+
+
+def test_a_database_that_is_not_ours_stays_as_it_is(server: Database, said, tmp_path: Path) -> None:
+    """By every command but those that bring a place into being; `doctor` says what it is."""
+    name, count = (
+        f"pcds_foreign_{uuid4().hex[:8]}",
+        "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_roles)",
+    )
+    with psycopg.connect(server.owner_url, autocommit=True) as owner:
+        owner.execute(f"CREATE DATABASE {name}")
+    try:
+        with psycopg.connect(server.named(name).owner_url, autocommit=True) as owner:
+            before = owner.execute(count).fetchone()
+            for path in HERE:
+                if path not in MAKERS:
+                    said(path, tmp_path / "new", server.named(name).owner_url)
+                    assert owner.execute(count).fetchone() == before, path
+                    assert not (tmp_path / "new").exists(), path
+        found = looked_at(Settings.load(data_dir=tmp_path, database_url=server.named(name).owner_url), ExitStack())
+        assert [(problem.check, problem.wrong) for problem in found[0]] == [
+            (State.MIGRATION, "The database has no tables of this service.")
+        ]
+    finally:
+        with psycopg.connect(server.owner_url, autocommit=True) as owner:
+            owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_a_database_of_a_newer_release_is_one_sentence_by_every_command(server: Database, said, tmp_path: Path) -> None:
+    with migrated(server) as made:
+        newer = as_operators(made)
+        with psycopg.connect(newer.owner_url, autocommit=True) as owner:
+            owner.execute("UPDATE alembic_version SET version_num = '9999'")
+        (tmp_path / "data").mkdir()
+        reached = set()
+        for path in HERE:
+            status, sentence = said(path, tmp_path / "data", newer.owner_url)
+            if status == 1 and "newer release" in sentence:
+                reached.add(path)
+            else:  # refused before it looked at the database, or it needs none
+                assert status == (0 if path == ("doctor",) else 2) or "anything" in sentence, (path, sentence)
+    assert {("serve",), ("migrate",), ("company", "list"), ("backup",)} <= reached, reached
+    assert len(reached) > len(HERE) / 3, reached
+
+
+def test_doctor_leaves_a_database_of_an_earlier_postgres_to_the_next_start(tmp_path: Path) -> None:
+    (tmp_path / "postgres").mkdir()
+    (tmp_path / "postgres" / "PG_VERSION").write_text("15\n")
+    (tmp_path / "postgres.json").write_text('{"host": "127.0.0.1", "port": 1, "secret": "s"}')
+    (tmp_path / "postgres.json").chmod(0o600)
+    before = sorted(path for path in tmp_path.rglob("*"))
+    found, operator = looked_at(Settings.load(data_dir=tmp_path), ExitStack())
+    assert ([problem.check for problem in found], operator) == ([State.POSTGRES], None)
+    assert sorted(path for path in tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("path", HERE, ids=" ".join)
@@ -137,10 +198,12 @@ def test_a_restore_makes_the_data_directory_that_it_is_told(server: Database, em
     name, folder, new = f"pcds_new_{uuid4().hex[:8]}", tmp_path / "backup", tmp_path / "new" / "data"
     with psycopg.connect(server.owner_url, autocommit=True) as owner:
         owner.execute(f"CREATE DATABASE {name}")
+    (tmp_path / "old").mkdir()
     try:
-        for words_of, database in (("backup", empty), ("restore", server.named(name))):
+        for words_of, database, data_dir in (("backup", empty, tmp_path / "old"), ("restore", server.named(name), new)):
+            key = ["--key", str(tmp_path / "old" / "backup.key")] if words_of == "restore" else []
             done = subprocess.run(
-                [sys.executable, "-m", "api.cli", words_of, str(folder), "--data-dir", str(new)],
+                [sys.executable, "-m", "api.cli", words_of, str(folder), *key, "--data-dir", str(data_dir)],
                 env=os.environ | {"DATABASE_URL": database.owner_url},
                 cwd=Path(__file__).parents[2],
                 capture_output=True,

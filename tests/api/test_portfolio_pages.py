@@ -395,7 +395,7 @@ def test_every_code_that_a_page_may_show_has_its_word():
 def test_an_import_says_which_columns_it_asks_about(caller, browser):
     import_id = sent(caller, "product_id,name,length_cm,weight_kg\nP1,Chair,40,3.5\n")
     told = words(browser.get(f"/imports/{import_id}"))
-    assert "Not read because it can mean several things: 1 D: “weight_kg” may be the product’s" in told
+    assert "Not read because it can mean several things: 1 column D: “weight_kg” may be the product’s" in told
     assert "Columns not read: 1 C: length_cm" in told
 
 

@@ -1,36 +1,46 @@
 """`/readyz` tries what callers ask for: with a full disk, a read-only database or none it says which of them it is."""
 
 import resource
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 from starlette.testclient import TestClient
 
 from api import readiness
 from api.app import create
+from schemas.responses.service import Health
+from schemas.states import State
+from services import place_checks
+from tests.waiting import wait_until
+from warehouse import dagster_home
 from warehouse.database import Database
+from warehouse.imports.queue import LISTENER
 from warehouse.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "STANDS_SECONDS", 0)
+    monkeypatch.setattr(readiness, "STANDS_SECONDS", 0.05)
+    monkeypatch.setattr(readiness, "LOOKS_SECONDS", 0.05)
 
 
 @contextmanager
 def serving(database: Database, data_dir: Path, **settings: object) -> Iterator[Callable[[], tuple[int, list[str]]]]:
     """What an app of these settings says of itself; no worker is asked for."""
-    chosen = Settings.load(data_dir=data_dir, warm_workers=False, **settings)
+    chosen = Settings.load(data_dir=data_dir, **{"warm_workers": False, **settings})
     with TestClient(create(chosen, database)) as http:
 
         def ask() -> tuple[int, list[str]]:
             answer = http.get("/readyz")
             body = answer.json()
-            assert body["status"] == ("ok" if answer.status_code == 200 else "starting")
+            kinds = {503: "starting", 200: "degraded" if body.get("failing") else "ok"}
+            assert body["status"] == kinds[answer.status_code]
             return answer.status_code, body.get("failing", [])
 
         yield ask
@@ -55,9 +65,9 @@ def test_a_full_disk_is_told_and_so_is_its_end(database: Database, catalogue: ob
         assert ask() == (200, [])
         with pytest.raises(OSError, match="No space left"):
             (disk / "everything").write_bytes(bytes(4_194_304))
-        assert ask() == (503, ["storage"])
+        wait_until(lambda: ask() == (503, ["storage"]))
         (disk / "everything").unlink()
-        assert ask() == (200, [])
+        wait_until(lambda: ask() == (200, []))
 
 
 def test_a_disk_that_is_nearly_full_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
@@ -74,7 +84,7 @@ def test_a_quota_that_ends_writing_is_told(database: Database, catalogue: object
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         assert told == (503, ["storage"])
-        assert ask() == (200, [])
+        wait_until(lambda: ask() == (200, []))
 
 
 def test_a_data_directory_that_is_gone_is_told(database: Database, catalogue: object, tmp_path: Path) -> None:
@@ -97,8 +107,50 @@ def test_one_answer_stands_for_a_second(
 ) -> None:
     """Anyone may ask, and asking writes."""
     written = list[Path]()
-    monkeypatch.setattr(readiness, "write_probe", lambda folder: written.append(folder) or True)
+    monkeypatch.setattr(place_checks, "write_probe", lambda folder: written.append(folder) or True)
     monkeypatch.setattr(readiness, "STANDS_SECONDS", 3_600)
     with serving(database, tmp_path) as ask:
         assert {ask()[0] for _ in range(20)} == {200}
     assert len(written) == 1
+
+
+def test_after_the_first_worker_a_missing_one_degrades_and_refuses_nobody(
+    database: Database, catalogue: object, tmp_path: Path
+) -> None:
+    """decisions §13, Operation: 503 until catalogue and worker were there once; then what works goes on."""
+    with serving(database, tmp_path, warm_workers=True) as ask:
+        assert ask() == (503, ["worker"])
+        with psycopg.connect(database.app_url, application_name=LISTENER):
+            wait_until(lambda: ask() == (200, []))
+        wait_until(lambda: ask() == (200, ["worker"]))
+
+
+def test_a_code_server_that_is_gone_is_named_and_so_is_its_return(
+    database: Database, catalogue: object, tmp_path: Path
+) -> None:
+    with serving(database, tmp_path) as ask:
+        assert ask() == (200, []), "where none was ever started, none is away"
+        path = dagster_home.code_socket(Settings.load(data_dir=tmp_path))
+        path.parent.mkdir(exist_ok=True)
+        with socket.socket(socket.AF_UNIX) as served:
+            served.bind(str(path))
+            wait_until(lambda: ask() == (200, ["code_server"]))
+            served.listen()
+            wait_until(lambda: ask() == (200, []))
+        wait_until(lambda: ask() == (200, ["code_server"]))
+
+
+def test_nobody_who_asks_has_a_part_looked_at(
+    database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = list[Path]()
+    monkeypatch.setattr(readiness, "LOOKS_SECONDS", 3_600)
+    monkeypatch.setattr(place_checks, "is_code_server_away", lambda settings: looked.append(settings.data_dir))
+    with serving(database, tmp_path) as ask:
+        assert [ask() for _ in range(20)] == [(200, [])] * 20
+    assert looked.count(tmp_path) == 1
+
+
+def test_the_document_names_the_states_that_it_can_answer() -> None:
+    named = Health.model_json_schema()["properties"]["failing"]["items"]["enum"]
+    assert named == [state for state in State if state.part is not None]

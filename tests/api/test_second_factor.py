@@ -11,10 +11,11 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from services import second_factor as codes
-from services.second_factor import Ticket, seal_of
+from services.second_factor import Ticket
 from tests.api.forms import filled
 from tests.api.people import Browser, added, hidden
 from warehouse.accounts import users
+from warehouse.sealing import SECOND_FACTORS, Seal
 
 NOW = datetime(2026, 11, 24, 12, 0, 5, tzinfo=UTC)
 
@@ -35,11 +36,11 @@ def test_a_code_counts_within_a_step_of_its_time():
 
 
 def test_a_ticket_is_of_one_key_and_of_five_minutes():
-    seal, person = seal_of(b"k" * 32), Ticket(uuid4(), uuid4(), "a@b.example")
+    seal, person = Seal((b"k" * 32,), SECOND_FACTORS), Ticket(uuid4(), uuid4(), "a@b.example")
     sent = codes.ticket(seal, person, NOW)
     assert codes.read_ticket(seal, sent, NOW + timedelta(minutes=4)) == person
     assert codes.read_ticket(seal, sent, NOW + timedelta(minutes=5)) is None
-    assert codes.read_ticket(seal_of(b"x" * 32), sent, NOW) is None
+    assert codes.read_ticket(Seal((b"x" * 32,), SECOND_FACTORS), sent, NOW) is None
     altered = ("B" if sent[0] == "A" else "A") + sent[1:]
     for broken in ("", "!", sent[:-8], altered, "ü"):
         assert codes.read_ticket(seal, broken, NOW) is None

@@ -1,20 +1,25 @@
 """Staff at the door to Dagster: what is decided before Dagster hears of it. The real one is behind it in a journey."""
 
 import json
+import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
+import dagster_webserver
 import psycopg
 import pytest
 from dagster_graphql.schema import create_schema
 from dagster_webserver.webserver import DagsterWebserver
-from graphql import get_named_type
+from graphql import GraphQLSyntaxError, get_introspection_query, get_named_type, parse
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from api.app import create
-from api.staff import graphql_requests, live
+from api.pages.texts import text
+from api.staff import graphql_cost, graphql_requests, live
 from api.staff.access import CLOSED_ENDPOINTS
 from api.staff.addressed import is_from_our_page, is_to_us
 from api.staff.graphql_requests import Unreadable, Untaggable
@@ -209,6 +214,85 @@ def test_what_is_asked_is_read_as_dagster_reads_it(query, kinds, acts):
 def test_what_is_no_question_is_refused(data):
     with pytest.raises(Unreadable):
         graphql_requests.parse_bytes(data)
+
+
+LIST = "runsOrError(limit: %d) { ... on Runs { results { id } } }"
+DEEP = "{ a " * (graphql_cost.MAX_DEPTH + 1) + "}" * (graphql_cost.MAX_DEPTH + 1)
+DOUBLING = "{ ...F0 }" + "".join(
+    f" fragment F{n} on Query {{ a {{ ...F{n + 1} }} b {{ ...F{n + 1} }} }}" for n in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "variables"),
+    [
+        ("{" + " ".join(f"a{n}: {LIST % 1}" for n in range(21)) + "}", None),
+        ("{" + "version " * 22 + "}", None),
+        ("{" + "... on Query { version } " * 22 + "}", None),
+        ("{" + "...F " * 22 + "} fragment F on Query { version }", None),
+        ("".join(f"query Q{n} {{ a: version }} " for n in range(21)), None),
+        (DEEP, None),
+        (f"{DOUBLING} fragment F12 on Query {{ version }}", None),
+        ("{ ...F } fragment F on Query { a { ...F } }", None),
+        ("{" + " ".join(f"f{n}" for n in range(1_001)) + "}", None),
+        ("{" + LIST % 10**9 + "}", None),
+        ("query($n: Int) {" + (LIST % 1).replace("1", "$n") + "}", {"n": 10**9}),
+        ("query($n: Int = 1000000000) {" + (LIST % 1).replace("1", "$n") + "}", {}),
+        ("{ a(limit: 2000) { b(limit: 2000) { c } } }", None),
+    ],
+)
+def test_a_query_that_would_keep_dagster_busy_is_refused_before_it_gets_there(query, variables):
+    with pytest.raises(Unreadable) as refused:
+        graphql_requests.parse_request({"query": query, "variables": variables})
+    assert refused.value.key == "dagster.too_much"
+
+
+def queries_of_dagsters_pages():
+    """Every query of the installed release's pages, with the fragments that it uses."""
+    built = Path(dagster_webserver.__file__).parent / "webapp" / "build"
+    texts: dict[str, dict[str, str]] = {"fragment": {}, "query": {}, "mutation": {}, "subscription": {}}
+    for file in built.rglob("*.js"):
+        source = file.read_text(errors="replace")
+        for found in re.finditer(r'"\\n\s*(query|mutation|subscription|fragment) (\w+)((?:[^"\\]|\\.)*)"', source):
+            text = f"{found[1]} {found[2]}{found[3]}".replace("\\n", " ").replace('\\"', '"')
+            with suppress(GraphQLSyntaxError):
+                parse(text)
+                texts[found[1]][found[2]] = text
+    for kind in ("query", "mutation", "subscription"):
+        for text in texts[kind].values():
+            used: dict[str, str] = {}
+            waiting = [text]
+            while waiting:
+                for name in re.findall(r"\.\.\.(\w+)", waiting.pop()):
+                    if name in texts["fragment"] and name not in used:
+                        used[name] = texts["fragment"][name]
+                        waiting.append(used[name])
+            yield text + " ".join(used.values())
+
+
+def test_every_query_of_dagsters_own_pages_is_far_within_the_bounds():
+    asked = [graphql_cost.cost_of(parse(query), {}) for query in queries_of_dagsters_pages()]
+    assert len(asked) > 150
+    assert max(each.depth for each in asked) <= graphql_cost.MAX_DEPTH * 0.6
+    assert max(each.fields for each in asked) <= graphql_cost.MAX_FIELDS * 0.7
+    assert max(each.aliases for each in asked) <= graphql_cost.MAX_ALIASES * 0.6
+    assert max(each.cost for each in asked) <= graphql_cost.MAX_COST / 4
+    assert graphql_cost.is_bounded(parse(get_introspection_query()), {}), "its playground asks for the schema"
+
+
+@pytest.mark.parametrize("lang", ["en", "fr", "de"])
+def test_the_refusal_says_the_bounds(lang):
+    said = text("dagster.too_much", lang)
+    numbers = ["MAX_ALIASES", "MAX_DEPTH", "MAX_FIELDS", "MAX_COST"]
+    assert re.findall(r"\d+", said) == [str(getattr(graphql_cost, name)) for name in numbers]
+
+
+def test_a_query_of_aliases_is_refused_with_the_sentence(browser, email):
+    sign_in(browser, email)
+    query = "{" + " ".join(f"a{n}: version" for n in range(4_000)) + "}"
+    refused = browser.http.post("/dagster/graphql", json={"query": query}, headers={"Origin": BASE})
+    assert refused.status_code == 400
+    assert "at most 20 aliases" in refused.json()["errors"][0]["message"]
 
 
 OF_A_RUN = ("executionMetadata", "tags")

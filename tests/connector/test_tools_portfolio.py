@@ -89,6 +89,17 @@ async def test_rows_are_checked_as_an_import_would_and_nothing_is_created(assist
     assert (await assistant.call("list_packaging_items")).told["page"]["total"] == 1
 
 
+async def test_what_a_table_asks_is_said_and_answered_by_a_mapping(assistant: Assistant):
+    text = "SKU;Name;Weight\nN-1;Jar;180\n"
+    answer = await assistant.call("check_bulk_import", csv=text)
+    [asked] = answer.told["import"]["source"]["asked"]
+    assert "1 questions are open" in answer.told["next_step"]
+    settled = (await assistant.call("check_bulk_import", csv=text, mapping=asked["answer"])).told
+    assert settled["import"]["source"]["asked"] == []
+    assert "questions" not in settled["next_step"]
+    assert (await assistant.call("check_bulk_import", import_id="latest", mapping=asked["answer"])).refused
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

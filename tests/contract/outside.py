@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 from api.cli import build_program
 from api.commands.shared import Refusal
 from api.programs import code_server, daemon, webserver, workers
-from api.serve import is_served
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
+from warehouse.dagster_home import answers
 from warehouse.settings import Settings
 
 V1 = "/api/v1"
@@ -136,7 +136,7 @@ def _orchestration(environment: dict[str, str], log: Path) -> list[Program]:
     started = []
     for program in chosen:
         if program.after is not None:
-            until(lambda socket=program.after: is_served(socket))
+            until(lambda socket=program.after: answers(socket))
         started.append(Program(program.command, environment, log))
     return started
 

@@ -27,7 +27,7 @@ STATUSES = {
     "not_conform": {409},
     "already_declared": {409},
     "not_implemented": {501},
-    "internal_error": {500},
+    "internal_error": {500, 503},  # 503 where it passes (decisions §13, Operation)
 }
 """Each code of the contract, and of decisions § 12, with the statuses that it may be sent with."""
 

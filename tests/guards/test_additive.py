@@ -23,6 +23,8 @@ SETTLED = {
     "POST /api/v1/skus/batch: body.skus[].components[].weight_g: maximum differs.",
     "POST /api/v1/skus/batch: body.skus[].weight_grams: maximum differs.",
     "PUT /api/v1/skus/{id}/volumes: body[].units_placed: maximum differs.",
+    # What is away without failing requests (decisions §13, Operation).
+    "GET /healthz: 200.status: degraded is a code on one side only.",
 }
 """What is not additive and was decided all the same: the entry `more` behind a hundred faults (decisions §12), the
 sheet of a CSV's components, whose description has always said that it is null, and what decisions §13 settles."""

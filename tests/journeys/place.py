@@ -22,13 +22,13 @@ import psycopg
 
 from api import programs
 from api.programs import Program
-from api.serve import is_served
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
 from warehouse.access import windows
 from warehouse.access.keys import digest, new_key
 from warehouse.access.windows import Window
+from warehouse.dagster_home import answers
 from warehouse.database import Database
 from warehouse.embedded import revive
 from warehouse.settings import Settings
@@ -93,7 +93,7 @@ class Place:
         for program in reversed(programs.orchestration(self.settings, number_of_workers=0)):
             if program.name not in self.processes or self.processes[program.name].poll() is not None:
                 if program.after is not None:
-                    wait_until(lambda socket=program.after: is_served(socket))
+                    wait_until(lambda socket=program.after: answers(socket))
                 self.launch(program)
 
     def launch(self, program: Program) -> None:
@@ -118,7 +118,7 @@ class Place:
             with self.lock, suppress(OSError):
                 for name in [name for name in self.kept if self.processes[name].poll() is not None]:
                     program = self.kept[name]
-                    if program.after is None or is_served(program.after):
+                    if program.after is None or answers(program.after):
                         self.launch(program)
 
     def shoot(self, *names: str) -> None:

@@ -26,7 +26,6 @@ import psycopg
 import pytest
 import yaml
 
-from api.serve import is_served
 from tests import mailbox as mailboxes
 from tests.conftest import migrated
 from tests.mailbox import Mailbox
@@ -34,6 +33,7 @@ from tests.receiver import Receiver, opened
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse import dagster_home
+from warehouse.dagster_home import answers
 from warehouse.database import Database
 from warehouse.settings import Settings
 
@@ -127,7 +127,7 @@ class Composed:
             if OURS[name]["command"][-1] == "dagster-code":
                 data = Path(self.variables(name)["PCDS_DATA_DIR"])
                 socket = dagster_home.code_socket(Settings.load(data_dir=data))
-                wait_until(lambda of=socket: is_served(of), otherwise=self.said)
+                wait_until(lambda of=socket: answers(of), otherwise=self.said)
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
         return {name: process.wait(PATIENCE_SECONDS) for name, process in self.processes.items()}

@@ -23,7 +23,6 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from api.serve import is_served
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Resources, open_resources
 from pipelines.regrading import rulesets
@@ -39,6 +38,7 @@ from tools.ports import free_port
 from warehouse import dagster_home
 from warehouse.access.keys import new_key
 from warehouse.audit.origin import Origin
+from warehouse.dagster_home import answers
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate
@@ -202,7 +202,7 @@ def test_twenty_companies_on_two_machines_of_which_one_dies(
     for other in companies[1:]:
         other.found(database)
     place.start("dagster-code")
-    wait_until(lambda: is_served(dagster_home.code_socket(place.settings)))
+    wait_until(lambda: answers(dagster_home.code_socket(place.settings)))
     with (
         open_resources(place.settings) as resources,
         shared_instance(place.settings, database) as instance,

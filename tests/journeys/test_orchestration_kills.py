@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from api.programs import Program
-from api.serve import is_served
 from tests import ruling
 from tests.journeys.place import Place
 from tests.journeys.test_regrade import VERSION, activate
 from tests.ruling import BOTTLE, LINES
 from tests.waiting import wait_until
 from warehouse import dagster_home
+from warehouse.dagster_home import answers
 
 SEEDS = [int(seed) for seed in os.environ.get("PCDS_KILL_SEEDS", "20261122").split()]
 PROGRAMS = ("dagster-daemon", "dagster-code", "dagster-ui", "worker", "other worker")
@@ -232,9 +232,9 @@ def test_new_code_is_served_when_its_server_is_started(working: Place, tmp_path:
     place.end("dagster-code")
     socket = dagster_home.code_socket(place.settings)
     assert socket.exists()
-    assert not is_served(socket)
+    assert not answers(socket)
     place.launch(Program(code.name, (*command, "--working-directory", str(tmp_path))))
-    wait_until(lambda: is_served(socket), 60, otherwise=lambda: left(place))
+    wait_until(lambda: answers(socket), 60, otherwise=lambda: left(place))
     begun = time.monotonic()
     wait_until(serves_it, 60, otherwise=lambda: left(place))
     took = time.monotonic() - begun

@@ -24,7 +24,8 @@ from services import audit
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
 from warehouse.database import Database
-from warehouse.migrate import head, migrate, revision_of
+from warehouse.migrate import migrate
+from warehouse.revisions import head, revision_of
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 

@@ -27,7 +27,7 @@ from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.settings import Settings
 
-GONE_SECONDS = 10
+GONE_SECONDS = 30
 """What a service manager is asked to wait at least, with what the database needs."""
 ROWS = 12_000  # three chunks
 # A busy machine may need longer than it is given; whoever were killed in its work would fail the test.

@@ -131,7 +131,8 @@ def test_the_supplier_is_asked_and_reminded_until_the_last_answer(desk: Desk, as
     assert "Verpackungsdaten" in mail["Subject"]
     said = text(mail)
     assert "For our declaration" in said
-    assert asker.links.address_of(enquiry) + "?lang=de" in said
+    with desk.pool.company(desk.company) as conn:
+        assert asker.links.address_of(conn, enquiry) + "?lang=de" in said
     assert "- MAIL-1: Bottle MAIL-1" in said
     assert due.isoformat() in said
     asker.answer(enquiry, 0)

@@ -376,7 +376,7 @@ def test_a_worker_with_another_key_sends_nothing_and_disables_nothing(
     desk: Desk, office: Office, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The deployment's key is known by its probe, which this database of many tests must not keep."""
-    monkeypatch.setattr(deployment_keys, "_stored", lambda *_: office.sender.seal.probe)
+    monkeypatch.setattr(deployment_keys, "_stored", lambda *_: office.sender.seal.probes[0])
     office.write("K")
     other = sending.Sender.of(with_keys(Settings.load(data_dir=tmp_path / "elsewhere", webhooks_to_loopback=True)))
     with pytest.raises(Refused):

@@ -59,10 +59,10 @@ def test_a_key_of_before_is_taken_over_and_another_one_is_named(owner: Connectio
     key = deployment_keys.read(settings)
     deployment_keys.prepare(owner, settings)
     assert deployment_keys.read(settings) == key
-    deployment_keys.check(owner, Seal(key, b"any purpose").probe)
+    Seal((key,), b"any purpose").check(owner)
     assert len(problems(owner, other)) == 2
     with pytest.raises(Refused, match="was given another one") as refused:
-        deployment_keys.check(owner, Seal(deployment_keys.read(other), b"any purpose").probe)
+        Seal(deployment_keys.every(other), b"any purpose").check(owner)
     assert refused.value.code == "internal_error"
     deployment_keys.forget(owner)
     deployment_keys.prepare(owner, other)

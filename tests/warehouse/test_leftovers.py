@@ -12,6 +12,7 @@ import pytest
 from tests.processes import lives
 from warehouse import leftovers
 from warehouse.leftovers import Mark
+from warehouse.settings import SettingsError
 
 _DEAF = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 _LISTENING = """
@@ -68,3 +69,30 @@ def test_a_supervisor_knows_its_own_whoever_started_them(start: Start, tmp_path:
 def test_whoever_listens_is_named_where_one_may_know(start: Start, tmp_path: Path) -> None:
     holder = start(None, tmp_path, _LISTENING)
     assert leftovers.listening(int(holder.said)) == holder
+
+
+_SERVING = """
+import sys, time
+from pathlib import Path
+from warehouse.leftovers import serving_alone
+with serving_alone(Path(sys.argv[1])):
+    print(flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_place_is_served_once_until_that_process_ends_however_it_does(tmp_path: Path) -> None:
+    assert not leftovers.is_served(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", _SERVING, str(tmp_path)], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        with (
+            pytest.raises(SettingsError, match=rf"\(process {first.pid}\) runs on {tmp_path} already; end it, or name"),
+            leftovers.serving_alone(tmp_path),
+        ):
+            pytest.fail("there are two")
+        assert leftovers.is_served(tmp_path)
+        first.kill()
+    assert not leftovers.is_served(tmp_path)
+    with leftovers.serving_alone(tmp_path):
+        assert leftovers.is_served(tmp_path)

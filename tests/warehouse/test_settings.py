@@ -1,8 +1,13 @@
 import os
+import re
+import subprocess
+from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
-from warehouse.settings import Settings, SettingsError
+from warehouse import logs, settings
+from warehouse.settings import Settings, SettingsError, misspelt
 
 
 @pytest.fixture(autouse=True)
@@ -82,3 +87,30 @@ def test_a_child_process_reads_the_very_same_settings(monkeypatch: pytest.Monkey
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     assert Settings.load() == settings
+
+
+def test_a_misspelt_variable_is_named_at_the_start_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PCDS_PROT", "PCDS_TRUSTED_PROXY", "PCDS_QQQ", "PCDS_DATABASE_URL", "PCDS_BASE_URL", "PCDS_KEY"):
+        monkeypatch.setenv(name, "8001")
+    assert misspelt() == {
+        "PCDS_DATABASE_URL": "DATABASE_URL",
+        "PCDS_PROT": "PCDS_PORT",
+        "PCDS_QQQ": None,
+        "PCDS_TRUSTED_PROXY": "PCDS_TRUSTED_PROXIES",
+    }
+    with capture_logs() as said:
+        logs.name_misspelt()
+    assert {(line["variable"], line["nearest"]) for line in said} == set(misspelt().items())
+
+
+def test_every_variable_that_the_repository_names_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a place that is in order would be told that one of its own variables is misspelt."""
+    root = Path(__file__).parents[2]
+    files = ("*.py", "*.yaml", "*.md", "Makefile", ".ci/run", "*.service", "*.example")
+    listed = subprocess.run(["git", "ls-files", *files], cwd=root, capture_output=True, text=True, check=True).stdout
+    own = {"tests/warehouse/test_settings.py", "tests/api/test_states.py"}
+    for name in {path for path in listed.split() if path not in own and not path.startswith("docs/spec/")}:
+        for variable in re.findall(r"\bPCDS_[A-Z][A-Z_]*[A-Z]\b(?![*…])", (root / name).read_text(encoding="utf-8")):
+            monkeypatch.setenv(variable, "x")
+    assert misspelt() == {}
+    assert {name for name in os.environ if name.startswith("PCDS_")} >= settings.OTHERS

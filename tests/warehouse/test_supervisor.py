@@ -18,10 +18,14 @@ import pytest
 from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
+from warehouse import dagster_home
 from warehouse.settings import Settings
 
 _SERVE = """
+from api import serve as supervisor
 from api.serve import serve
+supervisor._UNREACHABLE_SECONDS = 10
+from warehouse import dagster_home
 from warehouse.settings import Settings
 serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 """
@@ -51,6 +55,8 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     """A request under way is told of the end, and nobody waits for it."""
     process, settings = service
     _refuse_header_without_end(settings)
+    _refuse_a_second_one(process, settings)
+    _take_its_socket(settings)
     postmaster = _postmaster(settings)
     apis = _apis(process)
     assert len(apis) == 2
@@ -139,6 +145,38 @@ class _UnderWay:
         assert head[0].startswith("HTTP/1.1 500")
         assert b"<h1>" in body
         assert "content-type: text/html; charset=utf-8" in head
+
+
+def _refuse_a_second_one(process: subprocess.Popen[bytes], settings: Settings) -> None:
+    """On other ports, and its end leaves the first one what is its own."""
+    other = settings.model_copy(update={"port": free_port(), "dagster_port": free_port()})
+    mine = sorted(path for path in settings.data_dir.glob("dagster/*.sock"))
+    done = subprocess.run(
+        [sys.executable, "-m", "api.cli", "serve"],
+        env=os.environ | other.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"`pcds serve` (process {process.pid}) runs on {settings.data_dir} already" in done.stderr.splitlines()[-1]
+    assert sorted(path for path in settings.data_dir.glob("dagster/*.sock")) == mine
+    assert _status(settings, "/readyz") == 200
+
+
+def _take_its_socket(settings: Settings) -> None:
+    """A code server that lives and cannot be reached is told, and started anew."""
+    path = dagster_home.code_socket(settings)
+    wait_until(lambda: dagster_home.answers(path))
+    path.unlink()
+    wait_until(lambda: _body(settings) == {"status": "degraded", "failing": ["code_server"]})
+    wait_until(lambda: dagster_home.answers(path))
+    wait_until(lambda: _body(settings)["status"] == "ok")
+
+
+def _body(settings: Settings) -> dict[str, object]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{settings.port}/readyz", timeout=PATIENCE_SECONDS) as answer:
+        return dict(json.load(answer))
 
 
 def _refuse_header_without_end(settings: Settings) -> None:

@@ -18,7 +18,8 @@ from services import audit
 from warehouse.backup import check, restore
 from warehouse.companies.queries import every_company
 from warehouse.database import Database
-from warehouse.migrate import head, migrate, revision_of
+from warehouse.migrate import migrate
+from warehouse.revisions import head, revision_of
 from warehouse.sessions import Pool
 from warehouse.settings import Settings
 from warehouse.tables import metadata

@@ -18,7 +18,8 @@ from warehouse.backup.folder import KEY, OBJECTS, BackupError, copy_file, files
 from warehouse.backup.held import OURS, Backup, Held
 from warehouse.dagster_home import make_tables
 from warehouse.database import Database
-from warehouse.migrate import knows, migrate
+from warehouse.migrate import migrate
+from warehouse.revisions import knows
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
 

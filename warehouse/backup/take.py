@@ -13,7 +13,7 @@ from warehouse.backup.folder import KEY, LIST, OBJECTS, BackupError, copy_object
 from warehouse.backup.held import DAGSTERS, FORMAT, OURS, PLACES, Backup, Columns, Held, place_of
 from warehouse.backup.seal import made_key, seal_of
 from warehouse.database import Database
-from warehouse.migrate import head
+from warehouse.revisions import head
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
 from warehouse.tables import metadata

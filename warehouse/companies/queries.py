@@ -4,8 +4,6 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
-import psycopg
-
 from warehouse.sessions import Connection, Pool
 
 _ADD: Final = "INSERT INTO companies (id, name, plan, created_at, sandbox_of) VALUES (%s, %s, %s, %s, %s)"
@@ -21,12 +19,6 @@ class Counted(NamedTuple):
 
     skus: int
     links: int
-
-
-def has_table(owner_url: str) -> bool:
-    """Return whether the tables were ever made in this database; opens a connection of its own."""
-    with psycopg.connect(owner_url) as connection:
-        return connection.execute("SELECT to_regclass('companies')").fetchone() != (None,)
 
 
 def plans(connection: Connection) -> list[str]:

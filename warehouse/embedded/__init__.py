@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import IO
 
 from warehouse.database import Database
+from warehouse.embedded import clusters
 from warehouse.embedded.clusters import ServerError
 from warehouse.embedded.places import remove
 from warehouse.embedded.server import Server
 from warehouse.embedded.upgrade import kept
 from warehouse.settings import Settings, SettingsError
 
-__all__ = ["Server", "ServerError", "kept", "prepare_data_dir", "remove", "revive", "running"]
+__all__ = ["Server", "ServerError", "kept", "other_major", "prepare_data_dir", "remove", "revive", "running"]
 
 
 @contextmanager
@@ -73,6 +74,15 @@ def prepare_data_dir(data_dir: Path) -> Path:
     if not os.access(data_dir, os.W_OK):
         raise SettingsError(f"{data_dir} cannot be written to; name another directory with --data-dir.")
     return data_dir
+
+
+def other_major(settings: Settings) -> int | None:
+    """Return the major version that made the embedded database, where it is not this release's."""
+    place = settings.data_dir / "postgres"
+    if settings.database_url is not None or not (place / "PG_VERSION").exists():
+        return None
+    made_by = clusters.major_of(place)
+    return made_by if made_by != clusters.own_major() else None
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from warehouse.sessions import Connection
 
 _NEWEST: Final = """
 SELECT id, status, dry_run, filename, key_name, created_at, finished_at, rows_done, rows_total, created, updated,
-    unchanged, rejected, failure ->> 'code' AS failure_code, count(*) OVER () AS total
+    unchanged, rejected, failure ->> 'code' AS failure_code, failure ->> 'kind' AS failure_kind,
+    coalesce(json_array_length(source -> 'asked'), 0) AS questions, count(*) OVER () AS total
 FROM imports ORDER BY created_at DESC, id LIMIT %s OFFSET %s"""
 _REASONS: Final = """
 SELECT code, field, count(*) AS faults, min(message) AS message
@@ -50,6 +51,8 @@ _INSERTED: Final = (
     "templates",
     "rows_total",
     "taken_codes",
+    "mapping",
+    "answers",
     "key_id",
     "key_name",
     "correlation_id",
@@ -119,7 +122,10 @@ def latest(connection: Connection) -> UUID | None:
 
 
 class Recent(NamedTuple):
-    """An import of the list, with its counts of SKUs; `total` is the number of all imports of the company."""
+    """An import of the list, with its counts of SKUs; `total` is the number of all imports of the company.
+
+    `questions` are those that are open, `failure_kind` the kind of the one for which the file was refused.
+    """
 
     id: UUID
     status: str
@@ -135,16 +141,21 @@ class Recent(NamedTuple):
     unchanged: int
     rejected: int
     failure_code: str | None
+    failure_kind: str | None
+    questions: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class StoredUpload:
-    """The file of an import, and the mapping that it was read with, as far as `source` tells it.
+    """The file of an import, and the mapping that it was read with; as far as `source` tells it in an earlier release.
 
-    `taken_codes` are codes that none of its rows may have; None where there are none.
+    `taken_codes` are codes that none of its rows may have; None where there are none. `mapping` is the one it was read
+    with, None of an import of an earlier release. `answers` is the import whose held-back values it wrote, if any.
     """
 
+    id: UUID
+    status: str
     upload_key: str
     filename: str
     sha256: str
@@ -152,6 +163,10 @@ class StoredUpload:
     dry_run: bool
     keep_archived: bool
     taken_codes: list[str] | None
+    mapping: dict[str, object] | None
+    answers: UUID | None
+    undone_at: datetime | None
+    created_at: datetime
 
 
 class Reason(NamedTuple):

@@ -57,6 +57,8 @@ imports = Table(
     Column("preview", JSON, comment="ForeseenGrades, of a dry run"),
     Column("taken_codes", JSON, comment="codes that no row of this file of corrections may have; null where none"),
     Column("warnings", JSON, comment="ImportWarnings; null where there are none"),
+    Column("mapping", JSON, comment="the caller's, an earlier one merged with its answers"),
+    Column("answers", Uuid, comment="the import whose held-back values this one writes; null where none"),
     Index("ix_imports_open", "created_at", postgresql_where=text("status IN ('queued', 'processing')")),
     Index("ix_imports_started", "company_id", "started_at"),
 )

@@ -28,8 +28,8 @@ _BY_NAME: Final = {table.name: table for table in TABLES.values()}
 _TAKEN_OVER: Final = {"library_components": tuple(LibraryPart.__annotations__)}
 """The fields that a SKU copies from a record that it refers to, besides the id, by the record's table."""
 
-_SORTED_BY: Final = {"brand": "name", "site": "name", "library_component": "code"}
-"""The resource types that can be listed, and their sort column: unique in the company, so the order is total."""
+_SORTED_BY: Final = {"brand": "name", "site": "name", "supplier": "name", "library_component": "code"}
+"""The sort column of each resource type: unique in the company, so the order is total."""
 
 
 def page(resource: str, limit: int, offset: int, *, narrowed: bool = False) -> str:

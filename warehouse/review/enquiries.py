@@ -28,6 +28,7 @@ _ONE: Final = """
 SELECT enquiries.id, supplier_name, message, due_on, expires_at, enquiries.created_at, withdrawn_at,
     supplier_email, coalesce(language, 'en') AS language, asked_by, companies.name AS company_name
 FROM supplier_enquiries AS enquiries CROSS JOIN companies WHERE enquiries.id = %s"""
+_DIGEST: Final = "SELECT token_hash FROM supplier_enquiries WHERE id = %s"
 _LOCK: Final = "SELECT FROM supplier_enquiries WHERE id = %s FOR UPDATE"
 _WITHDRAW: Final = "UPDATE supplier_enquiries SET withdrawn_at = %s WHERE id = %s"
 _WITHDRAW_ITEMS: Final = "UPDATE supplier_requests SET withdrawn_at = %s WHERE enquiry_id = %s"
@@ -111,6 +112,12 @@ class Enquiry:
     language: str
     asked_by: UUID | None
     company_name: str
+
+
+def token_hash(conn: Connection, enquiry_id: UUID) -> bytes:
+    """Return the SHA-256 of an enquiry's token; nothing's where the company has no such enquiry."""
+    row = conn.execute(_DIGEST, [enquiry_id]).fetchone()
+    return b"" if row is None else bytes(row[0])
 
 
 async def find(connection: AsyncConnection, token: str, *, at: datetime) -> Found | None:

@@ -17,6 +17,7 @@ from pipelines.engine import checks, tags
 from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, ServiceClock, Shutdown
 from pipelines.imports import settle, work
+from pipelines.imports.answers import rows_due
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.sandbox import requests
@@ -26,6 +27,7 @@ from pipelines.shown import columns, preview
 from schemas import contracts
 from warehouse.catalogue.queries import served_markets
 from warehouse.clock import Clock
+from warehouse.imports import claims
 from warehouse.imports.queue import is_stalled
 from warehouse.objects import NoSuchObject, Objects
 from warehouse.sessions import Pool
@@ -237,11 +239,18 @@ def type_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, served_
     sent = taken.work
     table = partial(services.objects.file, sent.table_key)
     source = table if taken.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
-    order = requests.typing_request(source, default_year=sent.default_year, served_markets=served_markets)
-    try:
+
+    def read(source: requests.Source) -> TypedRows:
+        order = requests.typing_request(source, default_year=sent.default_year, served_markets=served_markets)
         return services.readers.read(sent.id, "import", order)
+
+    try:
+        typed = read(source)
+        return rows_due(services.pool, services.objects, sent, typed, read) if taken.claim else typed
     except ReadingStopped as stopped:
         [failure] = stopped.issues
+        if stopped.reason == "crash" and sent.attempts < claims.MAX_ATTEMPTS:  # the machine may have had no memory left
+            raise dg.Failure("The process that reads files was lost twice; another run tries again.") from None
         if taken.claim:
             settle.fail(services.pool, taken.claim, sent, services.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None

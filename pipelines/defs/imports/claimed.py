@@ -12,6 +12,8 @@ from typing import Final
 from uuid import UUID
 
 import dagster as dg
+import psycopg
+import structlog
 
 from pipelines.defs.imports import terminated
 from pipelines.defs.imports.handover import Received
@@ -22,6 +24,12 @@ from warehouse.clock import Clock
 from warehouse.imports import claims
 from warehouse.imports.claims import Claim
 from warehouse.sessions import Pool
+from warehouse.surroundings import is_passing
+
+_GIVE_BACK_SECONDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Pauses between the attempts to give an import back: together longer than a disk is usually full."""
+
+log = structlog.get_logger(__name__)
 
 WRITES: Final = dg.AssetKey("graded_skus")
 """The asset that writes an import's rows: a run that still has to run it keeps its claim from step to step."""
@@ -56,15 +64,15 @@ def claim_import(
     """
     run_id = UUID(context.run.run_id)
     claim = claims.take(pool, clock, received.company_id, received.import_id, run_id)
-    found = work.load(pool, received.company_id, received.import_id)
     if claim is None:
-        yield ClaimedImport(found, None, lambda: None)
+        yield ClaimedImport(work.load(pool, received.company_id, received.import_id), None, lambda: None)
         return
-    if found.attempts > claims.MAX_ATTEMPTS:
-        settle.fail(pool, claim, found, clock, failure := settle.gave_up_issue())
-        raise dg.Failure(failure.message, allow_retries=False)
-    _close(context, claim.previous_run)
     try:
+        found = work.load(pool, received.company_id, received.import_id)
+        if found.attempts > claims.MAX_ATTEMPTS:
+            settle.fail(pool, claim, found, clock, failure := settle.gave_up_issue())
+            raise dg.Failure(failure.message, allow_retries=False)
+        _close(context, claim.previous_run)
         with claims.send_heartbeats(pool, claim, clock) as still_ours:
 
             def proceed() -> None:
@@ -83,11 +91,29 @@ def claim_import(
             pool, claim, keep=leaving.is_warm_worker
         )  # a run that another worker resumes takes its claim again
         leaving.leave(context, f"Handed back: {reason}")
-    except BaseException:  # an interruption, or the error that it caused in a running query
+    except BaseException as error:  # an interruption, or the error that it caused in a running query
+        if is_passing(error):
+            _give_back(pool, claim, stopping)
         run = context.instance.get_run_by_id(context.run.run_id)
         if run is not None and terminated.is_terminated(run):
             terminated.end_import(pool, clock, received.company_id, received.import_id, context.run.run_id)
         raise
+
+
+def _give_back(pool: Pool, claim: Claim, stopping: threading.Event) -> None:
+    """Take back the attempt that a passing fault ended, which says nothing of the file.
+
+    The database may lack the place for this too: it is tried for a while, after which the attempt counts.
+    """
+    for pause in (*_GIVE_BACK_SECONDS, None):
+        try:
+            claims.lay_down(pool, claim, keep=False)
+        except psycopg.Error as error:
+            log.warning("import.not_given_back", import_id=str(claim.import_id), error=type(error).__name__)
+            if pause is None or not is_passing(error) or stopping.wait(pause):
+                return
+        else:
+            return
 
 
 def goes_on(context: dg.AssetExecutionContext) -> bool:

@@ -1,8 +1,9 @@
 """Fails an import once when its run fails by a fault of ours; the import is not tried again.
 
-An exception in a step would recur in the next run. Faults from outside are tried again: the database or a disk is away
-for a while, a machine has no memory left, or a process was killed (which raises nothing here).
-`pipelines.defs.imports.claimed` handles runs that end normally.
+An exception in a step would recur in the next run. After a fault of the machine that passes
+(`warehouse.surroundings.is_passing`) the import waits and goes on, however often that happens; other faults from
+outside, and a process that was killed (which raises nothing here), count as attempts. `pipelines.defs.imports.claimed`
+handles runs that end normally.
 """
 
 import traceback
@@ -11,17 +12,16 @@ from typing import Final
 from uuid import UUID
 
 import dagster as dg
-import psycopg
 import structlog
 
 from pipelines.engine import tags
 from pipelines.imports import settle, work
 from warehouse.imports import claims
 from warehouse.sessions import Pool
+from warehouse.surroundings import is_passing
 
 _FRAMES: Final = 12
 """Innermost frames of the fault that are logged, under the correlation id that the caller quotes."""
-_FROM_OUTSIDE: Final = (psycopg.OperationalError, OSError, MemoryError)
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ def fail_import_once(context: dg.HookContext) -> None:
     if claim is None:  # the import has ended, or another run has it
         return
     chain = list(_chain(context.op_exception))
-    if not chain or any(isinstance(cause, (dg.Failure, *_FROM_OUTSIDE)) for cause in chain):
+    if not chain or is_passing(chain[0]) or any(isinstance(cause, (dg.Failure, OSError)) for cause in chain):
         claims.hand_back(pool, claim)
         return
     sent = work.load(pool, claim.company_id, claim.import_id)

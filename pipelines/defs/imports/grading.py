@@ -143,6 +143,8 @@ def import_report(
     found = status(postgres.pool, work.company_id, work.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
     object_store.objects.delete(work.table_key)  # the uploaded file stays; its rows are stored now
+    if work.answers is not None:
+        object_store.objects.delete(work.before_key)
     outcomes: tuple[Outcome, ...] = get_args(Outcome)
     counts: dict[str, int] = {name: found["counts"][name] for name in outcomes}
     shown = ("sheet", "line", "sku_code", "field", "column", "value", "code", "message")

@@ -2,9 +2,11 @@
 
 The API requests a run as soon as it has accepted a file (`api.launching`). This sensor requests one for imports without
 a run after some seconds, and for stalled ones (whose run ended without them). A claim lets only one run have an import.
+While the machine lacks the place for it, an import waits: the more runs it has had, the longer until the next.
 An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.terminated`).
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -23,6 +25,10 @@ _ASKED_FOR: Final = timedelta(seconds=4)
 """How long after a file was accepted the request of its run is left to the API."""
 _LOST_AFTER: Final = timedelta(seconds=20)
 """A run recorded for this long, but neither launched nor queued, was lost by the webserver; monitoring ends it."""
+
+
+_LONGEST_PAUSE_SECONDS: Final = 60
+"""The most that an import waits between two runs: a disk may be full for hours, and is then free again."""
 
 
 @run_requests.sensor(
@@ -50,12 +56,22 @@ def _is_worked_on(record: dg.RunRecord) -> bool:
     return record.dagster_run.status in run_requests.UNDER_WAY
 
 
+def _waits(records: Sequence[dg.RunRecord]) -> bool:
+    """Return whether the newest run ended too shortly before for another one: the second one comes at once."""
+    if len(records) < 2:
+        return False
+    pause = min(2 ** (len(records) - 1), _LONGEST_PAUSE_SECONDS)
+    return Clock().now() - records[0].update_timestamp < timedelta(seconds=pause)
+
+
 def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport) -> dg.RunRequest | None:
     records = instance.get_run_records(dg.RunsFilter(job_name=import_file.name, tags={tags.IMPORT: str(found.id)}))
     if any(_is_worked_on(record) for record in records):
         return None
     if records and terminated.is_terminated(last := records[0].dagster_run):  # the newest comes first
         terminated.end_import(pool, clock, found.company_id, found.id, last.run_id)
+        return None
+    if _waits(records):
         return None
     return dg.RunRequest(
         run_key=f"{found.id}/{len(records)}",

@@ -10,11 +10,12 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+import structlog
 
 from api.server.__main__ import Config, Server
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -55,14 +56,16 @@ class Served:
         self.server, self.port, self.application = server, port, application
         self._clients = list[socket.socket]()
 
-    def connect(self) -> socket.socket:
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS)
+    def connect(self, host: str = "127.0.0.1") -> socket.socket:
+        """Connect from an address of this machine."""
+        client = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS, (host, 0))
         self._clients.append(client)
         return client
 
-    def send(self, data: bytes) -> socket.socket:
-        client = self.connect()
-        client.sendall(data)
+    def send(self, data: bytes, host: str = "127.0.0.1") -> socket.socket:
+        client = self.connect(host)
+        with suppress(ConnectionError):  # it may have made place for others already
+            client.sendall(data)
         return client
 
     def held(self, count: int) -> None:
@@ -293,6 +296,11 @@ def test_what_is_no_http_gets_the_error_body(served: Served) -> None:
     refused(served.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), 400, "invalid_body")
 
 
+def test_a_header_with_a_nul_is_no_http(served: Served) -> None:
+    """So no handler sees one in a header; the other places are in tests/api/test_nul_bytes."""
+    refused(served.send(OPEN_HEADER + b"X-API-Key: a\0b\r\n\r\n"), 400, "invalid_body")
+
+
 def test_a_few_requests_sent_without_waiting_are_answered_in_order(served: Served) -> None:
     takes(served.send(GET * 4), 4)
 
@@ -309,16 +317,28 @@ def test_thousands_of_requests_sent_without_waiting_are_not_kept(served: Served)
 def test_one_connection_too_many_is_told_to_come_again() -> None:
     with serving(connections=3) as served:
         for _ in range(3):
-            served.connect()
-        served.held(3)
+            served.send(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")  # nobody reads the answer
+        wait_until(lambda: served.application.began == 3)
         assert refused(served.send(GET), 503, "internal_error")["retry-after"] == "1"
 
 
-def test_a_flood_of_connections_is_not_even_answered() -> None:
-    with serving(connections=3) as served:
-        for _ in range(50):
-            served.connect()
-        served.held(6)
+@pytest.mark.parametrize("sent", [b"", OPEN_HEADER, b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc"])
+def test_connections_without_a_whole_request_make_place_for_others(sent: bytes) -> None:
+    """Five addresses fill every place, and again, while somebody else is answered and a request under way goes on."""
+    with serving(connections=30, connections_per_address=10) as served, structlog.testing.capture_logs() as logged:
+        under_way = served.send(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n", host="127.0.0.9")
+        wait_until(lambda: served.application.began)
+        for _ in range(25):
+            for address in range(1, 6):
+                served.send(sent, host=f"127.0.1.{address}")
+        for _ in range(3):
+            takes(served.send(GET, host="127.0.0.8"))
+        assert len(served.server.server_state.connections) <= 31
+        assert under_way.recv(15) == b"HTTP/1.1 200 OK"
+        served.server._tell_of_refused()
+    told = [line for line in logged if line["event"] == "connections.refused"]
+    assert sum(line["networks"]["127.0.1.0/24"] for line in told) >= 90
+    assert "127.0.1.1" not in str(told), "no whole address"
 
 
 def test_one_address_holds_its_share_and_a_trusted_proxy_all() -> None:

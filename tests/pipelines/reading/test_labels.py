@@ -72,7 +72,7 @@ def test_a_title_above_changes_no_header_that_is_one_by_itself() -> None:
 @pytest.mark.parametrize(
     ("header", "field"),
     [
-        ("Verp.-gewicht Glas\n\nZugehörige Einheit in NTG-P-049", "glass_weight_g"),
+        ("Verp.-gewicht Glas\n\nZugehörige Einheit in NTG-P-049", None),  # asked: its unit stands elsewhere
         ("Verpackungsgewicht\n(leer gewogen, ohne Etikett)", None),
         ("Poids emballage (voir la notice de pesée)", "weight_grams"),
         ("Poids emballage\n(brut)", None),

@@ -22,7 +22,8 @@ CASES = [
             ]
         ),
         READ,
-        source={"ignored": [{"column": "D", "header": "Berat"}], "layout": "materials"},
+        # The unit is said to stand elsewhere, so that the column is asked about (decisions §13).
+        source={"ignored": [{"column": "D", "header": "Berat"}], "layout": "rows"},
     ),
     Case(
         27,

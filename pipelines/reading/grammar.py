@@ -1,0 +1,427 @@
+"""Takes a header apart: its term, and what stands around the term: unit, per what, object, period, market, note.
+
+Each word has a role (`words.csv`, vocabulary `header_part`; `header_word` for words of terms; units in `units.csv`). A
+word without one is reported, never dropped. `columns.py` finds the term, and a unit that the caller's mapping writes is
+read by the same rules (`measure_of`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from pipelines.reading.levels import SALES, level_at
+from pipelines.reading.units import unit_of
+from schemas.fields import Field
+from schemas.texts import WITHOUT_INVISIBLE
+from schemas.words import code_of, fold, words
+
+UNITS_OF_FIELDS: Final = ("g", "percent", "um", "g/cm3", "mg/kg")
+"""Units of fields whose columns may be in another unit."""
+PIECES: Final = "units"
+"""The unit of a volume."""
+MOST_WORDS: Final = 12
+_MOST_PARTS: Final = 40
+_TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
+_GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
+_BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*+)[)\]]?")
+_HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LONGEST_PHRASE: Final = 4
+_OF_QUANTITY: Final = {"per", "for", "bundle", "size", "thousand", "million"}
+_WITH_LEVEL: Final = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
+"""Fields of the packaging that forms have for each level."""
+_CHANGES_MEANING: Final = frozenset({"measure", "somebody", "thing", "parcel", "except"})
+"""Roles of words that change a header's meaning: of the product, of somebody else, of less or more than the whole."""
+_OF_PACKAGING: Final = frozenset({"packaging", "empty", "piece", "sold", "nothing", "unit_of_sale", "tare"})
+"""Roles of words that a note may have without changing what its column means."""
+
+Tokens = Sequence[str]
+
+
+class Segments(NamedTuple):
+    """The words of a header: its main text, and its notes in brackets or on further lines."""
+
+    main: tuple[str, ...]
+    notes: tuple[tuple[str, ...], ...]
+
+
+class Measure(NamedTuple):
+    """A unit and what it is per, up to `end`: a number times `factor` is in the field's unit, `unit`.
+
+    `unit` is empty where only a quantity is named, `per 1000`, which `per` divides by in any unit. `state` is `open`
+    where a number is missing (`per case`), and `other` where it is no quantity of a field (`per m²`).
+    """
+
+    end: int
+    unit: str
+    factor: Decimal
+    per: Decimal
+    state: str = "known"
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What the words around a term say: the factor of a unit, whether the column is something else, what is unknown.
+
+    `measured` is true where a unit or a quantity is among the words.
+    """
+
+    factor: Decimal = Decimal(1)
+    per: Decimal = Decimal(1)
+    has_unit: bool = False
+    other: bool = False
+    measured: bool = False
+    unknown: tuple[str, ...] = ()
+
+
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text, folded, and its signs that mean something; a number without its grouping."""
+    found: list[str] = []
+    for token in _TOKEN.findall(text.translate(WITHOUT_INVISIBLE)):
+        found += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else fold(token).split()
+    return tuple(found)
+
+
+def spellings(header: str) -> Iterator[str]:
+    """Yield the header with words joined that a line break has hyphenated, and with `camelCase` split."""
+    joined = _HYPHEN_AT_BREAK.sub("", header)
+    yield joined
+    if not re.search(r"\s", joined) and _CAMEL.search(joined):
+        yield _CAMEL.sub(" ", joined)
+
+
+def segmentations(header: str) -> list[Segments]:
+    """Return the ways to divide a header: all of it is the term, without its brackets, or its first line alone."""
+    ways = [Segments(tokens_of(header), ())]
+    lines = [line for line in header.splitlines() if line.strip()]
+    for main, below in ((" ".join(lines), []), (lines[0] if lines else "", lines[1:])):
+        bare = tokens_of(_BRACKETS.sub(" ", main))
+        notes = [tokens_of(note) for note in _BRACKETS.findall(main)]
+        notes += [tokens_of(re.sub(r"[()\[\]]", " ", line)) for line in below]
+        ways.append(Segments(bare, tuple(note for note in notes if note)))
+    return list(dict.fromkeys(way for way in ways if 0 < len(way.main) <= MOST_WORDS))
+
+
+def key_of(tokens: Tokens) -> str:
+    """Return words as listed headers are looked up."""
+    return " ".join(token for token in tokens if token not in ("/", "|"))
+
+
+def measure_at(tokens: Tokens, at: int) -> Measure | None:
+    """Return the unit that begins at a word, with what it is per; or a quantity alone: `per 1000`, `per case of 12`."""
+    begin = at + 1 if _role(tokens, at)[0] == "in" else at
+    unit = _unit_at(tokens, begin)
+    if unit is None:
+        return _count_of_pieces(tokens, begin) or _per_at(tokens, at)
+    end, name, factor = unit
+    per = _per_at(tokens, end)
+    return Measure(end, name, factor, Decimal(1)) if per is None else per._replace(unit=name, factor=factor * per.per)
+
+
+def measures_in(text: str) -> list[Measure]:
+    """Return the units and quantities that a text names, in their order."""
+    return [found for found, _ in _parts(tokens_of(text)[:_MOST_PARTS]) if found is not None]
+
+
+def unit_in(text: str, unit: str) -> Measure | None:
+    """Return the only unit among words; None where there is none or two, or something else. A single word is none."""
+    found = [measure for measure in measures_in(text) if measure.unit != PIECES]
+    alone = len({(each.unit, each.factor) for each in found}) == 1 and len(tokens_of(text)) > 1
+    return found[0] if alone and (found[0].unit, found[0].state) == (unit, "known") else None
+
+
+def measure_of(expression: str, unit: str | None) -> Sense | None:
+    """Return what a whole text says as a unit of a field: `kg/1000`, `per case of 12`; None where a word says more."""
+    field = Field("", "number", "", unit=unit)
+    tokens = tokens_of(expression)
+    found = sense_of(tokens, field) if 0 < len(tokens) <= _MOST_PARTS else Sense(other=True)
+    return None if found.other or found.unknown or not found.measured else found
+
+
+def names_quantity(text: str) -> bool:
+    """Return whether a word of a text is about a unit or a quantity: a unit, a number, a case, `per`."""
+    tokens = tokens_of(text)
+    roles = {_role(tokens, at)[0] for at in range(len(tokens))}
+    return bool(measures_in(text) or roles & _OF_QUANTITY or any(map(str.isdigit, tokens)))
+
+
+def names_bundle(text: str) -> bool:
+    """Return whether a word of a text is an object that holds several pieces: a case, a pallet."""
+    tokens = tokens_of(text)
+    return any(_role(tokens, at)[0] == "bundle" for at in range(len(tokens)))
+
+
+def without_measures(tokens: Tokens) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words without units and quantities, and the words of those."""
+    left: list[str] = []
+    measures: list[str] = []
+    for found, words_found in _parts(tokens):
+        (left if found is None or found.unit == PIECES else measures).extend(words_found)
+    return tuple(left), tuple(measures)
+
+
+def _parts(tokens: Tokens) -> Iterator[tuple[Measure | None, Tokens]]:
+    at = 0
+    while at < len(tokens):
+        found = measure_at(tokens, at)
+        end = at + 1 if found is None else found.end
+        yield found, tokens[at:end]
+        at = end
+
+
+def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
+    """Return what words around the term of a field say; in a `note`, words of the packaging change nothing."""
+    sense, at, seen, after_unit = Sense(), 0, False, False
+    while at < len(tokens):
+        found = measure_at(tokens, at)
+        if found is not None and (found.unit != PIECES or field.unit == PIECES):
+            sense, at = _with_measure(sense, found, field, tokens[at : found.end]), found.end
+            after_unit = bool(found.unit)
+            continue
+        role, end = _role_of(tokens, at, field, note=note)
+        role = "known" if tokens[at] in ("/", "|") and not after_unit else role
+        seen, after_unit = seen or role == "see", False
+        if role == "other":
+            sense = replace(sense, other=True)
+        elif role == "unknown" and not seen and not (note and field.kind in ("text", "gtin")):
+            sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
+        at = end
+    return sense
+
+
+def _with_measure(sense: Sense, found: Measure, field: Field, said: Tokens) -> Sense:
+    """Add a unit or a quantity; one of another kind, or a second, is not what the field is in."""
+    sense = replace(sense, measured=True)
+    if field.kind == "truth":
+        return sense  # `above 0.1 %` is a part of what is answered by yes or no
+    if found.state == "other" or (found.unit and found.unit != field.unit):
+        if field.unit == PIECES or (field.unit is None and field.kind != "gtin"):
+            return replace(sense, unknown=(*sense.unknown, *said))
+        return replace(sense, other=True)
+    again = (sense.has_unit and found.unit and found.factor != sense.factor) or (sense.per != 1 and found.per != 1)
+    if found.state == "open" or again:
+        return replace(sense, unknown=(*sense.unknown, *said))
+    if sense.has_unit and found.unit:
+        return sense
+    has_unit = sense.has_unit or bool(found.unit)
+    return replace(sense, factor=sense.factor * found.factor, per=sense.per * found.per, has_unit=has_unit)
+
+
+def joined(senses: Sequence[Sense]) -> Sense:
+    """Return what the parts of a header say together; a second unit is not understood."""
+    units = {sense.factor / sense.per for sense in senses if sense.has_unit}
+    pers = {sense.per for sense in senses if sense.per != 1}
+    whole = Sense(
+        next(iter(units), Decimal(1)) * next(iter(pers), Decimal(1)),
+        next(iter(pers), Decimal(1)),
+        bool(units),
+        any(sense.other for sense in senses),
+        any(sense.measured for sense in senses),
+        tuple(token for sense in senses for token in sense.unknown),
+    )
+    if len(units) > 1 or len(pers) > 1:
+        whole = replace(whole, unknown=(*whole.unknown, *(str(unit) for unit in sorted(units | pers))))
+    return whole
+
+
+def unit_of_mapped(header: str, field: Field) -> Sense:
+    """Return what the header of a column says about its unit whose field is settled; its other words may be anything.
+
+    Unknown is a note with a unit or a quantity of which a part was not understood, and a word for *per* without what
+    it is per.
+    """
+    *_, (main, notes) = segmentations(header) or [Segments((), ())]
+    senses = []
+    for segment in (main, *notes):
+        sense = sense_of(segment, field, note=True)
+        loose = _loose(segment)
+        if segment is main or not (sense.measured or loose or any(map(str.isdigit, segment))):
+            sense = replace(sense, other=False, unknown=())
+            measures = without_measures(segment)[1] if segment is main else ()
+            sense = sense_of(measures, field) if measures else sense
+        unknown = (*sense.unknown, *loose) if not sense.other else segment
+        senses.append(replace(sense, other=False, unknown=unknown))
+    return joined(senses)
+
+
+def _loose(tokens: Tokens) -> Tokens:
+    """Return the words for *per* that stand before nothing known, each with the word after it."""
+    loose: list[str] = []
+    after_unit, at = False, 0
+    for found, said in _parts(tokens):
+        if found is None and _role(tokens, at)[0] == "per" and (after_unit or said[0] != "/"):
+            loose += tokens[at : at + 2]
+        after_unit = found is not None and bool(found.unit) and found.unit != PIECES
+        at += len(said)
+    return loose
+
+
+def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str, int]:
+    """Return what a phrase is to a field, `known`, `other`, `see` or `unknown`, and its end."""
+    for end in range(min(len(tokens), at + _LONGEST_PHRASE), at, -1) if note else ():
+        if _is_value(" ".join(tokens[at:end]), field):
+            return "known", end
+    level = level_at(tokens, at, in_title=note)
+    if level is not None and (note or field.name in _WITH_LEVEL):
+        return ("known" if level[0] == SALES else "other"), level[1]
+    role, end = _role(tokens, at)
+    of_volume = field.unit == PIECES
+    if note and field.kind in ("text", "gtin") and role != "bundle":
+        role = None
+    match role:
+        case "see" | "remark":
+            return ("see" if role == "see" else "known"), end
+        case "year":
+            return ("known" if of_volume else "other"), end
+        case "bundle":
+            return ("unknown" if of_volume else "other"), end
+        case "other" | "size" | "period":
+            return "other", end
+        case "one":
+            return _role_of_piece(tokens[at], field, note=note), end
+    return _role_of_term_word(tokens[at], field, note=note), at + 1
+
+
+def _role_of_piece(token: str, field: Field, *, note: bool) -> str:
+    """Return what a word for one piece is without *per*: `Einheit` may say that the unit stands elsewhere."""
+    roles = roles_of_word(token) or frozenset()
+    if not note:
+        return _role_of_term_word(token, field, note=False)
+    return "unknown" if field.unit not in (None, PIECES) and roles & {"unit", "unit_name"} else "known"
+
+
+def _role_of_term_word(token: str, field: Field, *, note: bool) -> str:
+    roles = roles_of_word(token) or frozenset()
+    if roles & _CHANGES_MEANING:
+        return "other"
+    known = bool(roles) and roles <= _OF_PACKAGING
+    number = token.isdigit() and field.unit is None
+    return "known" if note and (known or number) else "unknown"
+
+
+def _is_value(phrase: str, field: Field) -> bool:
+    """Return whether a phrase is a value of the field, as of a list of what may be filled in."""
+    vocabulary = "truth" if field.kind == "truth" else field.vocabulary
+    return vocabulary is not None and phrase in words(vocabulary)
+
+
+def is_help(note: Tokens, field: Field) -> bool:
+    """Return whether a note only tells who fills in the form how: `mandatory`, `yes/no`."""
+    phrase = " ".join(note)
+    helps = code_of(phrase, "line") == "help"
+    return helps and (field.unit is None or (len(phrase) > 1 and _role(note, 0)[0] != "one"))
+
+
+def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
+    """Return the role of the longest phrase at a word, and its end."""
+    known = words("header_part")
+    for end in range(min(len(tokens), at + _LONGEST_PHRASE), at, -1):
+        if (role := known.get(" ".join(tokens[at:end]))) is not None:
+            return role, end
+    return None, at + 1
+
+
+def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
+    for end in range(min(len(tokens), at + 3), at, -1):
+        found = None if tokens[end - 1] == "/" else _unit_of_phrase(" ".join(tokens[at:end]))
+        if found is not None:
+            return end, *found
+    return None
+
+
+@lru_cache(maxsize=8192)
+def _unit_of_phrase(phrase: str) -> tuple[str, Decimal] | None:
+    for field_unit in UNITS_OF_FIELDS:
+        if (unit := unit_of(phrase, field_unit)) is not None:
+            return field_unit, unit.factor
+    return None
+
+
+def _count_at(tokens: Tokens, at: int) -> tuple[int, Decimal] | None:
+    """Return the end and the value of a number that is no year, or of a word for one."""
+    if at >= len(tokens):
+        return None
+    role, end = _role(tokens, at)
+    if role in ("thousand", "million"):
+        return end, Decimal(1000 if role == "thousand" else 1_000_000)
+    number = tokens[at]
+    counts = number.isascii() and number.isdigit() and len(number) <= 7 and int(number) > 1
+    return (at + 1, Decimal(number)) if counts and not 2000 < int(number) <= 2100 else None
+
+
+def _count_of_pieces(tokens: Tokens, at: int) -> Measure | None:
+    """Return the multiplier of a volume: `in 1000 pcs`, `Tsd. Stück`, `k`; the word for a piece alone is none."""
+    count = _count_at(tokens, at)
+    if count is not None and count[1] not in (1000, 1_000_000):
+        return None
+    end, factor = (at, Decimal(1)) if count is None else count
+    role, after = _role(tokens, end) if end < len(tokens) else (None, end)
+    end = after if role == "one" else end
+    return Measure(end, PIECES, factor, Decimal(1)) if end > at else None
+
+
+def _per_at(tokens: Tokens, at: int) -> Measure | None:
+    """Return the quantity that something is per: one, 1000, a case of 12; `other` for a surface, a year, a mass."""
+    role, at = _role(tokens, at) if at < len(tokens) else (None, at)
+    if role not in ("per", "for"):
+        return None
+    if at > 1 and tokens[at - 1] == "/" and tokens[at - 2] in words("material_family"):
+        return None  # `Papier/Karton` is one material
+    while at < len(tokens) and _is_link(tokens[at]):
+        at += 1
+    if (count := _count_at(tokens, at)) is not None:
+        role, end = _role(tokens, count[0]) if count[0] < len(tokens) else (None, count[0])
+        whole = Measure(end if role in ("one", "bundle") else count[0], "", 1 / count[1], 1 / count[1])
+        return whole._replace(state="open") if role == "bundle" else whole
+    if at >= len(tokens):
+        return None
+    role, end = _role(tokens, at)
+    if role in ("one", "bundle"):
+        return _per_object(tokens, end, known=role == "one")
+    one = Decimal(1)
+    if role in ("size", "year", "period") or _unit_at(tokens, at) is not None:
+        return Measure(max(end, (_unit_at(tokens, at) or (end,))[0]), "", one, one, "other")
+    return None
+
+
+def _per_object(tokens: Tokens, at: int, *, known: bool) -> Measure:
+    """Return the quantity that an object holds, `of 12`; an object that is no single one needs it."""
+    begin = at
+    while begin < len(tokens) and (_is_link(tokens[begin]) or tokens[begin] in ("x", "×")):
+        begin += 1
+    count = _count_at(tokens, begin)
+    if count is None:
+        return Measure(at, "", Decimal(1), Decimal(1), "known" if known else "open")
+    role, end = _role(tokens, count[0]) if count[0] < len(tokens) else (None, count[0])
+    return Measure(end if role == "one" else count[0], "", 1 / count[1], 1 / count[1])
+
+
+def _is_link(token: str) -> bool:
+    return words("header_word").get(token) == "nothing" or words("header_part").get(token) == "link"
+
+
+_SHORTEST_PART: Final = 2
+_NOTHING: Final = "nothing"
+
+
+@lru_cache(maxsize=8192)
+def roles_of_word(token: str) -> frozenset[str] | None:
+    """Return the role of a word, or the roles of the two words of a compound: `Verpackungsgewicht`."""
+    known = words("header_word")
+    if token in known:
+        return frozenset({known[token]})
+    for cut in range(_SHORTEST_PART, len(token) - _SHORTEST_PART + 1):
+        first, second = known.get(token[:cut]) or known.get(token[:cut].removesuffix("s")), known.get(token[cut:])
+        if first is not None and second is not None and {first, second} != {_NOTHING}:  # `Leder` is no article twice
+            return frozenset({first, second})
+    return None
+
+
+@lru_cache(maxsize=8192)
+def word_roles(header: str) -> frozenset[str]:
+    """Return the roles of those words of a header that have one."""
+    found = [token for text in {header, *spellings(header)} for token in tokens_of(text)[:MOST_WORDS]]
+    return frozenset(role for token in found for role in (roles_of_word(token) or ()))

@@ -1,0 +1,45 @@
+"""Lists every state of a deployment that is wrong, once: `pcds doctor`, `/readyz` and `/metrics` render this list.
+
+A new state is one member here, one look in `services.place_checks` that yields it, a row in docs/operations.md, and a
+case in `deploy/prometheus/alerts.test.yaml`; tests hold each of these against the list.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+Urgency = Literal["page", "ticket"]
+Part = Literal["needed", "awaited", "working"]
+"""What `/readyz` makes of a state: requests fail (`needed`), they wait for it at the start (`awaited`), they go on."""
+
+
+class State(StrEnum):
+    """What can be wrong with a place; the value is the name that operators see. Ordered as it is to be repaired."""
+
+    urgency: Urgency
+    part: Part | None
+    meaning: str
+
+    def __new__(cls, name: str, urgency: Urgency, part: Part | None, meaning: str) -> "State":
+        """`urgency` is whether somebody is called at night; `part` whether `/readyz` says it, and how."""
+        made = str.__new__(cls, name)
+        made._value_, made.urgency, made.part, made.meaning = name, urgency, part, meaning
+        return made
+
+    DATA_DIR = ("data_dir", "page", None, "the data directory does not exist")
+    STORAGE = ("storage", "page", "needed", "the data directory takes no file, or has too little free space")
+    DATABASE = ("database", "page", "needed", "Postgres gives no answer")
+    DATABASE_WRITES = ("database_writes", "page", "needed", "Postgres answers and does not commit")
+    MIGRATION = ("migration", "ticket", None, "the tables are those of another release")
+    POSTGRES = ("postgres", "ticket", None, "the version of Postgres is not supported")
+    KEYS = ("keys", "page", None, "a key of the deployment is lost, another one, or half rolled")
+    CATALOGUE = ("catalogue", "page", "awaited", "no catalogue is loaded")
+    WORKER = ("worker", "page", "awaited", "no worker waits for imports")
+    CODE_SERVER = ("code_server", "page", "working", "Dagster's code server does not answer")
+    IMPORTS = ("imports", "page", None, "imports wait for more than ten minutes")
+    SNAPSHOTS = ("snapshots", "ticket", None, "writes of more than ten minutes ago are in no snapshot")
+    SECRETS = ("secrets", "ticket", None, "other accounts of this machine may read a key")
+    SETTINGS = ("settings", "ticket", None, "a variable PCDS_… is no setting")
+    BASE_URL = ("base_url", "ticket", None, "links lead nowhere, or people come without encryption")
+    CLOCK = ("clock", "ticket", None, "a test clock is set")
+    CLOCK_SKEW = ("clock_skew", "ticket", None, "this machine and Postgres do not have the same time")
+    OLD_CLUSTER = ("old_cluster", "ticket", None, "a database from before an upgrade of Postgres is kept")

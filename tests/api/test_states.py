@@ -1,0 +1,267 @@
+"""Every state of a place that is wrong, broken for real: `pcds doctor` names it and `/metrics` says 1, as alerts need.
+
+The list is `schemas.states`; what is asked of each member here finds one that was added and is not looked at,
+published, alerted on or explained.
+"""
+
+import json
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+import yaml
+from pydantic import SecretStr
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+from api.app import create
+from api.cli import build_program
+from pipelines.catalogue import load, read
+from schemas.states import State
+from services import place_checks
+from tests.api.conftest import Caller
+from tests.conftest import as_operators, migrated
+from warehouse import dagster_home, deployment_keys
+from warehouse.access import keys
+from warehouse.audit.origin import Origin
+from warehouse.clock import Clock
+from warehouse.database import Database
+from warehouse.imports.queue import LISTENER
+from warehouse.sessions import Pool, clock_skew_seconds
+from warehouse.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "a token of the operator"
+
+
+@dataclass
+class Place:
+    """A deployment in order, with an import that waits and a write that no snapshot has, both of this minute."""
+
+    settings: Settings
+    http: TestClient
+    owner: psycopg.Connection[Any]
+    worker: psycopg.Connection[Any]
+    code_server: socket.socket
+
+    def changed(self, **fields: object) -> Settings:
+        return self.settings.model_copy(update=fields)
+
+    def named(self, settings: Settings) -> set[str]:
+        """What `pcds doctor` names with these settings."""
+        variables = {name: os.environ[name] for name in ("PATH",)} | settings.environment()
+        done = CliRunner().invoke(build_program(["doctor"]), ["doctor", "--json"], env=variables)
+        assert done.exit_code == 0, done.output
+        return {problem["check"] for problem in json.loads(done.stdout)["problems"]}
+
+    def published(self, settings: Settings) -> set[str]:
+        """The states that are 1 in `/metrics` of a process with these settings."""
+        before = self.http.app.state.service
+        database, clock = Database.of(settings), Clock.of(settings)
+        self.http.app.state.service = replace(before, settings=settings, database=database, clock=clock)
+        try:
+            answer = self.http.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        finally:
+            self.http.app.state.service = before
+        assert answer.status_code == 200, answer.text
+        found = dict(re.findall(r'^pcds_problem\{state="(\w+)",.*\} ([01])\.0$', answer.text, re.MULTILINE))
+        assert found.keys() == {*State}
+        return {name for name, value in found.items() if value == "1"}
+
+
+@pytest.fixture(scope="module")
+def place(server: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with ExitStack() as opened:
+        database = as_operators(opened.enter_context(migrated(server)))
+        settings = Settings.load(
+            data_dir=tmp_path_factory.mktemp("place"), database_url=database.owner_url, metrics_token=TOKEN
+        )
+        owner = opened.enter_context(psycopg.connect(database.owner_url, autocommit=True))
+        deployment_keys.prepare(owner, settings)
+        pool = opened.enter_context(Pool(database.app_url))
+        company, client, key, now = uuid4(), uuid4(), keys.new_key(), datetime.now(UTC)
+        owner.execute(
+            "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, 'A', 'enterprise', now())", [company]
+        )
+        owner.execute("INSERT INTO company_counters (company_id) VALUES (%s)", [company])
+        with pool.system() as conn:
+            load(conn, read(None), Origin("system", None, None, "c"), now)
+        with pool.company(company) as conn:
+            keys.issue(conn, company, client, key=key, name="erp", scopes=("read", "write"), at=now)
+        code_server = opened.enter_context(socket.socket(socket.AF_UNIX))
+        path = dagster_home.code_socket(settings)
+        path.parent.mkdir(mode=0o700)
+        code_server.bind(str(path))
+        code_server.listen()
+        worker = psycopg.connect(database.app_url, application_name=LISTENER)
+        opened.callback(worker.close)
+        http = opened.enter_context(TestClient(create(settings, database), client=("127.0.0.1", 50_000)))
+        caller = Caller(http, company, client, key)
+        caller.made(sku_code="A-1")
+        sent = caller.request("POST", "/imports?filename=a.csv", content=b"sku_code,name\nB-1,Bottle\n")
+        assert sent.status_code == 202, sent.text
+        yield Place(settings, http, owner, worker, code_server)
+
+
+Break = Callable[[Place, pytest.MonkeyPatch], Any]
+
+
+def setting(**fields: object) -> Break:
+    @contextmanager
+    def broken(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+        yield place.changed(**fields)
+
+    return broken
+
+
+def database(change: Callable[[str], str]) -> Break:
+    @contextmanager
+    def broken(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+        assert place.settings.database_url is not None
+        url = change(place.settings.database_url.get_secret_value())
+        yield place.changed(database_url=SecretStr(url))
+
+    return broken
+
+
+def patched(name: str, value: object) -> Break:
+    @contextmanager
+    def broken(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+        monkeypatch.setattr(place_checks, name, value)
+        yield place.settings
+
+    return broken
+
+
+@contextmanager
+def newer_tables(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    [(revision,)] = place.owner.execute("SELECT version_num FROM alembic_version").fetchall()
+    place.owner.execute("UPDATE alembic_version SET version_num = '9999'")
+    yield place.settings
+    place.owner.execute("UPDATE alembic_version SET version_num = %s", [revision])
+
+
+@contextmanager
+def no_catalogue(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    listed = [code for [code] in place.owner.execute("SELECT code FROM jurisdictions WHERE in_catalogue").fetchall()]
+    place.owner.execute("UPDATE jurisdictions SET in_catalogue = false")
+    yield place.settings
+    place.owner.execute("UPDATE jurisdictions SET in_catalogue = true WHERE code = ANY(%s)", [listed])
+
+
+@contextmanager
+def another_key(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    path = place.settings.data_dir / deployment_keys.CONNECTOR
+    key = path.read_bytes()
+    path.write_bytes(os.urandom(32))
+    yield place.settings
+    path.write_bytes(key)
+
+
+@contextmanager
+def readable_key(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    path = place.settings.data_dir / deployment_keys.AUDIT
+    path.chmod(0o644)
+    yield place.settings
+    path.chmod(0o600)
+
+
+@contextmanager
+def no_worker(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    place.worker.execute("SELECT 1")
+    place.owner.execute("ALTER ROLE pcds_app SET application_name = ''")
+    place.worker.execute("SET application_name = 'gone'")
+    place.worker.commit()
+    yield place.settings
+    place.worker.execute(f"SET application_name = '{LISTENER}'")
+    place.worker.commit()
+
+
+@contextmanager
+def no_code_server(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    path = dagster_home.code_socket(place.settings)
+    path.rename(path.with_suffix(".aside"))
+    path.touch()
+    yield place.settings
+    path.with_suffix(".aside").replace(path)
+
+
+@contextmanager
+def misspelt(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    monkeypatch.setenv("PCDS_PROT", "8001")
+    yield place.settings
+
+
+@contextmanager
+def kept_cluster(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    (place.settings.data_dir / "postgres.15").mkdir()
+    yield place.settings
+    (place.settings.data_dir / "postgres.15").rmdir()
+
+
+LATER = 660
+"""Seconds: more than the ten minutes that an import may wait and a snapshot lag."""
+READ_ONLY = "options=-c%20default_transaction_read_only%3Don"
+BREAKS: dict[State, Break] = {
+    State.DATA_DIR: setting(data_dir=Path("/nowhere/at/all")),
+    State.STORAGE: setting(free_bytes=2**62),
+    State.DATABASE: database(lambda url: re.sub(r"/[^/?]+(\?|$)", r"/no_such_database\1", url)),
+    State.DATABASE_WRITES: database(lambda url: f"{url}{'&' if '?' in url else '?'}{READ_ONLY}"),
+    State.MIGRATION: newer_tables,
+    State.POSTGRES: patched("_OLDEST_SERVER", 990_000),
+    State.KEYS: another_key,
+    State.CATALOGUE: no_catalogue,
+    State.WORKER: no_worker,
+    State.CODE_SERVER: no_code_server,
+    State.IMPORTS: setting(test_clock_offset=LATER),
+    State.SNAPSHOTS: setting(test_clock_offset=LATER),
+    State.SECRETS: readable_key,
+    State.SETTINGS: misspelt,
+    State.BASE_URL: setting(host="0.0.0.0"),
+    State.CLOCK: setting(test_clock_offset=5),
+    State.CLOCK_SKEW: patched("clock_skew_seconds", partial(clock_skew_seconds, now=lambda: time.time() - 5)),
+    State.OLD_CLUSTER: kept_cluster,
+}
+BESIDE = {State.IMPORTS: {State.CLOCK, State.SNAPSHOTS}, State.SNAPSHOTS: {State.CLOCK, State.IMPORTS}}
+"""What else these name: the clock is moved for both."""
+
+
+@pytest.mark.parametrize("state", State)
+def test_doctor_names_what_is_broken_and_its_metric_says_so(
+    place: Place, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (place.named(place.settings), place.published(place.settings)) == (set(), set())
+    with BREAKS[state](place, monkeypatch) as settings:
+        assert place.named(settings) == place.published(settings) == {state} | BESIDE.get(state, set())
+
+
+def test_every_state_has_an_alert_that_was_seen_to_fire_and_a_row_in_the_document() -> None:
+    """`promtool test rules` runs the cases (tests/api/test_metrics.py)."""
+    cases = yaml.safe_load((ROOT / "deploy" / "prometheus" / "alerts.test.yaml").read_text(encoding="utf-8"))["tests"]
+    fired = {
+        (alert["exp_labels"]["state"], alert["exp_labels"]["severity"])
+        for case in cases
+        if [series["series"] for series in case["input_series"]]
+        == [
+            f'pcds_problem{{state="{case.get("name")}", urgency="{State(case["name"]).urgency}", instance="a"}}'
+            if case.get("name")
+            else ""
+        ]
+        for tried in case["alert_rule_test"]
+        for alert in tried["exp_alerts"]
+    }
+    assert fired == {(state.value, state.urgency) for state in State}
+    told = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8").partition("## What is wrong here")[2]
+    rows = [line for line in told.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    assert re.findall(r"`(\w+)`", " ".join(row.split("|")[1] for row in rows)) == [*State]

@@ -1,0 +1,172 @@
+"""Every command of the operators' documents, run as it is printed, in the order of the pages.
+
+`tests.documented` finds them, and lists those that are not run here. A word in capitals stands for a value of the
+reader's: `VALUES`, or what an earlier command answered.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+import orjson
+import psycopg
+import pytest
+
+from compliance.tables import RULES
+from tests import documented, preloaded
+from tests.documented import SQL, Command
+from tests.servers import RELEASES, on, operators
+from tests.waiting import PATIENCE_SECONDS, wait_until
+from tools.ports import free_port
+from warehouse.database import Database
+from warehouse.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+VALUES = {
+    "E": "eva@acme.example",
+    "R": "editor",
+    "EMAIL": "eva@acme.example",
+    "ROLE": "approver",
+    "FOLDER": "exported",
+    "FILE": str(RULES / "catalogue" / "jurisdictions.csv"),
+    "OUT": "portfolio",
+}
+_PLACEHOLDER = re.compile(r'(?<!")\b[A-Z][A-Z_]*\b(?!")')
+
+
+@dataclass(slots=True)
+class Reader:
+    """Who follows the documents: a shell in a folder, and what its commands answered so far."""
+
+    folder: Path
+    variables: dict[str, str]
+    values: dict[str, str] = field(default_factory=lambda: dict(VALUES))
+    ran: list[str] = field(default_factory=list)
+
+    def type(self, text: str) -> dict[str, str]:
+        """Run a line; what it answered by field."""
+        missing = {*_PLACEHOLDER.findall(text)} - {*self.values}
+        assert not missing, f"{text}: no value for {missing}; add it to VALUES"
+        line = _PLACEHOLDER.sub(lambda found: self.values[found[0]], text)
+        done = subprocess.run(
+            ["bash", "-c", f"set -eu -o pipefail\n{line}"],
+            cwd=self.folder,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        self.ran.append(text)
+        return dict(re.findall(r"^(\w+): (.+)$", done.stdout, re.MULTILINE))
+
+    @contextmanager
+    def serving(self, text: str) -> Iterator[str]:
+        """Start a service as printed; its address, once it is ready."""
+        port = free_port()
+        variables = self.variables | {"PCDS_PORT": str(port), "PCDS_DAGSTER_PORT": str(free_port())}
+        self.variables |= {"PCDS_DAGSTER_PORT": variables["PCDS_DAGSTER_PORT"]}
+        address, log = f"http://127.0.0.1:{port}", self.folder / "log"
+        with (
+            log.open("ab") as output,
+            subprocess.Popen(
+                ["bash", "-c", f"exec {text}"], cwd=self.folder, env=variables, stdout=output, stderr=output
+            ) as process,
+        ):
+
+            def is_ready() -> bool:
+                assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
+                with suppress(httpx2.TransportError):
+                    return httpx2.get(f"{address}/readyz").status_code == 200
+                return False
+
+            try:
+                wait_until(is_ready, otherwise=lambda: log.read_text(encoding="utf-8")[-3000:])
+                yield address
+            finally:
+                process.terminate()
+                process.wait(PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def reader(open_dir: Path) -> Iterator[Reader]:
+    (open_dir / "bin").mkdir()
+    (open_dir / "password.txt").write_text("correct horse battery staple\n", encoding="utf-8")
+    with preloaded.pcds(open_dir / "bin") as programs:
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        without = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+        yield Reader(open_dir, without | {"PATH": path, "PYTHONPATH": str(ROOT)})
+
+
+def run(deployment: str) -> list[Command]:
+    return [each for each in documented.pages() if each.deployment == deployment and not each.parsed]
+
+
+def test_each_command_works_on_a_service_with_its_own_postgres(reader: Reader) -> None:
+    """The service runs meanwhile, as the pages say; the last commands are those of a restore beside it.
+
+    A line that is printed several times is run once: what it would show again costs a run of the service's workers.
+    """
+    commands = {command.text: command for command in run("embedded")}.values()
+    with reader.serving("pcds serve --no-dagster-ui"):
+        settings = Settings.load(data_dir=reader.folder / "data")
+        demo = orjson.loads((reader.folder / "data" / "demo.json").read_bytes())
+        for command in commands:
+            if command.text.split()[0] in SQL:
+                with psycopg.connect(Database.of(settings).owner_url) as owner:
+                    owner.execute(command.text)
+                continue
+            if "--key backup.key" in command.text:  # "Copy that key once to a place apart from the backups"
+                shutil.copy(reader.folder / "data" / "backup.key", reader.folder / "backup.key")
+            answered = reader.type(command.text)
+            match command.words[1:3]:
+                case ["company", "add"]:
+                    reader.values["ID"] = answered["id"]
+                case ["key", "issue"]:
+                    reader.values["CLIENT_ID"] = answered["client_id"]
+                case ["user", "disable"]:  # that account is ended
+                    reader.values |= dict.fromkeys(("E", "EMAIL"), "otto@acme.example")
+                    reader.type("pcds user invite --company ID --email E --role R")
+                case ["audit", "verify"] if "--exported" in command.words:  # that company is gone
+                    assert answered["ok"] == "True", answered
+                    reader.values |= {"ID": demo["company_id"], "FOLDER": "backup-apart"}
+                    reader.type("pcds user invite --company ID --email E --role R")
+    with reader.serving("pcds serve --data-dir data-2"):
+        verified = reader.type("pcds audit verify --company ID --data-dir data-2")
+        assert verified["ok"] == "True", verified
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_each_command_works_on_a_postgres_of_the_operators(reader: Reader, open_dir: Path, release: str) -> None:
+    """Its owner is no superuser; a backup needs one, and comes back in another database."""
+    block = [each.text for each in run("embedded") if each.page == "backup" and each.is_block and not each.section]
+    people = [each.text for each in run("embedded") if each.section == "People, keys and windows" and each.is_block]
+    with operators(release, open_dir) as server:
+        with psycopg.connect(server.owner_url, autocommit=True) as superuser:
+            superuser.execute("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'owner'")
+            for name in ("packaging", "restored"):
+                superuser.execute(f"CREATE DATABASE {name} OWNER owner")
+            reader.variables["DATABASE_URL"] = on(server, "packaging", "owner", "owner")
+            for command in run("external"):
+                if command.text.split()[0] in SQL:
+                    superuser.execute(command.text)
+                else:
+                    reader.type(command.text)
+        for text in people:
+            reader.values["ID"] = reader.type(text).get("id", reader.values.get("ID", ""))
+        make, back_up, restore = block
+        reader.variables["DATABASE_URL"] = on(server, "packaging")
+        reader.type(make)
+        reader.type(back_up)
+        shutil.copy(reader.folder / "data" / "backup.key", reader.folder / "backup.key")
+        reader.variables["DATABASE_URL"] = on(server, "restored", "owner", "owner")
+        reader.type(restore)
+        assert reader.type("pcds audit verify --company ID --data-dir data-2")["ok"] == "True"

@@ -1,0 +1,67 @@
+"""A mapping settles what the report says is at fault: a part's material in a long table, a sheet named components."""
+
+from datetime import date
+
+import pytest
+
+from pipelines.reading import ReadingRefused, read_upload, type_rows
+from pipelines.reading.mapping import merged
+from tests.pipelines.reading.writing import workbook
+
+LONG = b"SKU;Name;Component;Material;Weight_g\nK-1;Mug box;Gift box;PAP;47,5\nK-1;Mug box;Label;PAP;5,25\n"
+SKUS = [["PRODUCT_CODE", "PRODUCT_NAME", "PACKAGING_WEIGHT_G"], ["K-1", "Honey set", 250]]
+MASTER = [["COMPONENT_ID", "COMPONENT_CODE", "COMPONENT_NAME", "WEIGHT_G"], [1, "C-1", "Flint jar", 230]]
+GRAPH = [["sku_code", "component_type", "material_family", "weight_g"], ["K-1", "body", "glass", 230]]
+TODAY = date(2026, 11, 26)
+
+
+@pytest.mark.parametrize("field", ["component_material_family", "material_family", "material"])
+@pytest.mark.parametrize("way", ["mapping", "words"])
+def test_a_part_s_material_in_a_long_table_is_settled_by_the_name_the_report_gives(field, way):
+    given = {field: {"PAP": "paper"}}
+    upload = read_upload(LONG, "k.csv", today=TODAY, **{way: {"values": given} if way == "mapping" else given})
+    typed = type_rows(upload, default_year=2026, served_markets=frozenset())
+    assert typed.errors.rows() == []
+    assert typed.values["components"][0].count('"material_family":"paper"') == 2
+
+
+def read(sheet, mapping=None):
+    return read_upload(workbook({"PRODUCT": SKUS, "COMPONENTS": sheet}), "k.xlsx", mapping=mapping, today=TODAY)
+
+
+def test_a_master_of_components_does_not_block_the_file_and_is_named():
+    upload = read(MASTER)
+    assert (upload.rows, upload.parts) == (1, None)
+    [unread] = upload.source["unread_sheets"]
+    assert unread["sheet"] == "COMPONENTS"
+    assert unread["reason"].startswith("no line names a SKU")
+
+
+def test_components_without_a_known_code_column_still_ask_for_it():
+    with pytest.raises(ReadingRefused):
+        read([["Ours", "Piece"], ["K-1", "Flint jar"]])
+
+
+@pytest.mark.parametrize("sheet", [MASTER, GRAPH])
+def test_a_mapping_switches_the_components_off(sheet):
+    upload = read(sheet, {"components": None})
+    assert upload.parts is None
+    assert [each["sheet"] for each in upload.source["unread_sheets"]] == ["COMPONENTS"]
+
+
+def test_a_mapping_switches_the_components_on():
+    with pytest.raises(ReadingRefused):
+        read(MASTER, {"components": {"sheet": "COMPONENTS"}})
+    assert read(GRAPH, {"components": {}}).parts is not None
+
+
+def test_an_answer_is_added_to_the_mapping_piece_by_piece():
+    earlier = {"columns": {"name": "B"}, "components": {"units": {"weight_g": "g"}}, "decimal": ","}
+    answer = {"columns": {"weight_grams": "C"}, "components": {"lines": {"12": "skip"}}}
+    assert merged(earlier, answer) == {
+        "columns": {"name": "B", "weight_grams": "C"},
+        "components": {"units": {"weight_g": "g"}, "lines": {"12": "skip"}},
+        "decimal": ",",
+    }
+    assert merged(earlier, {"components": None})["components"] is None
+    assert merged({"components": None}, {"components": {}})["components"] == {}

@@ -1,0 +1,50 @@
+"""Tells the tables of this release from those of earlier and of newer ones, without what migrates them.
+
+Migrations are one line of files whose names begin with their numbers, so that their order is that of the names.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from warehouse.sessions import Connection
+from warehouse.settings import SettingsError
+
+_VERSIONS: Final = Path(__file__).with_name("migrations") / "versions"
+_TABLE: Final = "SELECT to_regclass('public.alembic_version')"
+_REVISION: Final = "SELECT version_num FROM public.alembic_version"
+
+
+@cache
+def every() -> tuple[str, ...]:
+    """Return the revisions that this release knows, the oldest first."""
+    return tuple(sorted(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*.py")))
+
+
+def head() -> str:
+    """Return the newest revision of this release."""
+    return every()[-1]
+
+
+def knows(revision: str) -> bool:
+    """Return whether it is a revision of this release or of an earlier one."""
+    return revision in every()
+
+
+def revision_of(owner: Connection) -> str | None:
+    """Return the revision of the database's tables; None where it has none. The connection is the owner's."""
+    if owner.execute(_TABLE).fetchone() == (None,):
+        return None
+    row = owner.execute(_REVISION).fetchone()
+    return None if row is None else str(row[0])
+
+
+def refuse_newer(owner: Connection) -> str | None:
+    """Return the revision of the tables. Raise `SettingsError` where a newer release has made them."""
+    found = revision_of(owner)
+    if found is not None and not knows(found):
+        raise SettingsError(
+            f"The tables are those of a newer release (revision {found}; this one knows none behind {head()}). Nothing "
+            "was changed; install the release that last ran here, or a newer one."
+        )
+    return found
