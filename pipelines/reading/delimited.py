@@ -37,6 +37,11 @@ _MOST_PADDED = 6_000_000
 """Empty cells that pad shorter lines: one line of thousands of cells makes all other lines need them."""
 
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_MARKDOWN = re.compile(
+    r"^[ \t]*+\|?+(?:[ \t]*+:?+-{2,}+:?+[ \t]*+\|)++(?:[ \t]*+:?+-{2,}+:?+[ \t]*+)?+\r?$", re.MULTILINE
+)
+"""The line of marks below the header of a table in Markdown, which has spaces around its cells."""
+_AROUND_BAR = re.compile(r"(?<![ \t])[ \t]*+\|[ \t]*+|(?<=[ \t])\|[ \t]*+")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 
 
@@ -63,6 +68,8 @@ def read_delimited(text: str, delimiter: str) -> Grid:
     Raises `ReadingRefused` where the text has too many columns or, read by the csv module, too many records.
     """
     text = text.rstrip("\x1a\r\n")  # old programs end a file with Ctrl-Z
+    if delimiter == "|" and _MARKDOWN.search(text[:_SAMPLE_CHARACTERS]):
+        text = _AROUND_BAR.sub("|", _MARKDOWN.sub("", text))
     return _read_with_polars(text, delimiter) or _read_with_csv(text, delimiter)
 
 

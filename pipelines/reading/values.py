@@ -38,7 +38,8 @@ _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 APOSTROPHE_BEFORE = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
 """A text with a leading `'` that is removed. A writer of cells puts one before each text that matches with one."""
 EMPTY_LIST = "[]"
-_LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:", re.IGNORECASE)
+_LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:(?:(?P<code>[a-z]{1,5})-\d{1,2}-\S+$)?", re.IGNORECASE)
+"""A language, and behind it the recycling code with its number and its name: `en:pet-1-polyethylene-terephthalate`."""
 
 
 def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
@@ -215,8 +216,11 @@ def market_parts(cell: str) -> list[str]:
 
 
 def without_language(word: str) -> str:
-    """Return a word without the language that open product databases put before it: `en:france`, `fr:verre`."""
-    return _LANGUAGE_PREFIX.sub("", word, count=1)
+    """Return a word without the language that open product databases put before it: `en:france`, `fr:verre`.
+
+    Of a recycling code with its number and name the code is kept: `xx:pp-5-polypropylene` is `pp`.
+    """
+    return _LANGUAGE_PREFIX.sub(lambda found: found["code"] or "", word, count=1)
 
 
 def _array(codes: list[str]) -> str:

@@ -1,19 +1,22 @@
 """Chooses and reads the sheets of SKUs and of components in a workbook, and lists the others with the reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
+from pipelines.reading.fields import Table
 from pipelines.reading.grid import letter
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.header_row import ROWS_SEARCHED, recognised_fields
 from pipelines.reading.mapping import CheckedMapping, SheetMapping
+from pipelines.reading.merged import Merge, read_merged
+from pipelines.reading.questions import question, refused
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.sheet import Sheet, read_sheet
 from pipelines.reading.workbook import SheetPart, Workbook
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import HiddenPlaces, UnreadSheet
+from schemas.report import Asked, HiddenPlaces, UnreadSheet
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
@@ -42,16 +45,22 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
     tables, graph = _candidates(book, mapped)
     headless: list[SheetPart] = []
     part, header = _first_with_header(book, tables, mapped, headless)
-    main = read_sheet(book.body(part, header.needed), part.name, "sku", mapped, delimiter=None, header=header)
+    if (
+        mapped.sheet is None
+        and mapped.sheets is None
+        and (others := _of_same_header(book, tables, part, header, mapped))
+    ):
+        raise refused([_question([part.name, *others])])
+    main = _read(book, part, "sku", mapped, header)
     master: SheetPart | None = None
     try:
         parts = None if graph is None else _read_components(book, graph, mapped)
-    except ReadingRefused as refused:
+    except ReadingRefused as refusal:
         assert graph is not None, "only a sheet of components was read"
         if mapped.components is None and not _names_skus(book, graph, main):
             parts, master = None, graph
-        elif refused.outline is not None:
-            refused.outline = {**refused.outline, **main.published()}
+        elif refusal.outline is not None:
+            refusal.outline = {**refusal.outline, **main.published()}
         if master is None:
             raise
     read = [part] if graph is None or parts is None else [part, graph]
@@ -76,7 +85,17 @@ def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -
     if not top.cells.height and mapped.components is None:
         return None
     header = find_header(top, "component", mapping, sheet=graph.name)
-    return read_sheet(book.body(graph, header.needed), graph.name, "component", mapped, delimiter=None, header=header)
+    return _read(book, graph, "component", mapped, header)
+
+
+def _read(book: Workbook, part: SheetPart, table: Table, mapped: CheckedMapping, header: Header) -> Sheet:
+    """Read the sheet of a header, with its merged cells."""
+    body = book.body(part, header.needed)
+    merges = [Merge(*place) for place in book.hidden(part).merges if place[0] < place[1]]
+    uses = mapped.of_table(table).quantity
+    body, asked = read_merged(body, merges, header.columns, uses, header=header.last_line, sheet=part.name)
+    sheet = read_sheet(body, part.name, table, mapped, delimiter=None, header=header)
+    return replace(sheet, questions=(*sheet.questions, *asked))
 
 
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
@@ -91,9 +110,9 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
             raise refuse(
                 "invalid_mapping", Message("The mapping speaks of components, but no sheet is named so."), "mapping"
             )
-    if mapped.sheet is None:
+    if mapped.sheet is None and mapped.sheets is None:
         return [sheet for sheet in visible if sheet not in (named, graph)], graph
-    chosen = _sheet_named(book, mapped.sheet)
+    chosen = _sheet_named(book, mapped.sheet if mapped.sheet is not None else _only(mapped.sheets))
     if chosen == graph and mapped.components is not None:
         raise refuse(
             "invalid_mapping",
@@ -101,6 +120,16 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
             "mapping",
         )
     return [chosen], None if chosen == graph else graph
+
+
+def _only(sheets: tuple[str, ...] | Literal["all"] | None) -> str:
+    """Return the one sheet that the mapping names. Raises `ReadingRefused` where it names several."""
+    if not isinstance(sheets, tuple) or len(sheets) != 1:
+        message = Message(
+            "The mapping's sheets must be one sheet here; put the table into one sheet, or send each alone."
+        )
+        raise refuse("invalid_mapping", message, "mapping")
+    return sheets[0]
 
 
 def _sheet_named(book: Workbook, name: str) -> SheetPart:
@@ -136,6 +165,39 @@ def _first_with_header(
     if not refusals:
         raise refuse("no_table", Message("The workbook has no visible sheet with SKUs; send one with a header row."))
     raise max(refusals, key=lambda entry: entry[:2])[2]
+
+
+def _of_same_header(
+    book: Workbook, sheets: Sequence[SheetPart], chosen: SheetPart, header: Header, mapped: CheckedMapping
+) -> list[str]:
+    """Return the names of the other sheets whose header has the same columns as the chosen one's, and a line below."""
+    names = []
+    for sheet in sheets[:_MOST_SEARCHED]:
+        if sheet == chosen:
+            continue
+        top = book.top(sheet, ROWS_SEARCHED)
+        try:
+            other = find_header(top, "sku", mapped, sheet=sheet.name)
+        except ReadingRefused:
+            continue
+        if _titles(other) == _titles(header) and top.below(other.last_line).cells.height:
+            names.append(sheet.name)
+    return names
+
+
+def _titles(header: Header) -> set[str]:
+    return {fold(column.header) for column in header.columns}
+
+
+def _question(names: Sequence[str]) -> Asked:
+    """Return the question which of several sheets with one header are read."""
+    message = Message(
+        "Several sheets have the same header: {sheets}. One is read at a time; say which: "
+        'mapping={{"sheets": ["{name}"]}}, or put them into one sheet.',
+        sheets=", ".join(names)[:500],
+        name=names[0],
+    )
+    return question("sheet", message, {"sheets": [names[0]]}, could_be=names, sheet=names[0])
 
 
 def _hidden_places(book: Workbook, part: SheetPart, sheet: Sheet | None) -> HiddenPlaces | None:

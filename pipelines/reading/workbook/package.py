@@ -35,7 +35,8 @@ class Package:
             raise refuse("encrypted_file", Message("The workbook is protected by a password; save it without one."))
         if len(infos) > _MOST_PARTS or sum(info.file_size for info in infos) > MOST_BYTES:
             raise _too_large()
-        self._names = {info.filename.lower().lstrip("/"): info.filename for info in infos}
+        # Some programs separate folders as Windows does.
+        self._names = {info.filename.lower().replace("\\", "/").lstrip("/"): info.filename for info in infos}
         self._left = MOST_BYTES
 
     def __contains__(self, path: str) -> bool:

@@ -54,6 +54,8 @@ class _Cells:
             self._in_hints += 1
         elif tag == "col":
             self._hidden.note("col", attributes)
+        elif tag == "mergeCell":
+            self._hidden.note_merge(attributes.get("ref", ""))
         elif tag == "r":
             self._raised = False
         elif is_raised(tag, attributes):

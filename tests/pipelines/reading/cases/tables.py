@@ -109,7 +109,7 @@ CASES = [
     Case(18, book(["EX-001", "Bottle", 1.5]), {"EX-001": 1.5}),
     Case(
         19,
-        workbook({"Cover": [["Ours"]], "Liste": [HEAD, A, B], "Februar": [HEAD, ["C", "c", 1]]}),
+        workbook({"Cover": [["Ours"]], "Liste": [HEAD, A, B], "Februar": [["sku_code", "name"], ["C", "c"]]}),
         READ,
         source={
             "sheet": "Liste",
@@ -119,6 +119,8 @@ CASES = [
             ],
         },
     ),
+    # Which of two sheets with one header is read is asked (decisions §13, kind `sheet`).
+    Case(19, workbook({"Liste": [HEAD, A, B], "Februar": [HEAD, ["C", "c", 1]]}), refused=("invalid_mapping",)),
     Case(
         20,
         workbook({"Liste": [HEAD, A, B], "Codes": [HEAD, ["X", "x", 1]]}, hidden=["Codes"]),

@@ -1,0 +1,97 @@
+"""Cells merged over lines, and several sheets of one table (decisions §13, *Merged cells* and kind `sheet`)."""
+
+import io
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from pipelines.reading import ReadingRefused
+from tests.pipelines.reading.writing import read, workbook
+
+FILES = Path(__file__).parent / "meaning" / "files"
+
+
+def merged(codes: list[str | None]) -> bytes:
+    """A weight merged over the first two lines, a material and markets over the first two."""
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        sheet, shape = book.add_worksheet("S"), book.add_format()
+        sheet.write_row(0, 0, ["sku_code", "name", "weight_grams", "material", "markets"])
+        for at, code in enumerate(codes):
+            sheet.write_row(1 + at, 0, [code, "Jar"] if code else [None, None])
+        for column, value in ((2, 250), (3, "glass"), (4, "DE")):
+            sheet.merge_range(1, column, 2, column, value, shape)
+        sheet.write_row(3, 2, [7, "metal", "FR"])
+    return buffer.getvalue()
+
+
+CODES: list[str | None] = ["A-0", "A-1", "A-2"]
+
+
+def test_texts_codes_and_markets_are_filled_down() -> None:
+    _, typed = read((FILES / "k11a_merged_material.xlsx").read_bytes())
+    assert typed.errors.rows() == []
+    assert typed.values["material"].to_list() == ["glass", "glass", "plastic"]
+    assert typed.values["markets"].to_list() == ["{DE}"] * 3
+    assert typed.values["weight_grams"].to_list() == [250, 180, 20]
+
+
+def test_a_merged_number_over_several_skus_is_asked_and_not_read() -> None:
+    upload, typed = read(merged(CODES))
+    assert typed.values["weight_grams"].to_list() == [None, None, 7]
+    assert typed.values["material"].to_list() == ["glass", "glass", "metal"]
+    [asked] = upload.source["asked"]
+    assert (asked["kind"], asked["column"], asked["lines"], asked["text"]) == ("quantity", "C", "2-3", "250")
+    assert asked["answer"] == {"quantity": {"C": "multiply"}}
+    assert read(merged(CODES), asked["answer"])[1].values["weight_grams"].to_list() == [250, 250, 7]
+
+
+@pytest.mark.parametrize(("use", "weights"), [("divide", [125, 125, 7]), ("ignore", [None, None, 7])])
+@pytest.mark.parametrize("named", ["C", "weight_grams"])
+def test_the_mapping_says_what_a_merged_number_is(use: str, weights: list[float | None], named: str) -> None:
+    upload, typed = read(merged(CODES), {"quantity": {named: use}})
+    assert typed.values["weight_grams"].to_list() == weights
+    assert upload.source["asked"] == []
+
+
+HEAD = ["sku_code", "name", "material"]
+
+
+def sheets() -> bytes:
+    return workbook({name: [HEAD, [f"A-{name}", "Jar", name.lower()]] for name in ("Glass", "Plastic", "Paper")})
+
+
+def test_sheets_of_one_header_are_asked_about() -> None:
+    for data in (sheets(), (FILES / "k12a_sheet_per_material.xlsx").read_bytes()):
+        with pytest.raises(ReadingRefused) as refused:
+            read(data)
+        [issue] = refused.value.issues
+        assert (issue.kind, issue.could_be) == ("sheet", ["Glass", "Plastic", "Paper"])
+        assert issue.answer is not None
+        upload, typed = read(data, issue.answer)
+        assert (upload.source["sheet"], typed.values.height) == ("Glass", 1)
+
+
+def test_the_sheet_that_the_mapping_names_is_read() -> None:
+    for mapping in ({"sheets": ["paper"]}, {"sheet": "Paper"}):
+        upload, typed = read(sheets(), mapping)
+        assert typed.values.select("sheet", "sku_code").rows() == [("Paper", "A-Paper")]
+        assert [sheet["sheet"] for sheet in upload.source["unread_sheets"]] == ["Glass", "Plastic"]
+
+
+def test_sheets_of_other_headers_empty_ones_and_hidden_ones_are_not_asked_about() -> None:
+    others = {
+        "Other": [["sku_code", "name", "weight_grams"], ["B", "Box", 5]],
+        "Empty": [HEAD],
+        "Old": [HEAD, ["C", "c", "glass"]],
+    }
+    upload, _ = read(workbook({"S": [HEAD, ["A", "Jar", "glass"]], **others}, hidden=["Old"]))
+    assert upload.source["sheet"] == "S"
+
+
+@pytest.mark.parametrize("named", ["all", ["Glass", "Paper"], ["None"]])
+def test_sheets_that_cannot_be_read_as_one_are_refused(named: object) -> None:
+    with pytest.raises(ReadingRefused) as refused:
+        read(sheets(), {"sheets": named})
+    assert [issue.code for issue in refused.value.issues] == ["invalid_mapping"]
