@@ -73,11 +73,8 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     unmapped = table == "sku" and not mapped.columns and mapped.header_row is None
     if unmapped and (refusal := form_refusal(grid)) is not None:
         raise refusal
-    row = header_index(grid, table, mapped)
-    if row is None:
-        line, at, (cells, last_line) = 0, -1, without_header(grid)
-    else:
-        line, at, (cells, last_line) = int(grid.lines[row]), row, header_labels(grid, row, REQUIRED_FIELDS[table])
+    searched, last_line = _searched(grid, table, mapped, sheet)
+    at, line, cells = searched.at, searched.line, searched.cells
     chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped, table)
     asked = [column for column in chosen if column.open is not None]
     chosen = [column for column in chosen if column.open is None]
@@ -89,7 +86,6 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     ]
     unread = [*mapped.off, *mapped.constants, *asked]
     recognised, found = found, [c for c in found if not any(same_field(c, other) for other in unread)]
-    searched = Searched(grid, table, sheet, at, line, cells)
     try:
         columns = _needed_columns(searched, mapped, chosen, found)
     except ReadingRefused as refused:
@@ -126,6 +122,16 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         judged.asked,
         tuple(watched_columns([*columns, *asked], cells, grid, at)),
     )
+
+
+def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None) -> tuple[Searched, int]:
+    """Return the header whose columns are wanted, and its last line."""
+    row = header_index(grid, table, mapped)
+    if row is None:
+        cells, last_line = without_header(grid)
+        return Searched(grid, table, sheet, -1, 0, cells), last_line
+    cells, last_line = header_labels(grid, row, REQUIRED_FIELDS[table])
+    return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line
 
 
 def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:

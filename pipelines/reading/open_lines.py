@@ -6,6 +6,7 @@ other lines do; a code such as `n/a` is none wherever it stands. `skipped.py` le
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 from typing import Final
 
@@ -68,19 +69,22 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Serie
     bare = (filled == of_keys) & ~skipped
     if not bare.any() or not (~bare & ~skipped).any():
         return
-    codes = cells["sku_code"]
-    placeholder = [bool(at) and code_of(codes[row] or "x", "no_answer") is not None for row, at in enumerate(bare)]
-    row, height = 0, len(bare)
-    while row < height:
-        end = _end_of_block(body, row)
-        alone = all(bare[at] or skipped[at] for at in range(row, end))
-        if row and alone and any(bare[at] for at in range(row, end)) and not any(given[row:end]):
-            while end < height and all(bare[at] or skipped[at] for at in range(end, _end_of_block(body, end))):
-                end = _end_of_block(body, end)
-            yield row, end
-        else:
-            yield from _runs([placeholder[at] and not given[at] for at in range(row, end)], row)
-        row = end
+    codes = cells["sku_code"].set(~bare, None)
+    words = {code for code in codes.drop_nulls().unique() if code_of(code, "no_answer") is not None}
+    bounds = [0, *_starts(body), len(bare)]
+    rows = list(
+        zip(bare.to_list(), skipped.to_list(), given.to_list(), codes.is_in(list(words)).to_list(), strict=True)
+    )
+    alone = [
+        start > 0
+        and all((no_more or out) and not told for no_more, out, told, _ in rows[start:end])
+        and any(no_more for no_more, *_ in rows[start:end])
+        for start, end in pairwise(bounds)
+    ]
+    for (start, end), block in zip(pairwise(bounds), alone, strict=True):
+        if not block:
+            yield from _runs([bool(none) and not told for *_, told, none in rows[start:end]], start)
+    yield from ((bounds[first], bounds[last]) for first, last in _runs(alone, 0))
 
 
 def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:
@@ -95,16 +99,15 @@ def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:
         at = max(end, at + 1)
 
 
-def _end_of_block(body: Grid, row: int) -> int:
-    """Return the row after the last one without an empty line between; a line break within a cell is none."""
-    faults = {fault.line for fault in body.faults}
-    for at in range(row, body.cells.height - 1):
-        after = int(body.lines[at + 1])
-        breaks = sum(max(cell.count("\n"), cell.count("\r")) for cell in body.cells.row(at) if cell is not None)
-        between = range(int(body.lines[at]) + 1 + breaks, after)
+def _starts(body: Grid) -> list[int]:
+    """Return the rows before which a line is empty; a line break within a cell of the row above is none."""
+    faults, starts = {fault.line for fault in body.faults}, []
+    for row in (body.lines.diff() > 1).fill_null(value=False).arg_true():
+        breaks = sum(max(cell.count("\n"), cell.count("\r")) for cell in body.cells.row(row - 1) if cell is not None)
+        between = range(int(body.lines[row - 1]) + 1 + breaks, int(body.lines[row]))
         if any(line not in faults for line in between):
-            return at + 1
-    return body.cells.height
+            starts.append(row)
+    return starts
 
 
 def _question(body: Grid, start: int, end: int, sheet: str | None) -> Asked:

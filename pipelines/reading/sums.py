@@ -13,6 +13,8 @@ from pipelines.reading.numbers import read_numbers
 
 _FEWEST: Final = 2
 """Fewest figures of a sum: one figure may also be repeated by chance."""
+_MOST: Final = 100
+"""Most totals that a table has."""
 _NEAR: Final = 1e-6
 _KEYS: Final = ("sku_code", "name")
 _KINDS: Final = ("number", "integer")
@@ -49,7 +51,7 @@ def wordy(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
     """Return the lines that give figures under a code without a digit, below lines whose codes all have one."""
     bare = ~cells["sku_code"].str.contains(r"\d").fill_null(value=True)
     first = bare.arg_max()
-    if not bare.any() or first is None or cells["sku_code"].head(first).drop_nulls().len() < _FEWEST:
+    if not 0 < bare.sum() <= _MOST or first is None or cells["sku_code"].head(first).drop_nulls().len() < _FEWEST:
         return bare & False
     texts = [c.name for c in columns if c.name not in _KEYS and c.field.kind not in _KINDS]
     return bare & cells.select(~pl.any_horizontal(pl.lit(value=False), pl.col(texts).is_not_null())).to_series()
