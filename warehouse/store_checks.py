@@ -16,12 +16,14 @@ from warehouse.sessions import Connection, Pool
 _PROBE_BYTES: Final = 4_096
 _READ_BYTES: Final = 2**20
 _NAMED: Final = """
-SELECT company_id || '/files/' || id, sha256 FROM technical_files
-UNION SELECT company_id || '/files/' || id, sha256 FROM review_files
-UNION ALL SELECT upload_key, sha256 FROM imports WHERE upload_removed_at IS NULL
-UNION ALL SELECT table_key, NULL FROM imports WHERE status NOT IN ('completed', 'failed')
-UNION ALL SELECT object_key, sha256 FROM exports WHERE status = 'completed'
+SELECT company_id || '/files/' || id, sha256 FROM technical_files WHERE company_id = %(company)s
+UNION SELECT company_id || '/files/' || id, sha256 FROM review_files WHERE company_id = %(company)s
+UNION ALL SELECT upload_key, sha256 FROM imports WHERE company_id = %(company)s AND upload_removed_at IS NULL
+UNION ALL SELECT table_key, NULL FROM imports
+    WHERE company_id = %(company)s AND status NOT IN ('completed', 'failed')
+UNION ALL SELECT object_key, sha256 FROM exports WHERE company_id = %(company)s AND status = 'completed'
 """
+"""It names the company: a backup may be taken by a superuser, whom row-level security does not bind."""
 
 
 class Findings(NamedTuple):
@@ -49,9 +51,9 @@ def state(objects: Objects) -> State | None:
     return None if is_same else State.UNRELIABLE_STORE
 
 
-def named_by(conn: Connection) -> dict[str, str | None]:
-    """Return the key of each object that a row of the session's company names, with its SHA-256 where one is kept."""
-    return dict(conn.execute(_NAMED).fetchall())
+def named_by(conn: Connection, company_id: UUID) -> dict[str, str | None]:
+    """Return the key of each object that a row of the company names, with its SHA-256 where one is kept."""
+    return dict(conn.execute(_NAMED, {"company": company_id}).fetchall())
 
 
 def examine(pool: Pool, objects: Objects, companies: Iterable[UUID], *, verify: bool) -> Findings:
@@ -62,7 +64,7 @@ def examine(pool: Pool, objects: Objects, companies: Iterable[UUID], *, verify: 
     found = Findings([], [])
     for company_id in companies:
         with pool.company(company_id) as conn:
-            named = named_by(conn)
+            named = named_by(conn, company_id)
         listed = {key for key, _ in objects.stored(company_id)}
         missing = named.keys() - listed
         altered = {
@@ -72,7 +74,7 @@ def examine(pool: Pool, objects: Objects, companies: Iterable[UUID], *, verify: 
         }
         if missing or altered:
             with pool.company(company_id) as conn:
-                still = named_by(conn).keys()
+                still = named_by(conn, company_id).keys()
             found.missing.extend(sorted(missing & still))
             found.altered.extend(sorted(altered & still))
     return found

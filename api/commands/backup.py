@@ -49,9 +49,12 @@ def backup(folder: Folder, verify: Verify = False, data_dir: DataDir = None, as_
 
 
 def _examined(settings: Settings, database: Database, *, verify: bool) -> Findings:
-    """Return which files that the database names the store lacks, or has with other bytes."""
+    """Return which files that the database names the store lacks, or has with other bytes.
+
+    It reads as whoever takes the backup: the application's password need not be known there.
+    """
     try:
-        with Pool(database.app_url) as pool:
+        with Pool(database.owner_url) as pool:
             return store_checks.examine(pool, Objects.of(settings), every_company(pool), verify=verify)
     except ConnectionError as error:
         raise BackupError(f"Database and files could not be compared: {error}") from None

@@ -159,6 +159,7 @@ def imported(pool, company, clock, rows: dict[str, State], units: dict[str, int]
     new = {"id": import_id, "company_id": company, "status": "completed", "dry_run": False, "filename": "f.csv"}
     new |= {"keep_archived": False, "taken_codes": None}
     rest = {"size_bytes": 1, "default_year": 2026, "source": "{}", "templates": None, "rows_total": 1}
+    rest |= {"mapping": None, "answers": None}
     by = {"key_id": uuid4(), "ip": None, "user_agent": None, "created_at": now}
 
     def work(conn):
