@@ -86,6 +86,7 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
         "make mcp-clients",
         "make distributed",
         "python -m tools.hostile_load",
+        "python -m tools.full_disk",
         "python -m tools.record_examples",
         "pytest -m 'not browser'",
     ),
