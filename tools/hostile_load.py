@@ -153,6 +153,7 @@ def _held_half_open(port: int, address: str, seconds: float) -> tuple[Counter[in
     while time.monotonic() < end:
         if len(held) >= _HALF_OPEN_EACH:  # the oldest first: the server has ended most of them
             held.pop(0).close()
+            time.sleep(_BETWEEN_PROBES_SECONDS)
         with contextlib.suppress(OSError):
             held.append(socket.create_connection(("127.0.0.1", port), 5, (address, 0)))
             held[-1].sendall(b"GET / HTTP/1.1\r\nHost: h\r\nX-Half: ")
