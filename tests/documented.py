@@ -89,7 +89,6 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
         "make distributed",
         "python -m tools.full_disk",
         "python -m tools.hostile_load",
-        "python -m tools.full_disk",
         "python -m tools.record_examples",
         "pytest -m 'not browser'",
     ),
