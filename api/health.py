@@ -1,5 +1,7 @@
 """Liveness and readiness endpoints for supervisors and load balancers, without a credential."""
 
+from http import HTTPStatus
+
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,4 +33,7 @@ async def readyz(request: Request) -> Response:
     body: JsonObject = {"status": standing.status} | ({"failing": standing.failing} if standing.failing else {})
     if offset:
         body["clock_offset_seconds"] = offset
-    return json_of(body, 503 if standing.status == "starting" else 200)
+    answer = json_of(body, 503 if standing.status == "starting" else 200)
+    if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        answer.headers["Retry-After"] = "1"
+    return answer

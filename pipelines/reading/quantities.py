@@ -129,7 +129,8 @@ def _repeated(sheet: Sheet, weight: Column) -> pl.Series:
     }
     keys = [c.name for c in sheet.columns if c.name not in apart and c.field.kind != "markets" and c.constant is None]
     place = pl.struct(keys).rank("dense")
-    return sheet.table.select(pl.when(pl.len().over(keys) > 1).then(place)).to_series()
+    is_repeated = pl.col("sku_code").is_not_null() & (pl.len().over(keys) > 1)
+    return sheet.table.select(pl.when(is_repeated).then(place)).to_series()
 
 
 def _differ(sheet: Sheet, repeated: pl.Series) -> bool:

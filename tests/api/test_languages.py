@@ -6,6 +6,7 @@ import pytest
 
 from api.languages import preferred_language
 from schemas.labels import LANGUAGES
+from schemas.report import Asked
 
 BAD = {"sku_code": "L-1", "name": None}
 SAID = {
@@ -164,7 +165,7 @@ def test_a_question_about_a_column_is_in_the_callers_language_at_once_and_when_p
         asked = answer.json()["source"]["asked"]
         polled = caller.http.get(answer.json()["poll_url"], headers={"X-API-Key": caller.key, "Accept-Language": lang})
         assert polled.json()["source"]["asked"] == asked
-        assert set(asked[0]) == {"column", "header", "could_be", "message"}
+        assert set(asked[0]) == {*Asked.__annotations__}
     said = [answer.json()["source"]["asked"][0]["message"] for answer in answers.values()]
     assert "“weight_kg” may be the product's or its packaging's" in said[0]
     assert "kann zum Produkt oder zu seiner Verpackung gehören" in said[2]

@@ -206,7 +206,8 @@ def test_every_name_that_a_page_asks_for(everything, caller):
             tried += len(sent)
             way = placed(path, ids)
             answer = person.get(way, params=sent) if method == "GET" else person.post(way, csrf | sent)
-            assert answer.status_code < 500, (method, path, sent)
+            # A service without workers is not ready, whatever it is asked.
+            assert answer.status_code < 500 or path == "/readyz", (method, path, sent)
             if answer.status_code == 404:
                 break  # no such record here: nothing is read
     assert tried > 200

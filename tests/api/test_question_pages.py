@@ -97,14 +97,14 @@ def test_a_refused_file_is_kept_and_a_choice_is_enough(caller, browser):
     )
     refused, service = asking.refused([asked], code="undecodable"), service_behind(caller)
     assert refused.outline is not None
+    file = imports.keep_file(service.objects, caller.company, "SKU;Name\nK-1;Pudełko\n".encode("cp1250"))
     with service.writes.company(caller.company) as conn:
         kept = imports.ask_columns(
             conn,
             service.objects,
-            caller.company,
+            file,
             refused.outline,
             refused.issues,
-            data="SKU;Name\nK-1;Pudełko\n".encode("cp1250"),
             filename="kody.csv",
             origin=Origin("user", str(uuid4()), "A", "c"),
             key_id=uuid4(),

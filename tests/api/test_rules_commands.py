@@ -11,7 +11,8 @@ from compliance.tables import RULES as RULES_FOLDER
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku
 from tests import ruling
-from tests.api.test_commands import NOBODY, Pcds
+from tests.api.test_commands import NOBODY
+from tests.commands import Pcds
 from tests.ruling import BOTTLE, GLASS, LINES
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock

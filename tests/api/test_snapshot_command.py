@@ -5,7 +5,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.api.test_commands import NOBODY, Pcds
+from tests.api.test_commands import NOBODY
+from tests.commands import Pcds
 from warehouse.database import Database
 from warehouse.embedded import running
 from warehouse.migrate import migrate

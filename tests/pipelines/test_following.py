@@ -297,11 +297,10 @@ LEDGER = ("skus", "sku_versions", "audit_transactions", "audit_entries", "compan
 @contextmanager
 def put_back(desk: Desk, database: Database) -> Iterator[None]:
     """After the block the company's rows are what they were before it, as when an older backup is restored."""
-    with psycopg.connect(database.owner_url) as owner:
+    with psycopg.connect(database.owner_url, autocommit=True) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, false)", [str(desk.company)])
         for table in LEDGER:
             owner.execute(f"CREATE TEMPORARY TABLE kept_{table} AS SELECT * FROM {table}")
-        owner.commit()
         yield
         for table in LEDGER:
             owner.execute(f"DELETE FROM {table}")

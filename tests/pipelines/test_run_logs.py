@@ -14,11 +14,12 @@ import pytest
 import structlog
 
 from pipelines.definitions import defs
-from pipelines.engine import capture
+from pipelines.engine import capture, run_logs
 from pipelines.engine.run_logs import ComputeIOType, RunLogs
 from tests.pipelines.conftest import Desk
 from tests.waiting import wait_until
 from warehouse import logs
+from warehouse.database import Database
 from warehouse.settings import Settings
 
 Opened = Callable[..., dg.DagsterInstance]
@@ -123,7 +124,10 @@ def test_a_run_that_breaks_leaves_the_streams_as_they_were(opened: Opened) -> No
     assert (sys.stdout, sys.stderr, *logging.getLogger().handlers) == before
 
 
-def test_on_several_machines_the_store_has_it_and_this_one_keeps_nothing(opened: Opened, tmp_path: Path) -> None:
+def test_on_several_machines_the_store_has_it_and_this_one_keeps_nothing(
+    opened: Opened, tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_logs.Database, "of", lambda _: database)  # whose store it is, the database says
     worker, webserver = opened("worker", store=True), opened("webserver", store=True)
     with as_a_worker():
         key = key_of(ran(worker, "a worker"))
