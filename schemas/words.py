@@ -8,7 +8,7 @@ word with two meanings in one table or vocabulary is refused when the tables are
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,6 +19,8 @@ from schemas.vocabularies import VOCABULARIES
 
 _HERE = Path(__file__).parent
 _LIGATURES = WITHOUT_INVISIBLE | str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "µ": "u", "μ": "u"})
+_LONGEST_WORD = 60
+"""Characters of the words that are kept folded: those of headers are asked for again and again."""
 _NOT_A_WORD = re.compile(r"[^0-9a-z]+")
 
 
@@ -49,7 +51,10 @@ def words(vocabulary: str) -> Mapping[str, str]:
 
 def code_of(word: str, vocabulary: str) -> str | None:
     """Return the code that a word means, or None for an unknown word."""
-    return words(vocabulary).get(fold(word))
+    return words(vocabulary).get(_folded(word) if len(word) <= _LONGEST_WORD else fold(word))
+
+
+_folded = lru_cache(maxsize=8192)(fold)
 
 
 @cache

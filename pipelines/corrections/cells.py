@@ -21,7 +21,7 @@ from pipelines.reading.workbook import Workbook
 from schemas.report import ImportSource, SourceColumn, SourceSheet
 
 _NUMERIC: Final = ("number", "integer", "ppm")
-_PLAIN_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_PLAIN_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 Cell = str | Decimal | None
 Source = ImportSource | SourceSheet

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from compliance import ruleset
@@ -29,6 +29,8 @@ _MOST_PARTS: Final = 40
 _TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
 _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
 _BRACKETS: Final = re.compile(r"[(\[]([^()\[\]]*+)[)\]]?")
+_CLAUSES: Final = re.compile(r"[,;](?=\s)")
+"""Where a note goes on to something else: `see sheet 4, per case`."""
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
@@ -101,8 +103,8 @@ def segmentations(header: str, most: int = MOST_WORDS) -> list[Segments]:
     lines = [line for line in header.splitlines() if line.strip()]
     for main, below in ((" ".join(lines), []), (lines[0] if lines else "", lines[1:])):
         bare = tokens_of(_BRACKETS.sub(" ", main))
-        notes = [tokens_of(note) for note in _BRACKETS.findall(main)]
-        notes += [tokens_of(re.sub(r"[()\[\]]", " ", line)) for line in below]
+        told = [*_BRACKETS.findall(main), *(re.sub(r"[()\[\]]", " ", line) for line in below)]
+        notes = [tokens_of(clause) for note in told for clause in _CLAUSES.split(note)]
         ways.append(Segments(bare, tuple(note for note in notes if note)))
     return list(dict.fromkeys(way for way in ways if 0 < len(way.main) <= most))
 
@@ -185,7 +187,9 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
             continue
         role, end = _role_of(tokens, at, field, note=note)
         role = "known" if tokens[at] in ("/", "|") and not after_unit else role
-        seen, after_unit = seen or role == "see", False
+        # What is to be seen has any name; what something is per is said apart: `see sheet 4, per case`.
+        seen = (seen or role == "see") and _role(tokens, at)[0] != "per"
+        after_unit = False
         if role == "other":
             sense = replace(sense, other=True)
         elif role == "unknown" and not seen and not (note and field.kind in ("text", "gtin")):
@@ -324,18 +328,34 @@ def is_help(note: Tokens, field: Field) -> bool:
 def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
     """Return the role of the longest phrase at a word, and its end."""
     known = words("header_part")
-    for end in range(min(len(tokens), at + _LONGEST_PHRASE), at, -1):
+    for end in range(min(len(tokens), at + _longest_from().get(tokens[at], 0)), at, -1):
         if (role := known.get(" ".join(tokens[at:end]))) is not None:
             return role, end
     return None, at + 1
 
 
+@cache
+def _longest_from() -> dict[str, int]:
+    """Return by its first word how many words the longest phrase has."""
+    longest: dict[str, int] = {}
+    for phrase in words("header_part"):
+        first, *more = phrase.split()
+        longest[first] = min(max(longest.get(first, 0), 1 + len(more)), _LONGEST_PHRASE)
+    return longest
+
+
 def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
     for end in range(min(len(tokens), at + 3), at, -1):
-        found = None if tokens[end - 1] == "/" else _unit_of_phrase(" ".join(tokens[at:end]))
+        if tokens[end - 1] == "/" or not all(map(_is_latin, tokens[at:end])):  # folding would drop the others
+            continue
+        found = _unit_of_phrase(" ".join(tokens[at:end]))
         if found is not None:
             return end, *found
     return None
+
+
+def _is_latin(token: str) -> bool:
+    return token.isascii() or not token.isalpha()
 
 
 @lru_cache(maxsize=8192)

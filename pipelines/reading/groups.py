@@ -105,11 +105,13 @@ def _material_column(tokens: list[str], header: str) -> Column | None:
     for size in range(len(tokens), 0, -1):
         for start in range(len(tokens) - size + 1):
             material = _material_of_word(" ".join(tokens[start : start + size]))
+            if material is None:
+                continue
             beside = [*tokens[:start], *tokens[start + size :]]
             parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
             of_weight = [token for token in beside if code_of(token, "weight_column") is not None]
             units = [token for token in beside if code_of(token, "header_word") in _UNIT_ROLES]
-            if material is not None and len(parts) <= 1 and len(parts) + len(of_weight) + len(units) == len(beside):
+            if len(parts) <= 1 and len(parts) + len(of_weight) + len(units) == len(beside):
                 if start and code_of(tokens[start - 1], "header_part") == "per":
                     return None  # a carton that something is per is no material
                 name = "weight_unit" if units else _WEIGHT

@@ -6,6 +6,7 @@ Typing does not belong here: see `rows.py`.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Final
 
 import polars as pl
 
@@ -31,6 +32,9 @@ from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
 from schemas.report import Asked, FileFormat, ImportSource, Reading
 from schemas.words import fold
+
+_MOST_CELLS_JUDGED: Final = 40
+"""Cells of a line that say whether its delimiter is the right one: each costs several look-ups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
 
     def recognised(cells: list[str]) -> int:
         # Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
-        of_headers = len(recognised_fields(cells, materials_count_once=True))
+        of_headers = len(recognised_fields(cells[:_MOST_CELLS_JUDGED], materials_count_once=True))
         return of_headers + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
 
     delimiter = detect_delimiter(text.text, recognised)

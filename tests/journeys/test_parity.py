@@ -107,7 +107,11 @@ class House:
         return self._imported(records, workbook(sheets), "portfolio.xlsx")
 
     def _imported(self, records: Sequence[Record], data: bytes, filename: str) -> Outcome:
-        import_id = self.desk.send(data, filename=filename)
+        # A column of shares that are all up to 1 is asked about, and this is the answer (decisions §13).
+        percent = {"units": {"recycled_content_percent": "percent"}}
+        of_parts = {"components": percent} if any(record.get("components") for record in records) else {}
+        mapping = {**percent, **(of_parts if filename.endswith("xlsx") else {})}
+        import_id = self.desk.send(data, filename=filename, mapping=mapping)
         assert self.desk.run(import_id)
         refused: dict[str, Refused] = {record["sku_code"]: set() for record in records}
         for code, field, issue in self.desk.rows(

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 _TOKEN: Final = re.compile(
-    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[(?P<bracket>[^\]]*)\]|(?P<general>General)|(?P<power>E[+-])'
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[(?P<bracket>[^\[\]]*)\]|(?P<general>General)|(?P<power>E[+-])'
     r"|(?P<day>AM/PM|A/P|[ymdhs]+)|(?P<place>[0#?])|(?P<sign>[.,%/;@])|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )
