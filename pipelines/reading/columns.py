@@ -126,7 +126,10 @@ def _words_of_terms() -> frozenset[str]:
 def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
     known, fields = headers(table), fields_of(table)
-    for key, rest in _runs(main):
+    for key, start, end in _runs(main):
+        if key not in known and (table != "sku" or key not in _component_headers()):
+            continue
+        rest = (*main[:start], *main[end:])
         if table == "sku" and (name := _component_headers().get(key)) is not None:
             yield Column(name, fields_of("component")[name], "component", 0, header, exact=not rest and not notes), rest
         elif (name := known.get(key)) in fields:
@@ -138,17 +141,22 @@ def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> 
     left, measures = without_measures(main)
     if (column := group_column(list(key_of(left).split()), header)) is not None:
         yield column, measures
-    for key, rest in _runs(main):
-        if (name := headers("part").get(key)) is not None:  # it counts beside a type
-            yield Column(name, fields_of("component")[name], "component", 0, header), rest
+    of_parts = headers("part")
+    for key, start, end in _runs(main):
+        if (name := of_parts.get(key)) is not None:  # it counts beside a type
+            yield Column(name, fields_of("component")[name], "component", 0, header), (*main[:start], *main[end:])
 
 
-def _runs(main: Tokens) -> Iterator[tuple[str, Tokens]]:
-    """Yield each run of words, the longest first, as listed headers are looked up, with the words around it."""
+def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
+    """Yield each run of words, the longest first, as listed headers are looked up, with its start and end."""
+    has_signs = "/" in main or "|" in main
     for size in range(len(main), 0, -1):
         for start in range(len(main) - size + 1):
-            if "/" not in (main[start], main[start + size - 1]):
-                yield key_of(main[start : start + size]), (*main[:start], *main[start + size :])
+            run = main[start : start + size]
+            if not has_signs:
+                yield " ".join(run), start, start + size
+            elif "/" not in (run[0], run[-1]):
+                yield key_of(run), start, start + size
 
 
 def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens]) -> Column | None:

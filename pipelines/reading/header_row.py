@@ -27,7 +27,7 @@ REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
     "component": ("sku_code", "component_type"),
 }
 """The fields without which a table cannot be read."""
-_MOST_CELLS_SEARCHED: Final = 2_048
+_MOST_CELLS_SEARCHED: Final = 1_200
 """Most cells that are searched for the header, in whole rows: each cell costs several look-ups."""
 
 
