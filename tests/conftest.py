@@ -9,6 +9,7 @@ import fcntl
 import gc
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -80,6 +81,8 @@ OWN_SERVICE = ("browser/test_dagster.py",)
 
 _LAST_OF_A_DAY_SECONDS = 60
 
+_SAID_AT_ONCE = 2000  # characters
+
 _ROOT = "PCDS_TESTS_ROOT"  # inherited by the workers, so that they share what the first process made
 
 
@@ -118,6 +121,12 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Say at once what failed: a run that is stopped from outside never gets to its summary."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        sys.stderr.write(f"\n{report.when} of {report.nodeid} failed:\n{str(report.longrepr)[-_SAID_AT_ONCE:]}\n")
+
+
 @pytest.hookimpl(optionalhook=True)  # without xdist nobody asks
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Have tests that share a service run in one worker, so that it starts once."""
@@ -147,6 +156,22 @@ class ByService(LoadScopeScheduling):
             node.shutdown()
             return
         super()._reschedule(node)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Give up a worker: what it has not run goes to others, but for the test that ended it, which failed.
+
+        xdist's own class begins that test again, and gives out the finished ones too: a worker that is given only such
+        waits for more for ever.
+        """
+        workload = self.assigned_work[node]
+        ended_by = next((test for tests in workload.values() for test, done in tests.items() if not done), None)
+        for scope, tests in list(workload.items()):
+            if ended_by in tests:
+                tests[ended_by] = True
+            if all(tests.values()):
+                del workload[scope]
+        super().remove_node(node)
+        return ended_by
 
     def _split_scope(self, nodeid: str) -> str:
         """Return what is given to one worker: the tests of a folder or file that share a service, else the test."""
