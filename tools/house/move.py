@@ -370,7 +370,7 @@ class House:
                 continue
             everything = set().union(*(self.sources[o].bound | self.sources[o].inner for o in olds))
             ordered = self.ordered(new)
-            for old in olds:
+            for old in sorted(olds, key=lambda o: "/responses/" not in o):  # names of answers are published
                 module = module_of(old)
                 source = self.sources[old]
                 for name in sorted(source.bound - set(self.passes[module])):
@@ -402,6 +402,8 @@ class House:
     def fresh(self, name: str, word: str, everything: set[str]) -> str:
         if name.isupper() or (name.startswith("_") and name[1:].isupper()):
             made = f"{name}_{word.upper()}"
+        elif word in ("grading", "sku", "report", "supplier", "analytics") and name[:1].isupper():
+            made = f"{name}Record"
         elif name.lstrip("_")[:1].isupper():
             bar = "_" if name.startswith("_") else ""
             made = bar + "".join(p.capitalize() for p in word.split("_")) + name.lstrip("_")
