@@ -902,7 +902,7 @@ def hollowed(text: str) -> str:
 
 
 FILE = re.compile(
-    r"Path\(__file__\)(?:(?P<up>(?:\.parent)+)|\.parents\[(?P<n>\d+)\]|\.with_name\((?P<w>\"[^\"]+\")\)|\.with_suffix\((?P<s>\"[^\"]+\")\))(?P<rest>(?: / \"[^\"]+\")*)"
+    r"Path\(__file__\)(?:(?P<up>(?:\.parent\b)+)|\.parents\[(?P<n>\d+)\]|\.with_name\((?P<w>\"[^\"]+\")\)|\.with_suffix\((?P<s>\"[^\"]+\")\))(?P<rest>(?: / \"[^\"]+\")*)"
 )
 
 
