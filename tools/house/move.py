@@ -16,7 +16,6 @@ is printed at the end. Run again, it finds the old paths gone and does nothing. 
 
 import argparse
 import ast
-import bisect
 import builtins
 import csv
 import os
@@ -298,15 +297,16 @@ class House:
     def resolve(self, module: str, name: str) -> tuple[str, str] | None:
         """Where a name that is imported from a module is defined: (old module, name); a module: (module, "")."""
         for _ in range(8):
-            if f"{module}.{name}" in self.module and not (
-                module in self.module and self.defined(module, name)
-            ):
+            passed = self.passes[module].get(name) if module in self.module else None
+            if passed and passed != (module, name) and self.module[module].endswith("__init__.py"):
+                if self.module[module] not in self.hollow:
+                    return module, name
+                module, name = passed
+                continue
+            if f"{module}.{name}" in self.module and not (module in self.module and self.defined(module, name)):
                 return f"{module}.{name}", ""
             if module not in self.module:
                 return None
-            if self.module[module] in self.hollow and name in self.passes[module]:
-                module, name = self.passes[module][name]
-                continue
             return module, name
         return None
 
@@ -560,7 +560,8 @@ class Rewriter:
             tail = source.data[end : source.data.find(b"\n", end)].decode()
             if "noqa" in tail or "type:" in tail:
                 say(f"{self.path}:{node.lineno}: look at the comment of this import: {tail.strip()}")
-            text = ("\n" + indent).join(dict.fromkeys(out))
+            end_of_line = f"{tail.rstrip()}\n" if "noqa" in tail else "\n"
+            text = (end_of_line + indent).join(dict.fromkeys(out))
             if not out:
                 text = "pass" if scopes else ""
             self.edits.append((start, end, text))
@@ -935,7 +936,8 @@ def places(text: str, old: str, new: str, moved: dict[str, str]) -> str:
             root = there.parents[up - 1] if up else there
             inner = list(goal.relative_to(root).parts)
         head = "Path(__file__)" + (".parent" if up == 0 else f".parents[{up}]")
-        return head + "".join(f' / "{p}"' for p in inner)
+        whole = head + "".join(f' / "{p}"' for p in inner)
+        return f"({whole})" if inner and text[m.end() : m.end() + 1] == "." else whole
 
     return FILE.sub(change, text)
 
@@ -1092,7 +1094,7 @@ def apply(plan: Plan) -> None:
             write(path, "\n".join(rows))
     ruff = ROOT / ".venv/bin/ruff"
     python = [c for c in changed if c.endswith(".py")]
-    for arguments in (["check", "-q", "--select", "I,F401,F811", "--fix"], ["format", "-q"]):
+    for arguments in (["check", "-q", "--select", "I,F401,F811,RUF022", "--fix"], ["format", "-q"]):
         for i in range(0, len(python), 200):
             subprocess.run([str(ruff), *arguments, *python[i : i + 200]], cwd=ROOT, check=False)
     for folder in sorted({str(Path(o).parent) for o in [*plan.new, *plan.goes]}, key=len, reverse=True):
