@@ -80,7 +80,7 @@ def names_bound(node: ast.AST) -> set[str]:
             for part in n.decorator_list:
                 visit(part)
             return
-        if isinstance(n, ast.Lambda):
+        if isinstance(n, ast.Lambda) or (isinstance(n, ast.AnnAssign) and n.value is None and isinstance(node, ast.ClassDef)):
             return
         if isinstance(n, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             for inner in ast.walk(n):
@@ -496,6 +496,13 @@ class Rewriter:
         siblings = house.plan.members.get(new, [path]) if self.joined else [path]
         self.names = set().union(*(house.sources[s].bound | house.sources[s].inner for s in siblings))
         self.inner = set().union(*(house.sources[s].inner for s in siblings))
+        self.listed = {
+            e.value
+            for n in self.source.tree.body
+            if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"
+            for e in getattr(n.value, "elts", [])
+            if isinstance(e, ast.Constant)
+        }
         self.taken_modules: dict[str, str] = SHARED.setdefault(self.target, {}) if self.joined else {}
 
     def local_of_module(self, place: str, old_local: str, keeps: bool) -> str:
@@ -707,6 +714,8 @@ class Rewriter:
         wants = local if local != at[1] else symbol
         if self.joined and scope is None:
             wants = self.new_local(local)
+        elif local in self.listed:
+            wants = local
         elif wants != local and (wants in self.names or hasattr(builtins, wants)):
             wants = local
         if place == node.module and symbol == alias.name and wants == local:
@@ -1027,6 +1036,15 @@ class Words:
         return text
 
 
+PATCHES = {
+    'loader=PackageLoader("api.pages"),': "loader=FileSystemLoader(_FOLDERS),",
+    "from jinja2 import Environment, PackageLoader, StrictUndefined": "from jinja2 import Environment, FileSystemLoader, StrictUndefined",
+    'FOLDER: Final = Path(__file__).parent / "texts"\n': 'FOLDER: Final = Path(__file__).parents[1]\n_FOLDERS: Final = sorted(path for path in FOLDER.iterdir() if path.is_dir())\n"""A page\'s template and texts are beside its subject."""\n',
+    'FOLDER.glob("*.csv")': 'FOLDER.glob("*/texts/*.csv")',
+}
+"""What finds templates and texts, in `api/pages/render.py`, once they are beside their subjects."""
+
+
 def write(path: str, text: str) -> None:
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / path).write_text(text, encoding="utf-8")
@@ -1055,6 +1073,11 @@ def apply(plan: Plan) -> None:
             results[new] = hollowed(text)
         else:
             results[new] = text
+    if any(old.startswith("api/pages/templates/") for old in moved) and "api/pages/render.py" in results:
+        for one, other in PATCHES.items():
+            if one not in results["api/pages/render.py"]:
+                say(f"api/pages/render.py: not found: {one!r}")
+            results["api/pages/render.py"] = results["api/pages/render.py"].replace(one, other)
     for old, new in plan.new.items():
         if old == new:
             continue
