@@ -1076,6 +1076,24 @@ PATCHES = {
 """What finds templates and texts, in `api/pages/render.py`, once they are beside their subjects."""
 
 
+HANDS = [
+    ("services/operate.py", "where your process manager starts the programs.", "where a process manager starts programs."),
+    ("services/skus/write.py", "Write validated records (`schemas.skus.inputs.parse_sku`) in the caller's transaction; return an outcome for each.", "Write records of `schemas.skus.inputs.parse_sku` in the caller's transaction; return an outcome for each."),
+    ("services/skus/write.py", "Write validated rows (`schemas.skus.inputs.parse_volumes`) of a stored SKU, in a session that has its company set.", "Write rows of `schemas.skus.inputs.parse_volumes` of a stored SKU, in a session that has its company set."),
+    ("api/operate/commands.py", "start the whole service, and migrate its database; `api.operate.serve` supervises it.", "start the service, and migrate its database; `api.operate.serve` supervises it."),
+    ("pipelines/engine/celery_app.py", "Configures this service's Celery workers: `celery -A", "Configures our Celery workers: `celery -A"),
+    ("tests/schemas/test_types.py", "have the fields of the tables and of the published models.", "have the fields of tables and published models."),
+    ("tools/settings_page.py", "This page is written by `python -m tools.settings_page` from `warehouse/operate/settings.py`, and a test holds\n", "This page is written by `python -m tools.settings_page` from `warehouse/operate/settings.py`; a test holds\n"),
+    ("warehouse/operate/otlp.py", "`warehouse.operate.tracing` alone imports this, where it is on.", "`warehouse.operate.tracing` alone imports it."),
+    ("schemas/words.py", "for table, meaning, word in entries:", "for table, meaning, text in entries:"),
+    ("schemas/words.py", "known.setdefault(fold(word), meaning)", "known.setdefault(fold(text), meaning)"),
+    ("schemas/words.py", "“{word}” stands for both", "“{text}” stands for both"),
+    ("warehouse/operate/embedded/upgrade.py", "for socket in lock.parent.glob", "for path in lock.parent.glob"),
+    ("warehouse/operate/embedded/upgrade.py", "        socket.unlink()\n    lock.unlink()", "        path.unlink()\n    lock.unlink()"),
+]
+"""Small edits: new path, text, text instead. Each is passed over where its text is not found."""
+
+
 def write(path: str, text: str) -> None:
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / path).write_text(text, encoding="utf-8")
@@ -1109,6 +1127,9 @@ def apply(plan: Plan) -> None:
             if one not in results["api/pages/render.py"]:
                 say(f"api/pages/render.py: not found: {one!r}")
             results["api/pages/render.py"] = results["api/pages/render.py"].replace(one, other)
+    for path, one, other in HANDS:
+        if path in results:
+            results[path] = results[path].replace(one, other)
     for old, new in plan.new.items():
         if old == new:
             continue
