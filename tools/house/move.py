@@ -33,7 +33,7 @@ HANDS = [
     ("api/operate/commands.py", "start the whole service, and migrate its database; `api.operate.serve` supervises it.", "start the service, and migrate its database; `api.operate.serve` supervises it."),
     ("pipelines/engine/celery_app.py", "Configures this service's Celery workers: `celery -A", "Configures our Celery workers: `celery -A"),
     ("tests/schemas/test_types.py", "have the fields of the tables and of the published models.", "have the fields of tables and published models."),
-    ("tools/settings_page.py", "This page is written by `python -m tools.settings_page` from `warehouse/operate/settings.py`, and a test holds\n", "`python -m tools.settings_page` writes this page from `warehouse/operate/settings.py`, and a test holds\n"),
+    ("tools/settings_page.py", "This page is written by `python -m tools.settings_page` from `warehouse/operate/settings.py`, and a test holds\n", "`python -m tools.settings_page` writes it from `warehouse/operate/settings.py`, and a test holds\n"),
     ("warehouse/operate/otlp.py", "`warehouse.operate.tracing` alone imports this, where it is on.", "`warehouse.operate.tracing` alone imports it."),
     ("schemas/words.py", "for table, meaning, word in entries:", "for table, meaning, text in entries:"),
     ("schemas/words.py", "known.setdefault(fold(word), meaning)", "known.setdefault(fold(text), meaning)"),
@@ -77,6 +77,14 @@ def apply(plan: Plan) -> None:
             if one not in results["api/pages/render.py"]:
                 say(f"api/pages/render.py: not found: {one!r}")
             results["api/pages/render.py"] = results["api/pages/render.py"].replace(one, other)
+    if "api/cli.py" in results:
+        def command(m: re.Match[str]) -> str:
+            place, symbol = house.symbol("api.commands." + m[2], m[3])
+            return f'{m[1]}("{(place or "").split(".")[1]}", "{symbol}")'
+
+        text = re.sub(r'(": )\("(\w+)", "(\w+)"\)', command, results["api/cli.py"])
+        text = text.replace('f"api.commands.{module}"', 'f"api.{module}.commands"')
+        results["api/cli.py"] = text.replace("Each command's module in api/commands, and", "Each command's subject, whose `commands` have it, and")
     for path, one, other in HANDS:
         if path in results:
             results[path] = results[path].replace(one, other)
