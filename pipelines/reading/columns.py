@@ -1,6 +1,6 @@
 """Recognises the field of a column by its header, with the unit or the market, year and half that it names.
 
-A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `composed_headers.csv` for
+A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `words.csv` for
 terms made of known words; `groups.py` for numbered components and materials); `grammar.py` reads what is around them.
 A column counts only where every word was understood; where a word around a known term was not, the column is *open*,
 and asked about. `header.py` chooses the header row and refuses a table without the columns it needs.
@@ -13,11 +13,11 @@ from functools import cache, lru_cache
 
 import pycountry
 
-from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.reading.grammar import (
     Sense,
     Tokens,
+    composed_field,
     is_help,
     joined,
     key_of,

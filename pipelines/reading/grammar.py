@@ -1,8 +1,8 @@
 """Takes a header apart: its term, and what stands around the term: unit, per what, object, period, market, note.
 
 Each word has a role (`words.csv`, vocabulary `header_part`; `header_word` for words of terms; units in `units.csv`). A
-word without one is reported, never dropped. `columns.py` finds the term, and a unit that the caller's mapping writes is
-read by the same rules (`measure_of`).
+word without one is reported, never dropped. Roles make terms too (`header_roles`): `Poids de l'emballage vide`.
+`columns.py` finds the term, and a unit that the caller's mapping writes is read by the same rules (`measure_of`).
 """
 
 import re
@@ -430,6 +430,8 @@ def _is_link(token: str) -> bool:
 
 
 _SHORTEST_PART: Final = 2
+_STEM: Final = 4
+"""A beginning of a word must be longer than this many letters to count as the word: `pack` begins `package` too."""
 _NOTHING: Final = "nothing"
 
 
@@ -451,3 +453,29 @@ def word_roles(header: str) -> frozenset[str]:
     """Return the roles of those words of a header that have one."""
     found = [token for text in {header, *spellings(header)} for token in tokens_of(text)[:MOST_WORDS]]
     return frozenset(role for token in found for role in (roles_of_word(token) or ()))
+
+
+def names_packaging(header: str) -> bool:
+    """Return whether a word of the header names the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    return "packaging" in word_roles(header)
+
+
+@lru_cache(maxsize=8192)
+def mentions(text: str, role: str) -> bool:
+    """Return whether a word of a header, title or sheet name has a role or begins so: `Verpackungsdaten`."""
+    if role in word_roles(text):
+        return True
+    begin = tuple(word for word, known in words("header_word").items() if known == role and len(word) > _STEM)
+    return any(token.startswith(begin) for token in fold(text).split()[:_MOST_PARTS])
+
+
+def composed_field(tokens: Tokens) -> str | None:
+    """Return the SKU's field that the roles of all words make together; None where one word has no role.
+
+    No list contains every wording. `Poids net (g)` has a word without a role: it is not the packaging's.
+    """
+    found = [roles_of_word(token) for token in tokens]
+    if None in found:
+        return None
+    roles = {role for each in found for role in each or ()} - {_NOTHING}
+    return words("header_roles").get(fold(" ".join(sorted(roles))))

@@ -12,8 +12,8 @@ from functools import cache
 
 from compliance import ruleset
 from compliance.words import resolve_material
-from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.reading.grammar import composed_field
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 

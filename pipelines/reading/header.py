@@ -8,15 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pipelines.reading import missing_column
+from pipelines.reading.column_values import (
+    Searched,
+    best_fitting,
+    issues_of_missing,
+    watched_columns,
+    with_code,
+    without_article_numbers,
+)
 from pipelines.reading.columns import recognise
-from pipelines.reading.composed import mentions_packaging, names_packaging
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.forms import form_refusal
+from pipelines.reading.grammar import mentions, names_packaging
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import usable_groups
 from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_header
-from pipelines.reading.key_columns import Searched, best_fitting, with_code, without_article_numbers
 from pipelines.reading.labels import header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
@@ -26,7 +32,6 @@ from pipelines.reading.refusal import ReadingRefused
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
 from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
-from pipelines.reading.watched_columns import watched_columns
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
@@ -116,11 +121,11 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         tuple(columns),
         ignored,
         _switched_off(mapped, recognised),
-        any(map(mentions_packaging, above)),
+        any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, cells, grid, at),
         (*questions_of(asked, sheet, table), *judged.questions),
         judged.asked,
-        tuple(watched_columns([*columns, *asked], cells, grid, at)),
+        tuple(watched_columns([*columns, *asked], searched)),
     )
 
 
@@ -158,7 +163,7 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
     given = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
     if missing:
-        issues += missing_column.issues_of(missing, header, columns)
+        issues += issues_of_missing(missing, header, columns)
     if issues:
         raise ReadingRefused(issues)
     return columns
