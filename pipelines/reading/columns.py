@@ -7,7 +7,7 @@ and asked about. `header.py` chooses the header row and refuses a table without 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -15,16 +15,18 @@ import pycountry
 
 from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.reading.grammar import (
+    MOST_KEPT,
     Sense,
     Tokens,
     composed_field,
+    divided,
     is_help,
     joined,
     key_of,
+    longest_by_first_word,
     measure_at,
     measures_in,
     roles_of_word,
-    segmentations,
     sense_of,
     spellings,
     tokens_of,
@@ -58,7 +60,7 @@ def substitute_column(header: str) -> Column | None:
         return None
     listed = _understood(header, "sku")
     whole = listed is None or listed.open is None or listed.name == column.name
-    return column if whole or not segmentations(header)[-1].notes else None  # a note of another term is no remark
+    return column if whole or not divided(header)[-1].notes else None  # a note of another term is no remark
 
 
 def open_column(header: str, position: int, table: Table) -> Column | None:
@@ -69,48 +71,42 @@ def open_column(header: str, position: int, table: Table) -> Column | None:
     return None if column is None or column.open is None else replace(column, position=position)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def _understood(header: str, table: Table) -> Column | None:
-    if not _has_word_of_term(header):
-        return None
-    open_columns: list[Column] = []
-    for text in spellings(header):
-        for main, notes in segmentations(text):
-            for term, rest in _terms(main, notes, header, table):
-                column = _with_sense(term, rest, notes)
-                if column is not None and column.open is None:
-                    return column
-                open_columns += [] if column is None else [column]
-    return _by_languages(header, table) or min(open_columns, key=_length_of_open, default=None)
+    found = _best(header, lambda main, notes: _terms(main, notes, header, table))
+    return found if found is not None and found.open is None else _by_languages(header, table) or found
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def _substitute(header: str) -> Column | None:
     """Return the column of a header that is listed as a substitute, or that known words make together."""
-    if not _has_word_of_term(header):
+    return _best(header, lambda main, _: _substitutes(main, header))
+
+
+def _best(header: str, terms: Callable[[Tokens, Sequence[Tokens]], Iterator[tuple[Column, Tokens]]]) -> Column | None:
+    """Return the first of the terms of which every word around was understood, else that with the fewest open."""
+    if not has_word_of_term(header):
         return None
     open_columns: list[Column] = []
-    for text in spellings(header):
-        for main, notes in segmentations(text):
-            left, measures = without_measures(main)
-            words_of_term = key_of(left).split()
-            name = headers("spare").get(key_of(main)) or composed_field(words_of_term)
-            name = name or composed_field(_without_levels(words_of_term))
-            if name is None:
-                continue
-            column = _with_sense(Column(name, fields_of("sku")[name], "sku", 0, header), measures, notes)
+    for main, notes in divided(header):
+        for term, rest in terms(main, notes):
+            column = _with_sense(term, rest, notes)
             if column is not None and column.open is None:
                 return column
             open_columns += [] if column is None else [column]
-    return min(open_columns, key=_length_of_open, default=None)
+    return min(open_columns, key=lambda column: len(str(column.open)), default=None)
 
 
-def _length_of_open(column: Column) -> int:
-    return len(str(column.open))
+def _substitutes(main: Tokens, header: str) -> Iterator[tuple[Column, Tokens]]:
+    left, measures = without_measures(main)
+    words_of_term = key_of(left).split()
+    name = headers("spare").get(key_of(main)) or composed_field(words_of_term)
+    name = name or composed_field(_without_levels(words_of_term))
+    if name is not None:
+        yield Column(name, fields_of("sku")[name], "sku", 0, header), measures
 
 
-@lru_cache(maxsize=8192)
-def _has_word_of_term(header: str) -> bool:
+def has_word_of_term(header: str) -> bool:
     """Return whether a text has a word of any term: most cells have none, and are no headers."""
     found = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
     return any(token.rstrip("0123456789") in _words_of_terms() or roles_of_word(token) for token in found)
@@ -148,15 +144,24 @@ def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> 
 
 
 def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
-    """Yield each run of words, the longest first, as listed headers are looked up, with its start and end."""
-    has_signs = "/" in main or "|" in main
-    for size in range(len(main), 0, -1):
+    """Yield each run of words that may be a term, the longest first, as listed headers are looked up, with its place.
+
+    Only as many words are joined as the longest term with that first word has.
+    """
+    signs = sum(token in ("/", "|") for token in main)
+    reach = [_longest_terms().get(word, len(main) if word == "|" else 0) for word in main]
+    for size in range(min(len(main), max(reach, default=0) + signs), 0, -1):
         for start in range(len(main) - size + 1):
-            run = main[start : start + size]
-            if not has_signs:
-                yield " ".join(run), start, start + size
-            elif "/" not in (run[0], run[-1]):
-                yield key_of(run), start, start + size
+            if size <= reach[start] + signs and reach[start]:
+                run = main[start : start + size]
+                if "/" not in (run[0], run[-1]):
+                    yield key_of(run) if signs else " ".join(run), start, start + size
+
+
+@cache
+def _longest_terms() -> dict[str, int]:
+    listed = (headers("sku"), headers("component"), headers("part"), _component_headers())
+    return longest_by_first_word(term for terms in listed for term in terms)
 
 
 def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens]) -> Column | None:
@@ -318,7 +323,7 @@ class _Placed:
         return end
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_KEPT)
 def _market_code(name: str) -> str | None:
     """Return the code of a market that is named by code or by a country's name; a region only where ISO has it."""
     if (code := words("market").get(name)) is not None:

@@ -6,7 +6,7 @@ word without one is reported, never dropped. Roles make terms too (`header_roles
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
 from pipelines.reading.levels import SALES, level_at
-from pipelines.reading.units import unit_of
+from pipelines.reading.units import first_words_of_units, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.words import code_of, fold, words
@@ -25,6 +25,8 @@ UNITS_OF_FIELDS: Final = ("g", "percent", "um", "g/cm3", "mg/kg")
 PIECES: Final = "units"
 """The unit of a volume."""
 MOST_WORDS: Final = 12
+MOST_KEPT: Final = 8_192
+"""Headers and words of which it is kept what they mean: as many as the cells that are searched for a header."""
 _MOST_PARTS: Final = 40
 _TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
 _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
@@ -81,12 +83,18 @@ class Sense:
     unknown: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, folded, and its signs that mean something; a number without its grouping."""
     found: list[str] = []
     for token in _TOKEN.findall(text.translate(WITHOUT_INVISIBLE)):
-        found += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else fold(token).split()
+        found += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else _folded(token)
     return tuple(found)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _folded(token: str) -> list[str]:
+    return fold(token).split()
 
 
 def spellings(header: str) -> Iterator[str]:
@@ -97,7 +105,13 @@ def spellings(header: str) -> Iterator[str]:
         yield _CAMEL.sub(" ", joined)
 
 
-def segmentations(header: str, most: int = MOST_WORDS) -> list[Segments]:
+@lru_cache(maxsize=MOST_KEPT)
+def divided(header: str) -> tuple[Segments, ...]:
+    """Return the ways to divide each spelling of a header of not too many words."""
+    return tuple(way for text in spellings(header) for way in _segmentations(text, MOST_WORDS))
+
+
+def _segmentations(header: str, most: int) -> list[Segments]:
     """Return the ways to divide a header: all of it is the term, without its brackets, or its first line alone."""
     ways = [Segments(tokens_of(header), ())]
     lines = [line for line in header.splitlines() if line.strip()]
@@ -239,7 +253,7 @@ def unit_of_mapped(header: str, field: Field) -> Sense:
     Unknown is a note with a unit or a quantity of which a part was not understood, and a word for *per* without what
     it is per.
     """
-    *_, (main, notes) = segmentations(header, _MOST_PARTS) or [Segments((), (tokens_of(header),))]
+    *_, (main, notes) = _segmentations(header, _MOST_PARTS) or [Segments((), (tokens_of(header),))]
     senses = []
     for segment in (main, *notes):
         sense = sense_of(segment, field, note=True)
@@ -336,15 +350,20 @@ def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
 
 @cache
 def _longest_from() -> dict[str, int]:
-    """Return by its first word how many words the longest phrase has."""
+    return longest_by_first_word(words("header_part"))
+
+
+def longest_by_first_word(phrases: Iterable[str]) -> dict[str, int]:
+    """Return by its first word how many words the longest of the phrases has: no more need to be looked up."""
     longest: dict[str, int] = {}
-    for phrase in words("header_part"):
-        first, *more = phrase.split()
-        longest[first] = min(max(longest.get(first, 0), 1 + len(more)), _LONGEST_PHRASE)
+    for first, *more in map(str.split, phrases):
+        longest[first] = max(longest.get(first, 0), 1 + len(more))
     return longest
 
 
 def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
+    if at >= len(tokens) or (tokens[at][0].isalnum() and tokens[at] not in first_words_of_units()):
+        return None
     for end in range(min(len(tokens), at + 3), at, -1):
         if tokens[end - 1] == "/" or not all(map(_is_latin, tokens[at:end])):  # folding would drop the others
             continue
@@ -358,7 +377,7 @@ def _is_latin(token: str) -> bool:
     return token.isascii() or not token.isalpha()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def _unit_of_phrase(phrase: str) -> tuple[str, Decimal] | None:
     for field_unit in UNITS_OF_FIELDS:
         if (unit := unit_of(phrase, field_unit)) is not None:
@@ -435,7 +454,7 @@ _STEM: Final = 4
 _NOTHING: Final = "nothing"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def roles_of_word(token: str) -> frozenset[str] | None:
     """Return the role of a word, or the roles of the two words of a compound: `Verpackungsgewicht`."""
     known = words("header_word")
@@ -448,7 +467,7 @@ def roles_of_word(token: str) -> frozenset[str] | None:
     return None
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def word_roles(header: str) -> frozenset[str]:
     """Return the roles of those words of a header that have one."""
     found = [token for text in {header, *spellings(header)} for token in tokens_of(text)[:MOST_WORDS]]
@@ -460,7 +479,7 @@ def names_packaging(header: str) -> bool:
     return "packaging" in word_roles(header)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def mentions(text: str, role: str) -> bool:
     """Return whether a word of a header, title or sheet name has a role or begins so: `Verpackungsdaten`."""
     if role in word_roles(text):

@@ -8,12 +8,12 @@ words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from compliance import ruleset
 from compliance.words import resolve_material
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.grammar import composed_field
+from pipelines.reading.grammar import MOST_KEPT, composed_field
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
@@ -128,6 +128,7 @@ def _column_of_material(material: str, part: str, name: str, header: str) -> Col
     return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def _material_of_word(folded: str) -> str | None:
     return _grades_by_word().get(folded) or words("material_family").get(folded) or _family_and_kind(folded)
 

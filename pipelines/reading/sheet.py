@@ -15,14 +15,13 @@ from pipelines.reading.decimal_mark import decimal_marks
 from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import TEXT, Grid, LineFault
-from pipelines.reading.header import Header, find_header
+from pipelines.reading.header import Header, find_header, of_one_table
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
 from pipelines.reading.open_lines import with_answered_lines
-from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse

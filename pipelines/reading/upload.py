@@ -15,10 +15,9 @@ from pipelines.reading.container import detect_format
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
 from pipelines.reading.fields import WEIGHTS
-from pipelines.reading.header_row import recognised_fields
+from pipelines.reading.header_row import mapped_headers, recognised_fields
 from pipelines.reading.judge import judged, without_asked
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
-from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
