@@ -16,6 +16,7 @@ import pycountry
 from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.reading.grammar import (
     MOST_KEPT,
+    TEXTS,
     Sense,
     Tokens,
     composed_field,
@@ -63,11 +64,19 @@ def substitute_column(header: str) -> Column | None:
     return column if whole or not divided(header)[-1].notes else None  # a note of another term is no remark
 
 
-def open_column(header: str, position: int, table: Table) -> Column | None:
-    """Return the column that a header would be if a word around its term were understood: `Column.open`."""
+def open_column(header: str, position: int, table: Table, *, loose: bool = False) -> Column | None:
+    """Return the column that a header would be if a word around its term were understood: `Column.open`.
+
+    Such a word is behind a unit, in a note or beside a packaging's weight; where `loose`, in the term of any header
+    too: in a line of data that would be found everywhere.
+    """
     if len(header) >= LONGEST_HEADER:
         return None
     column = _understood(header, table) or (_substitute(header) if table == "sku" else None)
+    if column is None and loose:
+        column = _best(header, lambda main, notes: _terms(main, notes, header, table), loose=True)
+    if column is None and loose and table == "sku":
+        column = _best(header, lambda main, _: _substitutes(main, header, loose=True), loose=True)
     return None if column is None or column.open is None else replace(column, position=position)
 
 
@@ -83,27 +92,35 @@ def _substitute(header: str) -> Column | None:
     return _best(header, lambda main, _: _substitutes(main, header))
 
 
-def _best(header: str, terms: Callable[[Tokens, Sequence[Tokens]], Iterator[tuple[Column, Tokens]]]) -> Column | None:
+def _best(
+    header: str,
+    terms: Callable[[Tokens, Sequence[Tokens]], Iterator[tuple[Column, Tokens]]],
+    *,
+    loose: bool = False,
+) -> Column | None:
     """Return the first of the terms of which every word around was understood, else that with the fewest open."""
     if not has_word_of_term(header):
         return None
     open_columns: list[Column] = []
     for main, notes in divided(header):
         for term, rest in terms(main, notes):
-            column = _with_sense(term, rest, notes)
+            column = _with_sense(term, rest, notes, loose=loose)
             if column is not None and column.open is None:
                 return column
             open_columns += [] if column is None else [column]
     return min(open_columns, key=lambda column: len(str(column.open)), default=None)
 
 
-def _substitutes(main: Tokens, header: str) -> Iterator[tuple[Column, Tokens]]:
-    left, measures = without_measures(main)
-    words_of_term = key_of(left).split()
-    name = headers("spare").get(key_of(main)) or composed_field(words_of_term)
-    name = name or composed_field(_without_levels(words_of_term))
+def _substitutes(main: Tokens, header: str, *, loose: bool = False) -> Iterator[tuple[Column, Tokens]]:
+    left, rest = without_measures(main)
+    words_of_term: Tokens = key_of(left).split()
+    name = headers("spare").get(key_of(main))
+    if name is None and loose:
+        rest = (*(word for word in words_of_term if not roles_of_word(word)), *rest)
+        words_of_term = [word for word in words_of_term if word not in rest]
+    name = name or composed_field(words_of_term) or composed_field(_without_levels(words_of_term))
     if name is not None:
-        yield Column(name, fields_of("sku")[name], "sku", 0, header), measures
+        yield Column(name, fields_of("sku")[name], "sku", 0, header), rest
 
 
 def has_word_of_term(header: str) -> bool:
@@ -164,17 +181,20 @@ def _longest_terms() -> dict[str, int]:
     return longest_by_first_word(term for terms in listed for term in terms)
 
 
-def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens]) -> Column | None:
-    """Return a column with what the words around its term say; None where they say that it is something else."""
+def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens], *, loose: bool) -> Column | None:
+    """Return a column with what the words around its term say; None where they say that it is something else.
+
+    A word of the term without any role is not understood; one that has a role makes another term of it.
+    """
     field = column.field
     if field == volume_field():
         return column
     around = sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column) for note in notes)])
-    of_packaging = field.name == "weight_grams" and "packaging" in word_roles(column.header)
-    if said.other or (around.unknown and not (around.measured or of_packaging)):
-        return None
-    if around.measured and field.kind in ("text", "gtin"):
+    is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
+    if loose and field.kind not in TEXTS:
+        is_asked = is_asked or not any(map(roles_of_word, around.unknown))
+    if said.other or (around.unknown and not is_asked) or (around.measured and field.kind in TEXTS):
         return None
     named = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None
@@ -187,7 +207,7 @@ def _sense_of_note(note: Tokens, column: Column) -> Sense:
     if is_help(note, column.field) or listed == column.field.name:
         return Sense()
     if listed is not None and listed != "weight_unit" and column.field.kind != "code":
-        return Sense(other=True)
+        return Sense(unknown=tuple(note)) if column.field.kind in TEXTS else Sense(other=True)
     return sense_of(note, column.field, note=True)
 
 

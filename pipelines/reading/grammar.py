@@ -22,6 +22,8 @@ from schemas.words import code_of, fold, words
 
 UNITS_OF_FIELDS: Final = ("g", "percent", "um", "g/cm3", "mg/kg")
 """Units of fields whose columns may be in another unit."""
+TEXTS: Final = ("text", "gtin")
+"""Kinds of fields whose notes say no unit."""
 PIECES: Final = "units"
 """The unit of a volume."""
 MOST_WORDS: Final = 12
@@ -206,7 +208,7 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
         after_unit = False
         if role == "other":
             sense = replace(sense, other=True)
-        elif role == "unknown" and not seen and not (note and field.kind in ("text", "gtin")):
+        elif role == "unknown" and not seen:
             sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
         at = end
     return sense
@@ -215,8 +217,9 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
 def _with_measure(sense: Sense, found: Measure, field: Field, said: Tokens) -> Sense:
     """Add a unit or a quantity; one of another kind, or a second, is not what the field is in."""
     sense = replace(sense, measured=True)
-    if field.kind in ("truth", "text", "gtin"):  # `above 0.1 %` is a part of what is answered by yes or no
-        return replace(sense, other=sense.other or names_bundle(" ".join(said)))
+    if field.kind in ("truth", *TEXTS):  # `above 0.1 %` is a part of what is answered by yes or no
+        of_another = names_bundle(" ".join(said))
+        return replace(sense, unknown=(*sense.unknown, *said)) if of_another else sense
     if found.state == "other" or (found.unit and found.unit != field.unit):
         if field.unit in (PIECES, None):
             return replace(sense, unknown=(*sense.unknown, *said))
@@ -284,13 +287,15 @@ def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str,
     for end in range(min(len(tokens), at + _LONGEST_PHRASE), at, -1) if note else ():
         if _is_value(" ".join(tokens[at:end]), field):
             return "known", end
-    level = level_at(tokens, at, in_title=note)
-    if level is not None and (note or field.name in _WITH_LEVEL):
-        return ("known" if level[0] == SALES else "other"), level[1]
+    level, end_of_level = level_at(tokens, at, in_title=note) or (None, at)
     role, end = _role(tokens, at)
+    if note and field.kind in TEXTS:  # a note on a text may say anything but that it is another object's
+        changed = (roles_of_word(tokens[at]) or frozenset()) & _CHANGES_MEANING
+        of_another = level not in (None, SALES) or role == "bundle" or changed
+        return ("unknown" if of_another else "known"), max(end_of_level, end)
+    if level is not None and (note or field.name in _WITH_LEVEL):
+        return ("known" if level == SALES else "other"), end_of_level
     of_volume = field.unit == PIECES
-    if note and field.kind in ("text", "gtin") and role != "bundle":
-        role = None
     match role:
         case "see" | "remark":
             return ("see" if role == "see" else "known"), end

@@ -37,9 +37,10 @@ from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
 from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
+from schemas.fields import SKU_CODE
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
-from schemas.messages import Message
+from schemas.messages import Message, message_of
 from schemas.normalise import shown
 from schemas.report import Asked, QuestionKind
 from schemas.words import fold, headers
@@ -158,11 +159,13 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *mapped.constants))
         found = without_article_numbers(found, chosen, header)
-    open_columns = [column for column in found if (column.table, column.name) not in named]
-    columns = [*chosen, *_one_per_field(open_columns, chosen, header, issues)]
+    unnamed = [column for column in found if (column.table, column.name) not in named]
+    columns = [*chosen, *_one_per_field(unnamed, chosen, header, issues)]
     if table == "sku":
         columns = with_substitutes(columns, cells, mapped=mapped.columns)
-    columns = with_units_beside(with_code(columns, header), cells, grid, at)
+    doubtful = {c.name: c for c in open_columns(cells, [*columns, *mapped.constants], table)}
+    columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
+    columns = with_units_beside(columns, cells, grid, at)
     if table == "sku":
         columns += unknown_weights(columns, cells, grid, at)
     columns = [column for column in columns if mapped.reads(column)]
@@ -170,8 +173,11 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
         check_component_type(columns, mapped)
     given = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
-    if missing:
-        issues += issues_of_missing(missing, header, columns)
+    for name in (name for name in missing if name in doubtful):
+        [asked] = questions_of([doubtful[name]], header.sheet, table)
+        message, kind = message_of(asked["message"]), asked["kind"]
+        issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=asked["answer"]))
+    issues += issues_of_missing([name for name in missing if name not in doubtful], header, columns)
     if issues:
         raise ReadingRefused(issues)
     return columns
