@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import TypeAlias
 
 import pycountry
 
@@ -37,9 +38,11 @@ from pipelines.reading.grammar import (
 )
 from pipelines.reading.groups import group_column
 from pipelines.reading.levels import SALES, level_at
-from schemas.fields import SKU_CODE
+from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place
 from schemas.words import fold, headers, words
+
+Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
 _YEAR = re.compile(r"20\d\d|2100")
@@ -94,12 +97,12 @@ def _substitute(header: str) -> Column | None:
 
 def _best(
     header: str,
-    terms: Callable[[Tokens, Sequence[Tokens]], Iterator[tuple[Column, Tokens]]],
+    terms: Callable[[Tokens, Notes], Iterator[tuple[Column, Tokens]]],
     *,
     loose: bool = False,
 ) -> Column | None:
     """Return the first of the terms of which every word around was understood, else that with the fewest open."""
-    if not has_word_of_term(header):
+    if not words_of_terms(header):
         return None
     open_columns: list[Column] = []
     for main, notes in divided(header):
@@ -123,20 +126,22 @@ def _substitutes(main: Tokens, header: str, *, loose: bool = False) -> Iterator[
         yield Column(name, fields_of("sku")[name], "sku", 0, header), rest
 
 
-def has_word_of_term(header: str) -> bool:
-    """Return whether a text has a word of any term: most cells have none, and are no headers."""
+@lru_cache(maxsize=MOST_KEPT)
+def words_of_terms(header: str) -> frozenset[str]:
+    """Return the words of a text that some term has: most cells have none, and are no headers."""
     found = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
-    return any(token.rstrip("0123456789") in _words_of_terms() or roles_of_word(token) for token in found)
+    bare = {token: token.rstrip("0123456789") for token in found}
+    return frozenset(bare[token] for token in found if bare[token] in _known_words() or roles_of_word(token))
 
 
 @cache
-def _words_of_terms() -> frozenset[str]:
+def _known_words() -> frozenset[str]:
     listed = [headers(name) for name in ("sku", "component", "part", "group", "spare")]
     named = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
     return frozenset(word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split())
 
 
-def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
+def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
     known, fields = headers(table), fields_of(table)
     for key, start, end in _runs(main):
@@ -181,7 +186,7 @@ def _longest_terms() -> dict[str, int]:
     return longest_by_first_word(term for terms in listed for term in terms)
 
 
-def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens], *, loose: bool) -> Column | None:
+def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Column | None:
     """Return a column with what the words around its term say; None where they say that it is something else.
 
     A word of the term without any role is not understood; one that has a role makes another term of it.
@@ -190,7 +195,7 @@ def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens], *, loose:
     if field == volume_field():
         return column
     around = sense_of(rest, field)
-    said = joined([around, *(_sense_of_note(note, column) for note in notes)])
+    said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
     is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
     if loose and field.kind not in TEXTS:
         is_asked = is_asked or not any(map(roles_of_word, around.unknown))
@@ -201,14 +206,15 @@ def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens], *, loose:
     return replace(column, factor=said.factor, per=said.per, has_unit=named, open=unknown)
 
 
-def _sense_of_note(note: Tokens, column: Column) -> Sense:
+@lru_cache(maxsize=MOST_KEPT)
+def _sense_of_note(note: tuple[str, ...], field: Field, table: Table) -> Sense:
     """Return what a note says; the field's own name, in another wording or language, says nothing more."""
-    listed = headers(column.table).get(key_of(note)) or headers("spare").get(key_of(note))
-    if is_help(note, column.field) or listed == column.field.name:
+    listed = headers(table).get(key_of(note)) or headers("spare").get(key_of(note))
+    if is_help(note, field) or listed == field.name:
         return Sense()
-    if listed is not None and listed != "weight_unit" and column.field.kind != "code":
-        return Sense(unknown=tuple(note)) if column.field.kind in TEXTS else Sense(other=True)
-    return sense_of(note, column.field, note=True)
+    if listed is not None and listed != "weight_unit" and field.kind != "code":
+        return Sense(unknown=note) if field.kind in TEXTS else Sense(other=True)
+    return sense_of(note, field, note=True)
 
 
 def _by_languages(header: str, table: Table) -> Column | None:
@@ -274,7 +280,7 @@ def _component_headers() -> dict[str, str]:
     return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
-def _volume(rest: Tokens, notes: Sequence[Tokens], header: str) -> Column | None:
+def _volume(rest: Tokens, notes: Notes, header: str) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`."""
     field = volume_field()
     found = _Placed()

@@ -38,6 +38,8 @@ _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
+_BEFORE_MEASURE: Final = frozenset({"in", "per", "for", "one", "thousand", "million"})
+"""Roles of words with which a unit or a quantity may begin."""
 _OF_QUANTITY: Final = {"per", "for", "bundle", "size", "thousand", "million"}
 _WITH_LEVEL: Final = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
 """Fields of the packaging that forms have for each level."""
@@ -132,7 +134,10 @@ def key_of(tokens: Tokens) -> str:
 
 def measure_at(tokens: Tokens, at: int) -> Measure | None:
     """Return the unit that begins at a word, with what it is per; or a quantity alone: `per 1000`, `per case of 12`."""
-    begin = at + 1 if _role(tokens, at)[0] == "in" else at
+    role = _role(tokens, at)[0]
+    if role not in _BEFORE_MEASURE and not _may_be_unit(tokens[at]) and not tokens[at].isdigit():
+        return None
+    begin = at + 1 if role == "in" else at
     unit = _unit_at(tokens, begin)
     if unit is None:
         return _count_of_pieces(tokens, begin) or _per_at(tokens, at)
@@ -346,8 +351,10 @@ def is_help(note: Tokens, field: Field) -> bool:
 
 def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
     """Return the role of the longest phrase at a word, and its end."""
+    if (reach := _longest_from().get(tokens[at])) is None:
+        return None, at + 1
     known = words("header_part")
-    for end in range(min(len(tokens), at + _longest_from().get(tokens[at], 0)), at, -1):
+    for end in range(min(len(tokens), at + reach), at, -1):
         if (role := known.get(" ".join(tokens[at:end]))) is not None:
             return role, end
     return None, at + 1
@@ -367,7 +374,7 @@ def longest_by_first_word(phrases: Iterable[str]) -> dict[str, int]:
 
 
 def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
-    if at >= len(tokens) or (tokens[at][0].isalnum() and tokens[at] not in first_words_of_units()):
+    if at >= len(tokens) or not _may_be_unit(tokens[at]):
         return None
     for end in range(min(len(tokens), at + 3), at, -1):
         if tokens[end - 1] == "/" or not all(map(_is_latin, tokens[at:end])):  # folding would drop the others
@@ -376,6 +383,10 @@ def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
         if found is not None:
             return end, *found
     return None
+
+
+def _may_be_unit(token: str) -> bool:
+    return token in first_words_of_units() or not token[0].isalnum()
 
 
 def _is_latin(token: str) -> bool:

@@ -6,12 +6,13 @@ name levels of packaging, the columns of a level that is not sold keep their tit
 SKU's. `header.py` decides whether the columns are enough; `columns.py` recognises labels.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import accumulate
 from typing import Final
 
 import polars as pl
 
-from pipelines.reading.columns import column_for, open_column, recognise, substitute_column
+from pipelines.reading.columns import column_for, open_column, recognise, substitute_column, words_of_terms
 from pipelines.reading.fields import LONGEST_HEADER, WEIGHTS, Table
 from pipelines.reading.grammar import UNITS_OF_FIELDS, measure_of, tokens_of, without_measures, word_roles
 from pipelines.reading.grid import Grid, position
@@ -32,8 +33,12 @@ REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
     "component": ("sku_code", "component_type"),
 }
 """The fields without which a table cannot be read."""
-_MOST_CELLS_SEARCHED: Final = 1_200
-"""Most cells that are searched for the header, in whole rows: each cell costs several look-ups."""
+_MOST_CELLS_SEARCHED: Final = 8_192
+"""Most cells that are searched for words of headers, in whole rows: a look-up a word."""
+_MOST_CELLS_READ: Final = 600
+"""Most cells that are read as headers, in whole rows, those with most such words first: each costs many look-ups."""
+_MOST_CELLS_DIVIDED: Final = 200
+"""The same of a text that is divided by each of the delimiters."""
 
 
 def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_count_once: bool = False) -> set[str]:
@@ -49,6 +54,33 @@ def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_c
     if table == "sku":
         names |= {column.name for cell in short if (column := substitute_column(cell)) is not None}
     return names
+
+
+def known_headers(records: Sequence[Sequence[str | None]], of_mapping: Set[str]) -> int:
+    """Return the most known headers of one of a text's records, by which it looks rightly divided.
+
+    Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
+    """
+    most = 0
+    for at in _most_promising(records, of_mapping, _MOST_CELLS_DIVIDED):
+        short = [cell for cell in records[at] if cell is not None and len(cell) < LONGEST_HEADER]
+        known = [cell for cell in short if words_of_terms(cell)][:_MOST_CELLS_DIVIDED]
+        found = len(recognised_fields(known, materials_count_once=True))
+        most = max(most, found + sum(fold(cell) in of_mapping for cell in short))
+    return most
+
+
+def _most_promising(rows: Sequence[Sequence[str | None]], of_mapping: Set[str], most_cells: int) -> list[int]:
+    """Return the rows with most different words of terms, at least one, as many as have `most_cells` together."""
+    filled = [[cell for cell in row if cell is not None and len(cell) < LONGEST_HEADER] for row in rows]
+    promise = [
+        len(frozenset().union(*map(words_of_terms, row))) + sum(fold(cell) in of_mapping for cell in row if of_mapping)
+        for row in filled
+    ]
+    best = sorted(range(len(rows)), key=lambda at: -promise[at])
+    sums = accumulate(len(filled[at]) for at in best)
+    within = sum(cells <= most_cells for cells in sums)
+    return best[: max(1, within)]
 
 
 def mapped_headers(mapped: SheetMapping) -> set[str]:
@@ -76,6 +108,7 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
     top = grid.cells.head(ROWS_SEARCHED)
     filled = top.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
     rows = [grid.row(index) for index in range(max(1, int((filled <= _MOST_CELLS_SEARCHED).sum())))]
+    promising = set(_most_promising(rows, headers, _MOST_CELLS_READ))
 
     def merit(row: Cells) -> tuple[bool, int, int]:
         cells = [cell for cell in row if cell is not None]
@@ -84,7 +117,8 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
         whole = (names | constant).issuperset(REQUIRED_FIELDS[table])
         return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
 
-    best = _first_of_its_table(rows, [merit(row) for row in rows])
+    merits = [merit(row) if at in promising else (False, 0, 0) for at, row in enumerate(rows)]
+    best = _first_of_its_table(rows, merits)
     cells = [cell for cell in rows[best] if cell is not None]
     known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(known) > 1:
