@@ -138,7 +138,8 @@ def words_of_terms(header: str) -> frozenset[str]:
 def _known_words() -> frozenset[str]:
     listed = [headers(name) for name in ("sku", "component", "part", "group", "spare")]
     named = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
-    return frozenset(word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split())
+    found = {word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split()}
+    return frozenset(found - {""})
 
 
 def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
