@@ -47,7 +47,6 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "rollup": ("rollup", "rollup"),
     "declaration": ("declaration", "app"),
     "doctor": ("doctor", "doctor"),
-    "drop-old-cluster": ("old_cluster", "drop_old_cluster"),
 }
 """Each command's module in api/commands, and its function, group or groups by name."""
 
