@@ -16,7 +16,6 @@ from sqlalchemy import Connection, text
 from warehouse.tables import metadata
 
 _FOLDER: Final = Path(__file__).with_name("migrations") / "baseline"
-_FUNCTION: Final = re.compile(r"^CREATE FUNCTION (\w+)\(.*?^(?:AS (\$_?\$)(.*?)\2|RETURN\b)", re.MULTILINE | re.DOTALL)
 _POLICY: Final = re.compile(r"^CREATE POLICY (\w+) ON (\w+)", re.MULTILINE)
 _FUNCTIONS: Final = "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
 _POLICIES: Final = (
@@ -43,9 +42,9 @@ def differences(connection: Connection) -> list[str]:
     """Return what of the database's tables, functions and policies is not as the baseline makes it, in words."""
     context = MigrationContext.configure(connection, opts=_OPTIONS | {"include_name": _is_ours})
     found = [str(change) for change in compare_metadata(context, metadata)]
-    sql = "\n".join(files())
+    sql = "\n" + "\n".join(files())
     for what, wanted, present in (
-        ("function", {(name, body) for name, _, body in _FUNCTION.findall(sql)}, connection.execute(text(_FUNCTIONS))),
+        ("function", set(_functions(sql)), connection.execute(text(_FUNCTIONS))),
         ("policy", set(_POLICY.findall(sql)), connection.execute(text(_POLICIES))),
     ):
         held = {(str(name), str(rest)) for name, rest in present}
@@ -55,3 +54,10 @@ def differences(connection: Connection) -> list[str]:
 
 def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
     return not (kind == "table" and name == "alembic_version")
+
+
+def _functions(sql: str) -> Iterator[tuple[str, str]]:
+    """Yield each function's name with the text between its dollar signs, which is empty where it has none."""
+    for statement in sql.split("\nCREATE FUNCTION ")[1:]:
+        quote = "$_$" if "\nAS $_$" in statement else "$$"
+        yield statement.partition("(")[0], statement.split(quote)[1] if quote in statement else ""
