@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Final, NoReturn
 
+import structlog
 import typer
 
 from api.commands.shared import Refusal
@@ -89,6 +90,7 @@ def main() -> None:
 
 
 def _main() -> None:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the answer's
     for argument in sys.argv[1:]:
         if (sentence := control_in(argument)) is not None:
             raise Refusal(sentence)
