@@ -12,13 +12,14 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
+from urllib.parse import quote
 
 import dagster as dg
 import httpx2
 
 from pipelines.engine.resources import Resources
 from pipelines.engine.runs.in_process import run_in_this_process
-from pipelines.engine.tags import PARTITION
+from pipelines.engine.tags import PARTITION, USER
 from schemas.json_values import JsonObject
 from warehouse import dagster_home
 from warehouse.settings import Settings
@@ -64,7 +65,7 @@ class Service:
         until = time.monotonic() + _GIVE_UP_SECONDS
         while True:
             try:
-                answer = self._query(_LAUNCH_MUTATION, {"run": run}).get("launchRun", {})
+                answer = self._query(_LAUNCH_MUTATION, {"run": run}, actor=tags[USER]).get("launchRun", {})
             except httpx2.HTTPError as error:
                 raise dg.Failure(f"Dagster's web server did not answer: {type(error).__name__}.") from None
             if answer.get("__typename") == "LaunchRunSuccess":
@@ -92,9 +93,10 @@ class Service:
                     raise dg.Failure(f"The service is away. The run {run_id} goes on when it is back.")
             time.sleep(_POLL_SECONDS)
 
-    def _query(self, query: str, variables: Mapping[str, object] | None = None) -> JsonObject:
+    def _query(self, query: str, variables: Mapping[str, object] | None = None, *, actor: str = "") -> JsonObject:
+        headers = {**self._headers, dagster_home.ACTOR_HEADER: quote(actor)}
         with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMEOUTS) as client:
-            answer = client.post(self._url, json={"query": query, "variables": variables}, headers=self._headers)
+            answer = client.post(self._url, json={"query": query, "variables": variables}, headers=headers)
         if not answer.is_success:
             return {}
         try:
