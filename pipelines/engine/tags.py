@@ -1,4 +1,7 @@
-"""Defines the tags of runs: those by which the Dagster UI finds them, and those that mark how a run began or ended."""
+"""Defines the tags of runs: those by which people find them, and those that only the machinery reads.
+
+Dagster's pages hide a tag whose name begins with `.dagster/`; it is found by its name all the same.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,10 +18,10 @@ from warehouse.sessions import Pool
 CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LOCATION}"}
 """With this tag the UI lists a run under its job, although no launcher has started it."""
 
-FOLLOWED: Final = {"pcds/followed": "true"}
+FOLLOWED: Final = {".dagster/pcds_followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so their record is kept for two days only."""
 
-DAY: Final = "pcds/day"
+DAY: Final = ".dagster/pcds_day"
 """On runs of a day's work: the day, by the service's clock, whoever began them."""
 
 USER: Final = "user"
@@ -30,10 +33,10 @@ PCDS: Final = {USER: dagster_home.SERVICE}
 IMPORT: Final = "pcds/import_id"
 """The import that the run processes."""
 
-LEFT: Final = {"pcds/left": "true"}
+LEFT: Final = {".dagster/pcds_left": "true"}
 """On runs that end as canceled because their process stopped: nobody has terminated them."""
 
-TERMINATED: Final = "pcds/terminated"
+TERMINATED: Final = ".dagster/pcds_terminated"
 """On runs that a person has terminated: their import ends with the run, and no other run takes it up."""
 
 PARTITION: Final = "dagster/partition"
@@ -48,13 +51,13 @@ COMPANY: Final = "pcds/company_id"
 COMPANY_NAME: Final = "pcds/company"
 """The company's name at that time, for people."""
 
-LARGE: Final = {"pcds/size": "large"}
+LARGE: Final = {".dagster/pcds_size": "large"}
 """On runs that may keep a worker busy for long: one at a time, so that small ones find a free worker (dagster.yaml)."""
 
-LARGE_PUBLICATION: Final = {"pcds/publication_size": "large"}
+LARGE_PUBLICATION: Final = {".dagster/pcds_publication_size": "large"}
 """On publications of large portfolios: one at a time, so that an import finds a free worker (dagster.yaml)."""
 
-TRACEPARENT: Final = "pcds/traceparent"
+TRACEPARENT: Final = ".dagster/pcds_traceparent"
 """Where traces are sent: the request that the run continues (`warehouse.tracing`)."""
 
 REGRADE: Final = "pcds/regrade"
