@@ -20,7 +20,7 @@ SEARCHED_BY = {
     tags.PARTITION,
     tags.PRIORITY,
 }
-_VALUES = [value for name, value in vars(tags).items() if name.isupper()]
+_VALUES = [value for name, value in vars(tags).items() if name.isupper() and isinstance(value, str | dict)]
 OURS = {key for value in _VALUES for key in ([value] if isinstance(value, str) else value)} | SEARCHED_BY
 
 
