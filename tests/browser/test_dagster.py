@@ -27,7 +27,6 @@ pytestmark = pytest.mark.browser
 OPERATOR, ANALYST, PERSON = "olga@operator.example", "ana@operator.example", "ada@brand.example"
 BUTTONS = (
     ("assets/figures?view=partitions", "Materialize"),
-    ("assets/figures?view=checks", "Execute all"),
     ("asset-groups", "Materialize all"),
     ("deployment", "Reload all"),
     ("locations/pcds/jobs/import_file", "Materialize all"),
@@ -102,6 +101,7 @@ def test_the_timeline_shows_the_import_under_its_job(page: Page, service: Servic
     page.locator(".bp5-popover").get_by_role("link").first.click()
     expect(page.get_by_role("main").or_(page.locator("body")).last).to_contain_text("import_file")
     expect(page.locator("body")).to_contain_text("Success")
+    expect(page.locator("body")).to_contain_text("RUN_SUCCESS")  # the events of the run, over the web socket
     page.goto(f"{service.address}/dagster/locations/pcds/jobs/import_file/runs")
     expect(page.locator("body")).to_contain_text(f"pcds/import_id: {sent}")
     page.goto(f"{service.address}/dagster/runs")
