@@ -43,9 +43,9 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "ruleset": ("ruleset", "app"),
     "audit": ("audit", "app"),
     "supplier-request": ("supplier_request", "app"),
-    "snapshot": ("snapshot", "snapshot"),
-    "regrade": ("regrade", "regrade"),
-    "rollup": ("rollup", "rollup"),
+    "snapshot": ("runs", "snapshot"),
+    "regrade": ("runs", "regrade"),
+    "rollup": ("runs", "rollup"),
     "declaration": ("declaration", "app"),
     "doctor": ("doctor", "doctor"),
 }
