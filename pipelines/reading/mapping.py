@@ -3,7 +3,7 @@
 `{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
 "sheet"?, "header_row"?, "units"?, "lists"?, "lines"?, "quantity"?, "decimal"?: "," | ".", "layout"?, "sheets"?,
 "encoding"?, "create"?, "components"?: {what is about one sheet, of the components sheet}}`; decisions §4 and §13.
-Fields and their values are checked here (`named_fields.py`); `mapped_columns.py` looks for the columns in the file.
+Fields and their values are checked here (`named_fields.py`); `header.py` looks for the columns in the file.
 """
 
 import re

@@ -58,17 +58,16 @@ def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
             if own is None or column.constant is not None or _is_derived(column, sheet, own):
                 continue
             for told, value, loses in _of_words(column, own, before, sheet):
-                reading = _reading(column, told.text, value, told.rows)
-                found.setdefault((column.position, told.text, value), (loses, reading))
+                found.setdefault((column.position, told.text, value), (loses, _reading(column, told, value)))
     lossy = [reading for loses, reading in found.values() if loses]
     kept = [reading for loses, reading in found.values() if not loses]
     samples = [reading for sheet in after for reading in _samples(sheet)]
     return [*lossy, *samples, *kept][:MOST]
 
 
-def _reading(column: Column, text: str, value: str, rows: int) -> Reading:
-    cut = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    return {"column": letter(column.position), "field": column.name, "text": cut, "value": value, "rows": rows}
+def _reading(column: Column, told: _Text, value: str) -> Reading:
+    cut = told.text if len(told.text) <= _LONGEST else told.text[:_LONGEST] + "…"
+    return {"column": letter(column.position), "field": column.name, "text": cut, "value": value, "rows": told.rows}
 
 
 def _is_derived(column: Column, sheet: Sheet, own: Column) -> bool:
@@ -197,7 +196,9 @@ def _samples(sheet: Sheet) -> Iterator[Reading]:
         value = None if place is None else typed.values[column.name][at.index(place)]
         if text is not None and value is not None:
             rows = sheet.table.height - sheet.table[column.name].null_count()
-            yield _reading(column, text, _step(text, column, sheet, value) + _number(value, column.field.unit), rows)
+            number, unit = f"{value:.15g}" if isinstance(value, float) else str(value), column.field.unit
+            with_unit = number if unit is None else f"{number} {_SIGNS.get(unit, unit)}"
+            yield _reading(column, _Text(text, text, rows), _step(text, column, sheet, value) + with_unit)
 
 
 def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:
@@ -214,8 +215,3 @@ def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:
         return ""
     unit = unit_by_factor(factor, column.field.unit)
     return f"{number:.15g} {unit.name} = " if unit else f"{number:.15g} × {factor:.9g} = "
-
-
-def _number(value: object, unit: str | None) -> str:
-    text = f"{value:.15g}" if isinstance(value, float) else str(value)
-    return text if unit is None else f"{text} {_SIGNS.get(unit, unit)}"
