@@ -51,7 +51,8 @@ class MailServer:
 
         def settle() -> None:
             try:
-                outcome.set_result(self._send(mail))
+                self._send(mail)
+                outcome.set_result(None)
             except BaseException as error:
                 outcome.set_exception(error)
 
