@@ -59,6 +59,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "disk_free_bytes": "Free space of the disk of the data directory.",
     "disk_size_bytes": "Size of the disk of the data directory.",
     "problem": "1 while a state that `pcds doctor` names holds here, else 0.",
+    "records": "Records of all companies that `pcds doctor` lists, by kind, as they were counted last.",
     "pool_connections": "Connections of the answering process's pools by state.",
 }
 _UNITS: Final = {
@@ -77,6 +78,7 @@ async def metrics(request: Request) -> Response:
     service = service_of(request)
     app = request.app.state
     found = await run_in_threadpool(_read, service, app.dagster_database, app.readiness.store)
+    found += [Measure("records", {"kind": kind}, number) for kind, number in app.readiness.records.items()]
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     registry = measuring.registry()
     return Response(encode(_Both(registry, found)), media_type=content_type, headers={"Cache-Control": "no-store"})

@@ -114,12 +114,12 @@ def write_probe(folder: Path) -> bool:
 
 
 def is_code_server_away(settings: Settings) -> bool:
-    """Return whether a code server that belongs here does not accept connections.
+    """Return whether a code server that belongs here answers no call: it ended, hangs or cannot be reached.
 
     One belongs to each `pcds serve`, and to a place that has its socket; other programs may do without.
     """
     path = dagster_home.code_socket(settings)
-    return (path.exists() or leftovers.is_served(settings.data_dir)) and not dagster_home.answers(path)
+    return (path.exists() or leftovers.is_served(settings.data_dir)) and not dagster_home.serves(path)
 
 
 def _readable_secrets(folder: Path) -> Iterator[Problem]:

@@ -11,6 +11,8 @@ from starlette.testclient import TestClient
 from api.app import create
 from tests import stores
 from tests.api.conftest import PROXY, Caller, Checked
+from tests.api.people import Browser, added
+from tests.api.portfolios import exported
 from tests.api.test_files import upload
 from tests.keys import with_keys
 from tests.waiting import wait_until
@@ -131,3 +133,23 @@ def test_every_request_of_another_kind_is_answered_while_uploads_hang(caller, jo
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
         ).fetchone()
     assert idle == 0
+
+
+def test_every_door_that_gives_a_file_out_says_that_the_store_is_away(caller, pool) -> None:
+    """Each whole or not at all: none begins an answer that it cannot end."""
+    sku = caller.made()["id"]
+    file = upload(caller, sku).json()["data"]["id"]
+    export = caller.post("/exports", {"format": "csv"}).json()["data"]["id"]
+    assert exported(caller)["completed"] == 1
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    path = f"/items/{sku}/files/{file}"
+    assert [browser.get(path).status_code, caller.get(f"/exports/{export}/file").status_code] == [200, 200]
+    for ask in (lambda: browser.get(path), lambda: caller.get(f"/exports/{export}/file")):
+        with stores.hanging() as store:
+            answer, seconds = timed(ask)
+            assert answer.status_code == 503
+            assert int(answer.headers["Retry-After"]) > 0
+            assert seconds < 3 * DEADLINE_SECONDS
+            store.hangs = False
+            wait_until(lambda ask=ask: ask().status_code == 200)

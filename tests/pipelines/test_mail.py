@@ -1,6 +1,10 @@
 """Mails to suppliers, by the sensor and its runs, to a real mail server: what is sent when, and what is not."""
 
+import contextlib
+import socket
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -17,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from pipelines.defs.mail.sensors import mails_due
 from pipelines.engine.resources import Mailing
+from pipelines.mail import server
 from pipelines.mail.send import TRIES_AFTER, Post, send_due
 from pipelines.mail.server import MailServer, NotSent, message
 from pipelines.writing.records import write_records
@@ -203,6 +208,26 @@ def test_a_silent_server_postpones_every_due_mail_at_once(desk: Desk, tmp_path: 
     asker.resources = there
     assert asker.send(TRIES_AFTER[0]) == 1
     assert len(post.mails) == 3
+
+
+def test_a_server_that_sends_a_byte_at_a_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is never silent for long, and would keep the run that sends for hours."""
+    monkeypatch.setattr(server, "_WHOLE_SECONDS", 1.0)
+    mail = message("a@b.example", "c@d.example", "Hello", "Text", mail_id="1", reply_to=None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            caller = listener.accept()[0]
+            with caller, contextlib.suppress(OSError):
+                while True:
+                    caller.sendall(b"2")
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        begun = time.monotonic()
+        with pytest.raises(NotSent, match="server_unreachable"):
+            MailServer(f"smtp://127.0.0.1:{listener.getsockname()[1]}", "a@b.example").send(mail)
+        assert time.monotonic() - begun < 5
 
 
 def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_same_id(
