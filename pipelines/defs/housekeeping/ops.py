@@ -127,20 +127,6 @@ def old_snapshots(context: dg.OpExecutionContext, portfolios: Portfolios, shutdo
 
 
 @dg.op(out=_OUT)
-def old_outputs(
-    context: dg.OpExecutionContext,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    shutdown: Shutdown,
-    retention: Retention,
-) -> None:
-    """Remove stored outputs as old as the runs that are removed; the newest of each asset and company stays."""
-    with interruptible(context, shutdown.event) as proceed:
-        removed = housekeeping.remove_old_outputs(postgres.pool, object_store.objects, retention.runs_kept_for, proceed)
-    context.add_output_metadata({"objects_removed": removed})
-
-
-@dg.op(out=_OUT)
 def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
     """Remove Dagster's own runs with their events when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 
