@@ -9,7 +9,6 @@ from pipelines.defs.housekeeping.ops import (
     expired_docs,
     expired_exports,
     kept_answers,
-    old_logs,
     old_runs,
     old_snapshots,
     orphan_objects,
@@ -29,6 +28,5 @@ def keep_house() -> None:
         expired_exports,
         old_snapshots,
         old_runs,
-        old_logs,
     ):
         op()

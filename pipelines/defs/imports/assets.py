@@ -64,8 +64,8 @@ class Services(NamedTuple):
 
 @dg.multi_asset(
     name=IMPORT_STEP,
-    specs=results.specs(),
-    check_specs=results.check_specs(),
+    specs=results.SPECS,
+    check_specs=results.CHECKS,
     partitions_def=company_partitions,
     can_subset=True,  # without it, a step that makes nothing would fail for want of its checks (Dagster 1.13)
 )

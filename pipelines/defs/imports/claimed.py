@@ -103,20 +103,33 @@ def claim_import(
         # A run that another worker resumes takes its claim again.
         claims.lay_down(pool, claim, keep=leaving.is_warm_worker)
         leaving.leave(context, f"Handed back: {reason}")
-    except GeneratorExit:  # Dagster did not take what the run has made
-        claims.hand_back(pool, claim)
-        raise
     except BaseException as error:  # an interruption, or the error that it caused in a running query
-        run = None if is_passing(error) else context.instance.get_run_by_id(context.run.run_id)
-        if is_passing(error):
-            _give_back(pool, claim, stopping)
-        elif run is not None and is_terminated(run):
-            end_import(pool, clock, company_id, found.id, context.run.run_id)
-        elif not isinstance(error, Exception) or any(isinstance(each, (dg.Failure, OSError)) for each in _chain(error)):
-            claims.hand_back(pool, claim)
-        elif claims.held_by(pool, claim.import_id, claim.company_id, claim.token):  # it has not ended
-            _fail_by_us(pool, clock, claim, found, error)
+        _release(context, claim, found, error, pool, clock, stopping)
         raise
+
+
+def _release(  # noqa: PLR0917  (what `claim_import` has)
+    context: dg.AssetExecutionContext,
+    claim: Claim,
+    sent: Work,
+    error: BaseException,
+    pool: Pool,
+    clock: Clock,
+    stopping: threading.Event,
+) -> None:
+    """Decide what becomes of the import that an error has ended, or a generator that Dagster has closed."""
+    if isinstance(error, GeneratorExit):  # Dagster did not take what the run has made
+        claims.hand_back(pool, claim)
+        return
+    if is_passing(error):
+        _give_back(pool, claim, stopping)
+    run = context.instance.get_run_by_id(context.run.run_id)
+    if run is not None and is_terminated(run):
+        end_import(pool, clock, sent.company_id, sent.id, context.run.run_id)
+    elif not isinstance(error, Exception) or any(isinstance(each, (dg.Failure, OSError)) for each in _chain(error)):
+        claims.hand_back(pool, claim)
+    elif claims.held_by(pool, claim.import_id, claim.company_id, claim.token):  # neither ended nor given back
+        _fail_by_us(pool, clock, claim, sent, error)
 
 
 def _give_back(pool: Pool, claim: Claim, stopping: threading.Event) -> None:

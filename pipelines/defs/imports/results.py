@@ -29,96 +29,80 @@ Frames = dict[str, tuple[pa.DataFrameSchema, pl.DataFrame]]
 REPORT_ROWS: Final = preview.PREVIEW_ROWS
 
 
-def _spec(
-    key: str,
-    description: str,
-    *,
-    group: str,
-    stage: str,
-    kinds: set[str],
-    deps: tuple[str, ...] = (),
-    table: bool = True,
-) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        key,
-        deps=deps,
-        description=description,
-        group_name=group,
-        owners=OWNERS,
-        kinds=kinds,
-        tags={"pcds/stage": stage},
-        metadata=columns.metadata(key) if table else None,
-        skippable=True,  # a run that finds nothing to do is no failure
-    )
-
-
-def specs() -> list[dg.AssetSpec]:
-    """Return the five assets, in the order of their lineage."""
-    return [
-        _spec(
-            "uploaded_file",
-            "The file as a company sent it, byte for byte at `object_key` of the object store.",
-            group="intake",
-            stage="received",
-            kinds={"file"},
-            table=False,
-        ),
-        _spec(
-            "parsed_table",
-            "The sheet's lines as text under the names of our fields, each with its line number in the caller's file.",
-            group="intake",
-            stage="received",
-            kinds={"polars"},
-            deps=("uploaded_file",),
-        ),
-        _spec(
-            "typed_rows",
-            "One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart.",
-            group="intake",
-            stage="typed",
-            kinds={"polars"},
-            deps=("uploaded_file", "parsed_table"),
-        ),
-        _spec(
-            "graded_skus",
-            "The company's SKUs after this file, with recyclability grade and score (0 to 100), chunk by chunk.\n\n"
-            "Committed chunks are not written again. An import that has ended is not written again either.",
-            group="grading",
-            stage="stored",
-            kinds={"polars", "postgres"},
-            deps=("uploaded_file", "parsed_table", "typed_rows"),
-        ),
-        _spec(
-            "import_report",
-            "What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line and column.",
-            group="grading",
-            stage="reported",
-            kinds={"postgres"},
-            deps=("uploaded_file", "typed_rows", "graded_skus"),
-            table=False,
-        ),
-    ]
-
-
-def check_specs() -> list[dg.AssetCheckSpec]:
-    """Return the checks of our own work: two before anything is written, two after."""
-    return [
-        checks.contract_spec("parsed_table"),
-        checks.contract_spec("typed_rows"),
-        dg.AssetCheckSpec(
-            checks.GRADED,
-            asset="graded_skus",
-            partitions_def=company_partitions,
-            description="No accepted SKU is without a grade state.",
-        ),
-        dg.AssetCheckSpec(
-            checks.COUNTS,
-            asset="import_report",
-            blocking=True,
-            partitions_def=company_partitions,
-            description="One outcome per SKU, every line is read.",
-        ),
-    ]
+_SHARED: Final[dict[str, Any]] = {"owners": OWNERS, "skippable": True}
+"""A run that finds nothing to do is no failure: each may be left out."""
+SPECS: Final = (
+    dg.AssetSpec(
+        "uploaded_file",
+        description="The file as a company sent it, byte for byte at `object_key` of the object store.",
+        group_name="intake",
+        kinds={"file"},
+        tags={"pcds/stage": "received"},
+        **_SHARED,
+    ),
+    dg.AssetSpec(
+        "parsed_table",
+        deps=["uploaded_file"],
+        description="The sheet's lines as text under the names of our fields, each with its line number in the "
+        "caller's file.",
+        group_name="intake",
+        kinds={"polars"},
+        tags={"pcds/stage": "received"},
+        metadata=columns.metadata("parsed_table"),
+        **_SHARED,
+    ),
+    dg.AssetSpec(
+        "typed_rows",
+        deps=["uploaded_file", "parsed_table"],
+        description="One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed "
+        "apart.",
+        group_name="intake",
+        kinds={"polars"},
+        tags={"pcds/stage": "typed"},
+        metadata=columns.metadata("typed_rows"),
+        **_SHARED,
+    ),
+    dg.AssetSpec(
+        "graded_skus",
+        deps=["uploaded_file", "parsed_table", "typed_rows"],
+        description="The company's SKUs after this file, with recyclability grade and score (0 to 100), chunk by chunk."
+        " Committed chunks are not written again. An import that has ended is not written again either.",
+        group_name="grading",
+        kinds={"polars", "postgres"},
+        tags={"pcds/stage": "stored"},
+        metadata=columns.metadata("graded_skus"),
+        **_SHARED,
+    ),
+    dg.AssetSpec(
+        "import_report",
+        deps=["uploaded_file", "typed_rows", "graded_skus"],
+        description="What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line and "
+        "column.",
+        group_name="grading",
+        kinds={"postgres"},
+        tags={"pcds/stage": "reported"},
+        **_SHARED,
+    ),
+)
+"""The five assets, in the order of their lineage. (A list would be loaded as assets of its own.)"""
+CHECKS: Final = (
+    checks.contract_spec("parsed_table"),
+    checks.contract_spec("typed_rows"),
+    dg.AssetCheckSpec(
+        checks.GRADED,
+        asset="graded_skus",
+        partitions_def=company_partitions,
+        description="No accepted SKU is without a grade state.",
+    ),
+    dg.AssetCheckSpec(
+        checks.COUNTS,
+        asset="import_report",
+        blocking=True,
+        partitions_def=company_partitions,
+        description="One outcome per SKU, every line is read.",
+    ),
+)
+"""The checks of our own work: two before anything is written, two after."""
 
 
 def chosen(context: dg.AssetExecutionContext, result: dg.MaterializeResult[None]) -> Iterator[Shown]:
