@@ -40,14 +40,18 @@ def _linked(assets: Sequence[object]) -> list[dg.AssetsDefinition | dg.AssetSpec
     return [*made, *outside]
 
 
-_loaded = dg.load_from_defs_folder(path_within_project=Path(__file__))
-defs = dg.Definitions(
-    assets=_linked([*(_loaded.assets or ())]),
-    asset_checks=_loaded.asset_checks,
-    jobs=_loaded.jobs,
-    schedules=_loaded.schedules,
-    sensors=_loaded.sensors,
-    resources={**declared_resources(Settings.load())._asdict(), "io_manager": outputs},
-    loggers=LOGGERS,
-    executor=dg.in_process_executor,  # a run is one process under every launcher
-)
+def _combined() -> dg.Definitions:
+    loaded = dg.load_from_defs_folder(path_within_project=Path(__file__))
+    return dg.Definitions(
+        assets=_linked([*(loaded.assets or ())]),
+        asset_checks=loaded.asset_checks,
+        jobs=loaded.jobs,
+        schedules=loaded.schedules,
+        sensors=loaded.sensors,
+        resources={**declared_resources(Settings.load())._asdict(), "io_manager": outputs},
+        loggers=LOGGERS,
+        executor=dg.in_process_executor,  # a run is one process under every launcher
+    )
+
+
+defs = _combined()  # the only definitions of this module: the code server refuses others beside them

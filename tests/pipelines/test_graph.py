@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from pipelines import definitions
 from pipelines.definitions import defs
 from pipelines.defs.catalogue.assets import DAILY
 from pipelines.shown import columns
@@ -78,6 +79,11 @@ def test_every_asset_says_what_it_is_and_whose() -> None:
         assert spec.group_name == GRAPH[spec.key.to_user_string()][0], spec.key
         assert spec.owners == ["team:packaging-data"], spec.key
         assert spec.kinds, spec.key
+
+
+def test_the_code_server_finds_one_location() -> None:
+    """It refuses a module with two objects of definitions, which a test that imports one of them does not see."""
+    assert [name for name, value in vars(definitions).items() if isinstance(value, dg.Definitions)] == ["defs"]
 
 
 def test_every_asset_that_we_make_links_to_the_function_that_makes_it() -> None:
