@@ -16,7 +16,7 @@ import orjson
 import structlog
 
 from api.staff.upstream import Upstream
-from pipelines.engine.jobs import run_config
+from pipelines.engine.jobs import import_config, run_config
 from schemas.json_values import JsonObject
 from warehouse import dagster_home, tracing
 from warehouse.imports.queue import SMALL_ROWS
@@ -69,8 +69,7 @@ class Launch:
         }
         if self.rows > SMALL_ROWS:
             tags[".dagster/pcds_size"] = "large"
-        config = run_config(uploaded_file={"import_id": str(self.import_id)})
-        return _variables("import_file", self.slug, config, tags)
+        return _variables("import_file", self.slug, import_config(self.import_id), tags)
 
     def named(self) -> dict[str, str]:
         """Return what the log says of it where the request fails."""

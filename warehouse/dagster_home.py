@@ -80,8 +80,6 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
         "DAGSTER_HOME": str(home),
         STORAGE: database.dagster_url,
         "PCDS_LAUNCH_URL": database.app_url,
-        "PCDS_RUN_LOGS": str(home / "logs"),
-        "PCDS_RUN_LOGS_STORE": settings.objects_url or "",
         # A backfill waits for a code server that is away. Without this, one check at that moment fails the backfill for
         # good.
         "DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1",

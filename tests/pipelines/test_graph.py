@@ -5,10 +5,12 @@ from pathlib import Path
 
 import dagster as dg
 
+from pipelines import definitions
 from pipelines.definitions import defs
 from pipelines.defs.catalogue.assets import DAILY
 from pipelines.shown import columns
 
+ROOT = Path(__file__).parents[2]
 HOUSEKEEPING = {
     "orphan_objects",
     "kept_answers",
@@ -77,6 +79,22 @@ def test_every_asset_says_what_it_is_and_whose() -> None:
         assert spec.group_name == GRAPH[spec.key.to_user_string()][0], spec.key
         assert spec.owners == ["team:packaging-data"], spec.key
         assert spec.kinds, spec.key
+
+
+def test_the_code_server_finds_one_location() -> None:
+    """It refuses a module with two objects of definitions, which a test that imports one of them does not see."""
+    assert [name for name, value in vars(definitions).items() if isinstance(value, dg.Definitions)] == ["defs"]
+
+
+def test_every_asset_that_we_make_links_to_the_function_that_makes_it() -> None:
+    """By a path from the repository's top: a page of Dagster names no path of a machine."""
+    for spec in defs.resolve_all_asset_specs():
+        if spec.key.to_user_string() == "catalogue_file":  # nobody makes it here
+            continue
+        [link] = spec.metadata["dagster/code_references"].code_references
+        source = (ROOT / link.file_path).read_text(encoding="utf-8").splitlines()
+        assert not Path(link.file_path).is_absolute()
+        assert source[link.line_number - 1].startswith("@dg."), spec.key
 
 
 def test_what_is_made_once_a_day_is_expected_once_a_day() -> None:

@@ -32,7 +32,7 @@ def test_the_sensor_asks_for_a_run_that_writes_its_import(desk: Desk, requests: 
     import_id = desk.send(FILE)
     request = requests()[str(import_id)]
     assert request.partition_key == partition_of(desk.instance, desk.pool, desk.company)
-    assert request.run_config["ops"]["uploaded_file"]["config"] == {"import_id": str(import_id)}
+    assert request.run_config["ops"]["imported_file"]["config"] == {"import_id": str(import_id)}
     assert desk.launch(import_id).success
     assert desk.poll(import_id)["counts"]["created"] == 2
     assert str(import_id) not in requests()

@@ -21,10 +21,10 @@ from pipelines.declarations.latest import halves_by_year, tonnes_by_period, tonn
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import jurisdiction_catalogue
 from pipelines.defs.figures import checks as figure_checks
-from pipelines.defs.imports.handover import Packed
 from pipelines.defs.publication.assets import portfolio_snapshot
 from pipelines.engine import checks, tags
 from pipelines.engine.interruption import interruptible
+from pipelines.engine.outputs import Packed
 from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, Shutdown
 from pipelines.figures import compute, keep, proof

@@ -9,8 +9,6 @@ from pipelines.defs.housekeeping.ops import (
     expired_docs,
     expired_exports,
     kept_answers,
-    old_logs,
-    old_outputs,
     old_runs,
     old_snapshots,
     orphan_objects,
@@ -29,8 +27,6 @@ def keep_house() -> None:
         expired_docs,
         expired_exports,
         old_snapshots,
-        old_outputs,
         old_runs,
-        old_logs,
     ):
         op()

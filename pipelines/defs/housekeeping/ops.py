@@ -13,7 +13,6 @@ import dagster as dg
 from pipelines import housekeeping
 from pipelines.engine.interruption import interruptible
 from pipelines.engine.resources import ObjectStore, Portfolios, Postgres, Retention, ServiceClock, Shutdown
-from pipelines.engine.run_logs import RunLogs
 from pipelines.engine.tags import FOLLOWED
 from pipelines.housekeeping import Proceed, heads
 from warehouse import snapshots
@@ -127,20 +126,6 @@ def old_snapshots(context: dg.OpExecutionContext, portfolios: Portfolios, shutdo
 
 
 @dg.op(out=_OUT)
-def old_outputs(
-    context: dg.OpExecutionContext,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    shutdown: Shutdown,
-    retention: Retention,
-) -> None:
-    """Remove stored outputs as old as the runs that are removed; the newest of each asset and company stays."""
-    with interruptible(context, shutdown.event) as proceed:
-        removed = housekeeping.remove_old_outputs(postgres.pool, object_store.objects, retention.runs_kept_for, proceed)
-    context.add_output_metadata({"objects_removed": removed})
-
-
-@dg.op(out=_OUT)
 def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
     """Remove Dagster's own runs with their events when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 
@@ -156,22 +141,8 @@ def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
                 for run in runs:
                     proceed()
                     context.instance.delete_run(run.run_id)
-                    context.instance.compute_log_manager.delete_logs(prefix=[run.run_id])
                     removed += 1
     context.add_output_metadata({"runs_removed": removed, "kept_days": retention.runs_kept_days})
-
-
-@dg.op(out=_OUT)
-def old_logs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
-    """Remove logs of sensors, schedules, backfills and deleted runs that are as old as the runs that are removed.
-
-    A run's own log is removed with the run.
-    """
-    logs, removed = context.instance.compute_log_manager, 0
-    with interruptible(context, shutdown.event):
-        if isinstance(logs, RunLogs):
-            removed = logs.delete_older(retention.runs_kept_for)
-    context.add_output_metadata({"logs_removed": removed})
 
 
 def dagster_now() -> datetime:

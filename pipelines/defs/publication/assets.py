@@ -12,7 +12,6 @@ import dagster as dg
 
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import jurisdiction_catalogue
-from pipelines.defs.imports.grading import graded_skus
 from pipelines.defs.regrading.assets import regraded_skus
 from pipelines.engine import checks, tags
 from pipelines.engine.interruption import interruptible
@@ -54,7 +53,7 @@ def ledger(context: dg.AssetExecutionContext, postgres: Postgres) -> dg.ObserveR
     tags={"pcds/stage": "published"},
     metadata=columns.metadata("portfolio_snapshot"),
     partitions_def=company_partitions,
-    deps=["ledger", graded_skus, regraded_skus],
+    deps=["ledger", "graded_skus", regraded_skus],
     check_specs=checks.SNAPSHOT_SPECS,
 )
 def portfolio_snapshot(

@@ -12,7 +12,6 @@ import dagster as dg
 from pipelines import regrading
 from pipelines.defs import OWNERS
 from pipelines.defs.catalogue.assets import rule_set
-from pipelines.defs.imports.grading import GROUP
 from pipelines.engine import tags
 from pipelines.engine.interruption import interruptible
 from pipelines.engine.partitions import company_of, company_partitions
@@ -20,6 +19,7 @@ from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClo
 from pipelines.shown import columns, preview
 from warehouse.companies.queries import counters
 
+GROUP: Final = "grading"
 _BY_GRADE: Final = ("sku_code", "grade before", "grade after")
 
 
