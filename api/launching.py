@@ -32,7 +32,7 @@ mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams
 }
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
-_TRACEPARENT: Final = "pcds/traceparent"
+_TRACEPARENT: Final = ".dagster/pcds_traceparent"
 """The tag by which the run continues the request's trace (`pipelines.engine.traced`)."""
 _STARTED_BY: Final = "pcds"
 """The name that the Runs page shows as the launcher."""
@@ -70,7 +70,7 @@ class Launch:
             "user": _STARTED_BY,
         }
         if self.rows > SMALL_ROWS:
-            tags["pcds/size"] = "large"
+            tags[".dagster/pcds_size"] = "large"
         config = run_config(uploaded_file={"import_id": str(self.import_id)})
         return _variables("import_file", self.slug, config, tags)
 
@@ -92,7 +92,7 @@ class ExportLaunch:
         """Return the variables of the mutation."""
         tags = {"dagster/partition": self.slug, "pcds/company_id": str(self.company_id), "user": _STARTED_BY}
         if self.skus > SMALL_ROWS:
-            tags["pcds/size"] = "large"
+            tags[".dagster/pcds_size"] = "large"
         return _variables("export_portfolio", self.slug, run_config(), tags)
 
     def named(self) -> dict[str, str]:

@@ -32,11 +32,6 @@ class _Companies(dg.DynamicPartitionsDefinition):
 
 
 company_partitions: Final = _Companies(name="companies")
-filing_partitions: Final = dg.DynamicPartitionsDefinition(name="filings")
-"""Markets and periods in any company's figures, such as DE-2025 and GB-2025-H1."""
-declaration_partitions: Final = dg.MultiPartitionsDefinition(
-    {"company": company_partitions, "filing": filing_partitions}
-)
 
 
 def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:

@@ -1,6 +1,8 @@
-"""Defines the tags of runs: those by which the Dagster UI finds them, and those that mark how a run began or ended."""
+"""Defines the tags of runs: those by which people find them, and those that mark how a run began or ended.
 
-from datetime import datetime
+Those that the machinery alone reads begin with `.dagster/`, which the UI does not show.
+"""
+
 from typing import Final
 from uuid import UUID
 
@@ -13,11 +15,8 @@ from warehouse.sessions import Pool
 CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LOCATION}"}
 """With this tag the UI lists a run under its job, although no launcher has started it."""
 
-FOLLOWED: Final = {"pcds/followed": "true"}
+FOLLOWED: Final = {".dagster/pcds_followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so their record is kept for two days only."""
-
-DAY: Final = "pcds/day"
-"""On runs of a day's work: the day, by the service's clock, whoever began them."""
 
 PCDS: Final = {"user": "pcds"}
 """On runs that the service or its commands start: the UI shows it as *Launched by*, else *manually*."""
@@ -25,10 +24,10 @@ PCDS: Final = {"user": "pcds"}
 IMPORT: Final = "pcds/import_id"
 """The import that the run processes."""
 
-LEFT: Final = {"pcds/left": "true"}
+LEFT: Final = {".dagster/pcds_left": "true"}
 """On runs that end as canceled because their process stopped: nobody has terminated them."""
 
-TERMINATED: Final = "pcds/terminated"
+TERMINATED: Final = ".dagster/pcds_terminated"
 """On runs that a person has terminated: their import ends with the run, and no other run takes it up."""
 
 PARTITION: Final = "dagster/partition"
@@ -43,13 +42,13 @@ COMPANY: Final = "pcds/company_id"
 COMPANY_NAME: Final = "pcds/company"
 """The company's name at that time, for people."""
 
-LARGE: Final = {"pcds/size": "large"}
+LARGE: Final = {".dagster/pcds_size": "large"}
 """On runs that may keep a worker busy for long: one at a time, so that small ones find a free worker (dagster.yaml)."""
 
-LARGE_PUBLICATION: Final = {"pcds/publication_size": "large"}
+LARGE_PUBLICATION: Final = {".dagster/pcds_publication_size": "large"}
 """On publications of large portfolios: one at a time, so that an import finds a free worker (dagster.yaml)."""
 
-TRACEPARENT: Final = "pcds/traceparent"
+TRACEPARENT: Final = ".dagster/pcds_traceparent"
 """Where traces are sent: the request that the run continues (`warehouse.tracing`)."""
 
 REGRADE: Final = "pcds/regrade"
@@ -78,8 +77,3 @@ def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """Return the tags by which an import's runs are found (decisions §10)."""
     return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
-
-
-def of_day(now: datetime) -> dict[str, str]:
-    """Return the tag of a day's work."""
-    return {DAY: f"{now:%Y-%m-%d}"}

@@ -198,7 +198,7 @@ def test_logs_go_with_their_runs_and_others_when_they_are_as_old(
     assert read(instance, key_of(run))[0]
     assert tick.exists()
     later = datetime.now().astimezone() + timedelta(days=31)
-    monkeypatch.setattr("pipelines.defs.housekeeping.ops.dagster_now", lambda: later)
+    monkeypatch.setattr("pipelines.defs.housekeeping.dagster_now", lambda: later)
     keep_house()
     assert not (tmp_path / "here" / run.run_id).exists()
     assert isinstance(instance.compute_log_manager, RunLogs)

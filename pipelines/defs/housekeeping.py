@@ -1,4 +1,4 @@
-"""Defines one op for each kind of daily removal, anonymisation or entry; each reports how much it did.
+"""Defines the daily housekeeping: an op for each kind of removal, anonymisation or entry, which reports how much.
 
 They produce no data, so they are ops and not assets. Each may be stopped at any piece and run again at any time; the
 work itself is in `pipelines.housekeeping`.
@@ -11,9 +11,12 @@ from typing import Final
 import dagster as dg
 
 from pipelines import housekeeping
+from pipelines.engine.daily import daily_schedule
 from pipelines.engine.interruption import interruptible
+from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import ObjectStore, Portfolios, Postgres, Retention, ServiceClock, Shutdown
 from pipelines.engine.run_logs import RunLogs
+from pipelines.engine.run_requests import ENDED
 from pipelines.engine.tags import FOLLOWED
 from pipelines.housekeeping import Proceed, heads
 from warehouse import snapshots
@@ -23,7 +26,6 @@ from warehouse.settings import Settings
 
 FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
 """How long Dagster keeps the record of a run that followed a write."""
-_ENDED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _BATCH: Final = 100
 _OUT: Final = dg.Out(dg.Nothing)
 
@@ -148,8 +150,8 @@ def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
     are rows of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
     """
     now, removed = dagster_now(), 0
-    expired = dg.RunsFilter(statuses=_ENDED, created_before=now - retention.runs_kept_for)
-    followed = dg.RunsFilter(statuses=_ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
+    expired = dg.RunsFilter(statuses=ENDED, created_before=now - retention.runs_kept_for)
+    followed = dg.RunsFilter(statuses=ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
     with interruptible(context, shutdown.event) as proceed:
         for chosen in (expired, followed):
             while runs := context.instance.get_runs(chosen, limit=_BATCH):
@@ -177,3 +179,30 @@ def old_logs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Rete
 def dagster_now() -> datetime:
     """Return the time of the machine's clock, with which Dagster stamps its runs."""
     return Clock().now()
+
+
+@dg.job(description="Once a day: what is old or orphaned goes; declarations that have expired are entered.")
+def keep_house() -> None:
+    """The ops are independent of each other: where one fails, the others still run."""
+    for op in (
+        orphan_objects,
+        kept_answers,
+        expired_access,
+        anonymised_addresses,
+        audit_heads,
+        expired_docs,
+        expired_exports,
+        old_snapshots,
+        old_outputs,
+        old_runs,
+        old_logs,
+    ):
+        op()
+
+
+daily_housekeeping: Final[dg.ScheduleDefinition] = daily_schedule(
+    "daily_housekeeping",
+    keep_house.name,
+    "5 0 * * *",  # when the UTC day has changed on every machine
+    run_config(),
+)

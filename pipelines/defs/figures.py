@@ -1,7 +1,7 @@
 """Defines group rollups: from a company's snapshot to tonnes by scheme category, compared with thresholds.
 
 docs/figures.md explains what a figure means and how it is counted. The three assets run together, partitioned by
-company; their results become current only when the last one publishes them.
+company; their results become current only when the last one publishes them, and what fails a check never does.
 """
 
 import time
@@ -10,35 +10,37 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple, Self
+from uuid import UUID
 
 import dagster as dg
 import polars as pl
 
 from compliance.declarations.document import scoped_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
-from pipelines.declarations import filing
 from pipelines.declarations.latest import halves_by_year, tonnes_by_period, tonnes_of_latest_years
 from pipelines.defs import OWNERS
-from pipelines.defs.catalogue.assets import jurisdiction_catalogue
-from pipelines.defs.figures import checks as figure_checks
+from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.imports.handover import Packed
-from pipelines.defs.publication.assets import portfolio_snapshot
+from pipelines.defs.publication import current_snapshot, portfolio_snapshot
 from pipelines.engine import checks, tags
+from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.interruption import interruptible
 from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, Shutdown
 from pipelines.figures import compute, keep, proof
 from pipelines.figures.portfolio import blocks
 from pipelines.shown import columns, preview
+from schemas import contracts
 from schemas.json_values import JsonMapping
-from warehouse import snapshots
+from warehouse import figures as stored_files
 from warehouse.figures import Basis, StoredFigures
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot
 
 GROUP: Final = "rollups"
 MOST_FIGURES: Final = 200
 """Maximum rows of a table in a run's metadata, enough for one company's usual declarations; the files have all."""
+_VERDICTS: Final = contracts.made(
+    compute.OBLIGATION_SCHEMA, key=["market", "year", "obligation", "material"], needed=["verdict"]
+)
 _PERIOD: Final = preview.period("year", "half")
 
 
@@ -68,17 +70,17 @@ class Computed(NamedTuple):
     partitions_def=company_partitions,
     deps=[portfolio_snapshot],
     metadata=columns.metadata("portfolio"),
-    check_specs=[figure_checks.PORTFOLIO],
 )
-def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios) -> checks.CheckedResult:
+def portfolio(
+    context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
+) -> dg.MaterializeResult[None]:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
-    snapshot = _snapshot(context, postgres.pool, portfolios.folder)
+    snapshot = current_snapshot(portfolios.folder, company_of(postgres.pool, context.partition_key))
     with postgres.pool.company(snapshot.company_id) as conn:
         named = preview.company(conn, snapshot.company_id)
     tags.name_company(context, snapshot.company_id, named["company"])
     return dg.MaterializeResult(
         metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},
-        check_results=[figure_checks.portfolio(proof.count_faults(snapshot))],
     )
 
 
@@ -91,7 +93,6 @@ def portfolio(context: dg.AssetExecutionContext, postgres: Postgres, portfolios:
     metadata=columns.metadata("figures"),
     deps=[portfolio, jurisdiction_catalogue],
     dagster_type=dg.PythonObjectDagsterType(Computed),
-    check_specs=figure_checks.FIGURES,
 )
 def figures(
     context: dg.AssetExecutionContext,
@@ -99,23 +100,20 @@ def figures(
     rule_sets: RuleSets,
     portfolios: Portfolios,
     shutdown: Shutdown,
-) -> checks.CheckedResult:
+) -> dg.MaterializeResult[Computed]:
     """Tonnes of packaging placed on each market in a year or half, by scheme category: grams times units / 10^6.
 
     What cannot be counted (no weight, no material, no category) is listed separately in units and SKUs, never as zero.
     """
-    started, snapshot = time.perf_counter(), _snapshot(context, postgres.pool, portfolios.folder)
+    started = time.perf_counter()
+    snapshot = current_snapshot(portfolios.folder, company_of(postgres.pool, context.partition_key))
     with postgres.pool.company(snapshot.company_id) as conn:
         catalogue, rules = compute.loaded_catalogue(conn), rule_sets.registry.active(conn)
         named = preview.company(conn, snapshot.company_id)
     with interruptible(context, shutdown.event) as proceed:
         found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
-    by_code = {entry.code: entry for entry in catalogue.entries}
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     by_period = tonnes_by_period(found, origin.as_of.year)
-    context.instance.add_dynamic_partitions(
-        "filings", [each.name for each in filing.of_figures(found.tonnes, found.uncounted)]
-    )
     return dg.MaterializeResult(
         value=Computed(found, origin),
         metadata={
@@ -130,7 +128,6 @@ def figures(
             "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
             **columns.metadata("figures"),
         },
-        check_results=figure_checks.figures(found, proof.differences(snapshot, found, by_code)),
     )
 
 
@@ -145,7 +142,7 @@ def figures(
 )
 def obligations(
     context: dg.AssetExecutionContext, figures: Computed, postgres: Postgres, portfolios: Portfolios
-) -> checks.CheckedResult:
+) -> dg.MaterializeResult[StoredFigures]:
     """Tonnes of each calendar year against the thresholds of its market: above, near (within 20 %), below, undecidable.
 
     No fee and no legal advice: each verdict names its rule, its source and how sure the source is. This asset publishes
@@ -155,6 +152,7 @@ def obligations(
         compute.compute_obligations(figures.figures),
         company_of(postgres.pool, context.partition_key),
     )
+    checks.refuse_broken("The verdicts break their contract.", {"obligations": (_VERDICTS, verdicts)})
     stored = keep.publish_figures(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
     with postgres.pool.company(company_id) as conn:
         named = preview.company(conn, company_id)
@@ -183,14 +181,6 @@ def obligations(
             **columns.metadata("obligations"),
         },
     )
-
-
-def _snapshot(context: dg.AssetExecutionContext, pool: Pool, folder: Path) -> Snapshot:
-    """Return the current snapshot of the run's company. Raises `dagster.Failure` where there is none."""
-    found = snapshots.current(folder, company_of(pool, context.partition_key))
-    if found is None:
-        raise dg.Failure("No snapshot of this company is published yet; publish one first.", allow_retries=False)
-    return found
 
 
 def figures_metadata(found: Figures, origin: Basis) -> dict[str, dg.MetadataValue | str | float]:
@@ -243,3 +233,85 @@ def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.len().alias("skus"), pl.col("units").sum().alias("units"))
         .sort("market", "period", "reason")
     )
+
+
+def _is_whole(stored: Stored) -> Verdict:
+    wrong = proof.count_faults(current_snapshot(stored.folder, stored.company))
+    return Verdict(not any(wrong), wrong._asdict())
+
+
+portfolio_checks: Final = checks.checks_of(
+    "portfolio",
+    Check(
+        "portfolio_is_whole",
+        "Each SKU once, no component or volume of an unknown SKU, no weight or number of units below 0.",
+        _is_whole,
+    ),
+)
+
+
+def _tonnes(stored: Stored) -> Frames:
+    computed: Computed = stored.value
+    contract = contracts.made(TONNES_SCHEMA, key=keep.FIGURE, needed=["grams", "units", "skus"])
+    return {"tonnes": (contract, computed.figures.tonnes)}
+
+
+def _add_up(stored: Stored) -> Verdict:
+    computed: Computed = stored.value
+    with stored.pool.company(stored.company) as conn:
+        by_code = {entry.code: entry for entry in compute.loaded_catalogue(conn).entries}
+    snapshot = current_snapshot(stored.folder, stored.company)
+    differing = proof.differences(snapshot, computed.figures, by_code)
+    periods = computed.figures.tonnes.select(proof.PERIOD).n_unique()
+    return Verdict(differing.is_empty(), {"periods": periods, "differing": preview.frame_table(differing)})
+
+
+def _stand_once(stored: Stored) -> Verdict:
+    tonnes = stored.value.figures.tonnes
+    scoped = pl.col("in_scope_grams") + pl.col("undecided_grams")
+    below = tonnes.filter(
+        (pl.min_horizontal("single_use_grams", "in_scope_grams", "undecided_grams") < 0)
+        | (pl.col("grams") < pl.max_horizontal(pl.col("single_use_grams"), scoped))
+    )
+    twice = tonnes.select(keep.FIGURE).is_duplicated().any()
+    return Verdict(below.is_empty() and not twice, {"figures": tonnes.height, "impossible": preview.frame_table(below)})
+
+
+figures_checks: Final = checks.checks_of(
+    "figures",
+    checks.contract_check(_tonnes),
+    Check(
+        "categories_add_up",
+        "The tonnes of all categories are weight times units, summed a second way; less where a SKU is uncounted, "
+        "never more.",
+        _add_up,
+    ),
+    Check(
+        "figures_stand_once",
+        "One figure per market, year, half and category; none below 0, single-use tonnes within it, and so what is in "
+        "scope and what is undecided together.",
+        _stand_once,
+    ),
+    value=Computed,
+)
+
+
+def current_figures(folder: Path, company_id: UUID) -> StoredFigures:
+    """Return the company's published figures. Raises `dagster.Failure` where there are none."""
+    found = stored_files.current(folder, company_id)
+    if found is None:
+        raise dg.Failure("No figures of this company are published yet; publish it first.", allow_retries=False)
+    return found
+
+
+def _verdicts(stored: Stored) -> Frames:
+    held = current_figures(stored.folder, stored.company)
+    return {"obligations": (_VERDICTS, pl.read_parquet(held.obligations))}
+
+
+obligations_checks: Final = checks.checks_of("obligations", checks.contract_check(_verdicts))
+roll_up: Final = dg.define_asset_job(
+    "roll_up",
+    selection=dg.AssetSelection.groups(GROUP),
+    description="A company's tonnes and verdicts from its current snapshot; a new snapshot brings them by itself.",
+)
