@@ -11,7 +11,7 @@ from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from compliance.tables import TableError
 from pipelines import catalogue, regrading
 from pipelines.catalogue import Changes
-from pipelines.defs import OWNERS
+from pipelines.defs import OWNERS, asset
 from pipelines.engine import checks
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.daily import daily_schedule
@@ -59,13 +59,7 @@ catalogue_file: Final = dg.AssetSpec(
 """Read by the asset below, so that an analyst can materialise that one alone."""
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"postgres"},
-    tags={"pcds/stage": "received"},
-    metadata=columns.metadata("rule_set"),
-)
+@asset(GROUP, "received", "postgres")
 def rule_set(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, rule_sets: RuleSets
 ) -> dg.MaterializeResult[None]:
@@ -92,13 +86,11 @@ def rule_set(
     )
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"postgres"},
-    tags={"pcds/stage": "stored"},
+@asset(
+    GROUP,
+    "stored",
+    "postgres",
     deps=[catalogue_file],
-    metadata=columns.metadata("jurisdiction_catalogue"),
     freshness_policy=DAILY,
     dagster_type=dg.PythonObjectDagsterType(Changes),
 )

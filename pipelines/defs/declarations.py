@@ -4,28 +4,24 @@ Its partition is the company, as that of the figures that it is computed from: a
 because each company has its own few of them.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final, cast
+from typing import Final
 
 import dagster as dg
 import polars as pl
 
-from compliance.declarations.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
 from pipelines.declarations.declare import NotDeclarable
-from pipelines.declarations.filing import FILING_SCHEMA, ComputedFiling, Filing, compute_filing, compute_filings
-from pipelines.defs import OWNERS
+from pipelines.declarations.filing import FILING_SCHEMA, Filing, compute_filing, compute_filings
+from pipelines.defs import asset
 from pipelines.defs.figures import current_figures, figures, obligations
-from pipelines.engine import checks, tags
+from pipelines.engine import checks
 from pipelines.engine.checks import Frames, Stored
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres
-from pipelines.shown import columns, preview
+from pipelines.shown import columns
+from pipelines.shown import figures as shown
 from schemas import contracts
 
 GROUP: Final = "declarations"
-MOST_ROWS: Final = 200
-"""Maximum rows of a table in a run's metadata; the files that `pcds declaration` writes have all rows."""
-_VERDICT: Final = ("obligation", "material", "tonnes", "tonnes_upper", "threshold_tonnes", "verdict", "reason")
 _COLUMNS: Final = {"filing": pl.String(), **FILING_SCHEMA}
 
 
@@ -35,15 +31,7 @@ class Asked(dg.Config):
     filing: str | None = None
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"polars"},
-    tags={"pcds/stage": "reported"},
-    partitions_def=company_partitions,
-    metadata=columns.metadata("declarations"),
-    deps=[figures, obligations],
-)
+@asset(GROUP, "reported", "polars", partitions_def=company_partitions, deps=[figures, obligations])
 def declarations(
     context: dg.AssetExecutionContext, config: Asked, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
@@ -51,68 +39,14 @@ def declarations(
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """
-    company_id = company_of(postgres.pool, context.partition_key)
-    with postgres.pool.company(company_id) as conn:
-        named = preview.company(conn, company_id)
-    tags.name_company(context, company_id, named["company"])
+    company_id, named = company_of_run(context, postgres.pool)
     held = current_figures(portfolios.folder, company_id)
     try:
         found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
     except NotDeclarable as refused:
         raise dg.Failure(str(refused), allow_retries=False) from None
-    return dg.MaterializeResult(
-        metadata={
-            **named,
-            "as_of": dg.MetadataValue.timestamp(held.origin.as_of),
-            "snapshot": held.origin.snapshot,
-            "ruleset_version": held.origin.ruleset_version,
-            "catalogue_hash": held.origin.catalogue_hash,
-            "dagster/row_count": sum(len(each.tonnes) for each in found),
-            "filings": preview.records([*_summary(found[0])] if found else ["filing"], map(_summary, found)),
-            **(_picture(found[0]) if config.filing else {}),
-            "tonnes": _table(TONNES_COLUMNS, found, "tonnes"),
-            "uncounted": _table((*UNCOUNTED_COLUMNS, ARCHIVED), found, "uncounted"),
-            "scope_missing": _table((*MISSING_COLUMNS, ARCHIVED), found, "scope_missing"),
-            "obligations": preview.table(
-                ("filing", *_VERDICT),
-                ((each.filing.name, *row) for each in found for row in each.obligations.select(_VERDICT).iter_rows()),
-                most=MOST_ROWS,
-            ),
-            **columns.metadata("declarations"),
-        }
-    )
-
-
-def _summary(found: ComputedFiling) -> dict[str, object]:
-    """Return what a run shows of each declaration."""
-    return {
-        "filing": found.filing.name,
-        **{name: float(cast(float, tonnes)) for name, tonnes in found.totals.items()},
-        "halves": _cell(found.halves),
-        "uncounted_skus": len({row["sku_code"] for row in found.uncounted}),
-        "skus_of_undecided_scope": len({row["sku_code"] for row in found.scope_missing}),
-    }
-
-
-def _picture(found: ComputedFiling) -> dict[str, dg.MetadataValue | str | float]:
-    """Return what a run of one declaration shows besides: its sums, which the UI plots over runs, and a picture."""
-    by_category = {row["category_code"]: float(row["tonnes"]) for row in found.tonnes}
-    return {
-        **{name: value for name, value in _summary(found).items() if isinstance(value, (str, float, int))},
-        "tonnes_picture": preview.bars("Tonnes by scheme category", by_category),
-    }
-
-
-def _table(named: tuple[str, ...], found: Iterable[ComputedFiling], table: str) -> dg.TableMetadataValue:
-    listed = (
-        (each.filing.name, row) for each in found for row in cast(list[Mapping[str, object]], getattr(each, table))
-    )
-    cells = ((filing, *(_cell(row.get(name)) for name in named)) for filing, row in listed)
-    return preview.table(("filing", *named), cells, most=MOST_ROWS)
-
-
-def _cell(value: object) -> object:
-    return "; ".join(map(str, value)) if isinstance(value, list) else value
+    computed = shown.declarations_metadata(found, held.origin)
+    return dg.MaterializeResult(metadata={**named, **computed, **columns.metadata("declarations")})
 
 
 def _filed(stored: Stored) -> Frames:

@@ -12,11 +12,10 @@ import dagster as dg
 from pipelines import exports
 from pipelines.engine import tags
 from pipelines.engine.interruption import interruptible
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import ObjectStore, Portfolios, Postgres, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
 from pipelines.exports import Place
-from pipelines.shown import preview
 from warehouse.exports import claims
 from warehouse.imports.queue import SMALL_ROWS
 from warehouse.sessions import Connection
@@ -36,10 +35,7 @@ def waiting_exports(
     shutdown: Shutdown,
 ) -> None:
     """Write the files of the company's waiting exports; a run that finds none has nothing to do."""
-    company_id = company_of(postgres.pool, context.partition_key)
-    with postgres.pool.company(company_id) as conn:
-        named = preview.company(conn, company_id)
-    tags.name_company(context, company_id, named["company"])
+    company_id, named = company_of_run(context, postgres.pool)
     place = Place(postgres.pool, object_store.objects, clock.clock, portfolios.folder, company_id)
     with interruptible(context, shutdown.event) as proceed:
         outcomes = exports.export_waiting(place, UUID(context.run.run_id), proceed)

@@ -15,33 +15,29 @@ from uuid import UUID
 import dagster as dg
 import polars as pl
 
-from compliance.declarations.document import scoped_tonnes
 from compliance.rollup.tonnes import TONNES_SCHEMA, Figures
-from pipelines.declarations.latest import halves_by_year, tonnes_by_period, tonnes_of_latest_years
-from pipelines.defs import OWNERS
+from pipelines.defs import asset
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.imports.handover import Packed
 from pipelines.defs.publication import current_snapshot, portfolio_snapshot
-from pipelines.engine import checks, tags
+from pipelines.engine import checks
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.interruption import interruptible
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, Shutdown
 from pipelines.figures import compute, keep, proof
 from pipelines.figures.portfolio import blocks
 from pipelines.shown import columns, preview
+from pipelines.shown import figures as shown
 from schemas import contracts
 from schemas.json_values import JsonMapping
 from warehouse import figures as stored_files
 from warehouse.figures import Basis, StoredFigures
 
 GROUP: Final = "rollups"
-MOST_FIGURES: Final = 200
-"""Maximum rows of a table in a run's metadata, enough for one company's usual declarations; the files have all."""
 _VERDICTS: Final = contracts.made(
     compute.OBLIGATION_SCHEMA, key=["market", "year", "obligation", "material"], needed=["verdict"]
 )
-_PERIOD: Final = preview.period("year", "half")
 
 
 class Computed(NamedTuple):
@@ -62,35 +58,21 @@ class Computed(NamedTuple):
         return cls(Figures(**{**tables, "tonnes": tables["tonnes"].with_columns(basis)}), origin)
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"parquet"},
-    tags={"pcds/stage": "published"},
-    partitions_def=company_partitions,
-    deps=[portfolio_snapshot],
-    metadata=columns.metadata("portfolio"),
-)
+@asset(GROUP, "published", "parquet", partitions_def=company_partitions, deps=[portfolio_snapshot])
 def portfolio(
     context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
-    snapshot = current_snapshot(portfolios.folder, company_of(postgres.pool, context.partition_key))
-    with postgres.pool.company(snapshot.company_id) as conn:
-        named = preview.company(conn, snapshot.company_id)
-    tags.name_company(context, snapshot.company_id, named["company"])
-    return dg.MaterializeResult(
-        metadata={**named, **preview.of_snapshot(snapshot), **columns.metadata("portfolio")},
-    )
+    company_id, named = company_of_run(context, postgres.pool)
+    snapshot = preview.of_snapshot(current_snapshot(portfolios.folder, company_id))
+    return dg.MaterializeResult(metadata={**named, **snapshot, **columns.metadata("portfolio")})
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"polars"},
-    tags={"pcds/stage": "computed"},
+@asset(
+    GROUP,
+    "computed",
+    "polars",
     partitions_def=company_partitions,
-    metadata=columns.metadata("figures"),
     deps=[portfolio, jurisdiction_catalogue],
     dagster_type=dg.PythonObjectDagsterType(Computed),
 )
@@ -106,37 +88,29 @@ def figures(
     What cannot be counted (no weight, no material, no category) is listed separately in units and SKUs, never as zero.
     """
     started = time.perf_counter()
-    snapshot = current_snapshot(portfolios.folder, company_of(postgres.pool, context.partition_key))
-    with postgres.pool.company(snapshot.company_id) as conn:
+    company_id, named = company_of_run(context, postgres.pool)
+    snapshot = current_snapshot(portfolios.folder, company_id)
+    with postgres.pool.company(company_id) as conn:
         catalogue, rules = compute.loaded_catalogue(conn), rule_sets.registry.active(conn)
-        named = preview.company(conn, snapshot.company_id)
     with interruptible(context, shutdown.event) as proceed:
         found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    by_period = tonnes_by_period(found, origin.as_of.year)
     return dg.MaterializeResult(
         value=Computed(found, origin),
         metadata={
             **named,
-            **figures_metadata(found, origin),
+            **shown.figures_metadata(found, origin),
             "seconds": round(time.perf_counter() - started, 3),
-            "dagster/row_count": found.tonnes.height,
-            "tonnes_by_market": preview.table(("market and period", "tonnes"), by_period.items(), most=MOST_FIGURES),
-            "tonnes_by_market_picture": preview.bars("Tonnes by market, latest year and its halves", by_period),
-            "halves": halves_by_year(found),
-            "tonnes_by_category": preview.frame_table(_by_category(found.tonnes), most=MOST_FIGURES),
-            "uncounted": preview.frame_table(_by_reason(found.uncounted), most=MOST_FIGURES),
             **columns.metadata("figures"),
         },
     )
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"polars", "parquet"},
-    tags={"pcds/stage": "published"},
-    metadata=columns.metadata("obligations"),
+@asset(
+    GROUP,
+    "published",
+    "polars",
+    "parquet",
     partitions_def=company_partitions,
     dagster_type=dg.PythonObjectDagsterType(StoredFigures),
 )
@@ -148,91 +122,12 @@ def obligations(
     No fee and no legal advice: each verdict names its rule, its source and how sure the source is. This asset publishes
     all of the company's figures together.
     """
-    verdicts, company_id = (
-        compute.compute_obligations(figures.figures),
-        company_of(postgres.pool, context.partition_key),
-    )
+    company_id, named = company_of_run(context, postgres.pool)
+    verdicts = compute.compute_obligations(figures.figures)
     checks.refuse_broken("The verdicts break their contract.", {"obligations": (_VERDICTS, verdicts)})
     stored = keep.publish_figures(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
-    with postgres.pool.company(company_id) as conn:
-        named = preview.company(conn, company_id)
-    counted = verdicts.group_by("verdict").len("rows").sort("verdict")
-    return dg.MaterializeResult(
-        value=stored,
-        metadata={
-            **named,
-            **published_metadata(stored),
-            "dagster/row_count": verdicts.height,
-            "verdicts": preview.frame_table(counted),
-            "reached": preview.frame_table(
-                verdicts.filter(pl.col("verdict").is_in(["above", "near"])).select(
-                    "market",
-                    "year",
-                    "obligation",
-                    "material",
-                    "tonnes",
-                    "tonnes_upper",
-                    "threshold_tonnes",
-                    "verdict",
-                    "reason",
-                ),
-                most=MOST_FIGURES,
-            ),
-            **columns.metadata("obligations"),
-        },
-    )
-
-
-def figures_metadata(found: Figures, origin: Basis) -> dict[str, dg.MetadataValue | str | float]:
-    """Return the figures' basis, under a declaration's names, and their sums, which the UI plots over runs."""
-    return {
-        "as_of": dg.MetadataValue.timestamp(origin.as_of),
-        "snapshot": origin.snapshot,
-        "ruleset_version": origin.ruleset_version,
-        "catalogue_hash": origin.catalogue_hash,
-        "figures": found.tonnes.height,
-        "tonnes_latest_year": tonnes_of_latest_years(found, origin.as_of.year),
-        "uncounted_skus": found.uncounted["sku_code"].n_unique(),
-        "skus_of_undecided_scope": found.scope_missing["sku_code"].n_unique(),
-    }
-
-
-def published_metadata(figures: StoredFigures) -> dict[str, dg.MetadataValue | str | float]:
-    """Describe the figures that are now current; `figures_changed` counts those that are new, changed or removed."""
-    return {
-        "as_of": dg.MetadataValue.timestamp(figures.origin.as_of),
-        "snapshot": figures.origin.snapshot,
-        "figures_changed": figures.rows_written,
-        **{f"{table}_rows": rows for table, rows in figures.rows.items()},
-    }
-
-
-def _by_category(tonnes: pl.DataFrame) -> pl.DataFrame:
-    """Return the figures that a declaration contains, latest year first within a market."""
-    latest = tonnes.sort("market", "year", "half", "category_code", descending=[False, True, False, False])
-    rows = [scoped_tonnes(row) for row in latest.iter_rows(named=True)]
-    written = [pl.Series(name, [f"{row[name]:f}" for row in rows], pl.String) for name in keep.SCOPED]
-    return latest.with_columns(written).select(
-        "market",
-        _PERIOD,
-        "category_code",
-        "tonnes",
-        "units",
-        "skus",
-        "basis",
-        *keep.SCOPED[1:],
-        "scope_key",
-        "confidence",
-    )
-
-
-def _by_reason(uncounted: pl.DataFrame) -> pl.DataFrame:
-    """Count units and SKUs that are not counted in figures, by market, period and reason."""
-    return (
-        uncounted.group_by("market", _PERIOD, "reason")
-        .agg(pl.len().alias("skus"), pl.col("units").sum().alias("units"))
-        .sort("market", "period", "reason")
-    )
+    shown_of = shown.published_metadata(stored, verdicts)
+    return dg.MaterializeResult(value=stored, metadata={**named, **shown_of, **columns.metadata("obligations")})
 
 
 def _is_whole(stored: Stored) -> Verdict:
@@ -268,13 +163,9 @@ def _add_up(stored: Stored) -> Verdict:
 
 def _stand_once(stored: Stored) -> Verdict:
     tonnes = stored.value.figures.tonnes
-    scoped = pl.col("in_scope_grams") + pl.col("undecided_grams")
-    below = tonnes.filter(
-        (pl.min_horizontal("single_use_grams", "in_scope_grams", "undecided_grams") < 0)
-        | (pl.col("grams") < pl.max_horizontal(pl.col("single_use_grams"), scoped))
-    )
+    wrong = proof.impossible(tonnes)
     twice = tonnes.select(keep.FIGURE).is_duplicated().any()
-    return Verdict(below.is_empty() and not twice, {"figures": tonnes.height, "impossible": preview.frame_table(below)})
+    return Verdict(wrong.is_empty() and not twice, {"figures": tonnes.height, "impossible": preview.frame_table(wrong)})
 
 
 figures_checks: Final = checks.checks_of(

@@ -4,7 +4,8 @@ They produce no data, so they are ops and not assets. Each may be stopped at any
 work itself is in `pipelines.housekeeping`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -27,153 +28,143 @@ from warehouse.settings import Settings
 FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
 """How long Dagster keeps the record of a run that followed a write."""
 _BATCH: Final = 100
-_OUT: Final = dg.Out(dg.Nothing)
 
 
-@dg.op(out=_OUT)
-def orphan_objects(
-    context: dg.OpExecutionContext, postgres: Postgres, object_store: ObjectStore, shutdown: Shutdown
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _House:
+    """What the ops work on; `proceed` is called between two pieces of work, and raises where the process stops."""
+
+    postgres: Postgres
+    object_store: ObjectStore
+    portfolios: Portfolios
+    clock: ServiceClock
+    retention: Retention
+    instance: dg.DagsterInstance
+    proceed: Proceed
+
+    @property
+    def pool(self) -> Pool:
+        """Return the database's connections."""
+        return self.postgres.pool
+
+
+def _op(work: Callable[[_House], Mapping[str, object]]) -> dg.OpDefinition:
+    """Make an op, named and described as the decorated function, which returns what it did, for the op's metadata."""
+
+    def op(
+        context: dg.OpExecutionContext,
+        *,
+        postgres: Postgres,
+        object_store: ObjectStore,
+        portfolios: Portfolios,
+        clock: ServiceClock,
+        retention: Retention,
+        shutdown: Shutdown,
+    ) -> None:
+        with interruptible(context, shutdown.event) as proceed:
+            house = _House(postgres, object_store, portfolios, clock, retention, context.instance, proceed)
+            context.add_output_metadata(work(house))
+
+    op.__name__, op.__doc__ = work.__name__, work.__doc__
+    return dg.op(out=dg.Out(dg.Nothing))(op)
+
+
+@_op
+def orphan_objects(house: _House) -> Mapping[str, object]:
     """Remove uploaded objects older than an hour that no record names: a crash between object and record left them."""
-    with interruptible(context, shutdown.event) as proceed:
-        swept = housekeeping.remove_orphans(postgres.pool, object_store.objects, proceed)
-    context.add_output_metadata(
-        {
-            "companies": swept.companies,
-            "objects_looked_at": swept.looked_at,
-            "unfinished_uploads_removed": swept.unfinished,
-            **{f"{folder}_objects_removed": number for folder, number in swept.removed.items()},
-        }
-    )
+    swept = housekeeping.remove_orphans(house.pool, house.object_store.objects, house.proceed)
+    return {
+        "companies": swept.companies,
+        "objects_looked_at": swept.looked_at,
+        "unfinished_uploads_removed": swept.unfinished,
+        **{f"{folder}_objects_removed": number for folder, number in swept.removed.items()},
+    }
 
 
-def _counting_op(counted: str) -> Callable[[Callable[[Pool, Clock, Proceed], int]], dg.OpDefinition]:
-    """Make an op, named and described as the decorated function, that reports the count that the function returns.
-
-    `counted` is the name of the count in the op's metadata.
-    """
-
-    def decorate(count: Callable[[Pool, Clock, Proceed], int]) -> dg.OpDefinition:
-        def op(context: dg.OpExecutionContext, postgres: Postgres, clock: ServiceClock, shutdown: Shutdown) -> None:
-            with interruptible(context, shutdown.event) as proceed:
-                number = count(postgres.pool, clock.clock, proceed)
-            context.add_output_metadata({counted: number})
-
-        op.__name__, op.__doc__ = count.__name__, count.__doc__
-        return dg.op(out=_OUT)(op)
-
-    return decorate
-
-
-@_counting_op("answers_removed")
-def kept_answers(pool: Pool, clock: Clock, proceed: Proceed) -> int:
+@_op
+def kept_answers(house: _House) -> Mapping[str, object]:
     """Remove answers kept for repeated requests after their 24 hours."""
-    return housekeeping.remove_old_answers(pool, clock, proceed)
+    return {"answers_removed": housekeeping.remove_old_answers(house.pool, house.clock.clock, house.proceed)}
 
 
-@_counting_op("rows_removed")
-def expired_access(pool: Pool, clock: Clock, proceed: Proceed) -> int:
+@_op
+def expired_access(house: _House) -> Mapping[str, object]:
     """Remove ended tokens, codes and sessions, request counts of inactive callers, and unused applications."""
-    return housekeeping.remove_expired_access(pool, clock, proceed)
+    return {"rows_removed": housekeeping.remove_expired_access(house.pool, house.clock.clock, house.proceed)}
 
 
-@_counting_op("records_changed")
-def anonymised_addresses(pool: Pool, clock: Clock, proceed: Proceed) -> int:
+@_op
+def anonymised_addresses(house: _House) -> Mapping[str, object]:
     """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
-    return housekeeping.forget_addresses(pool, clock, proceed)
+    return {"records_changed": housekeeping.forget_addresses(house.pool, house.clock.clock, house.proceed)}
 
 
-@dg.op(out=_OUT)
-def audit_heads(
-    context: dg.OpExecutionContext, postgres: Postgres, portfolios: Portfolios, clock: ServiceClock, shutdown: Shutdown
-) -> None:
+@_op
+def audit_heads(house: _House) -> Mapping[str, object]:
     """Ship the signed heads of all audit chains to the folder `PCDS_AUDIT_HEADS`, where the operator has set one."""
-    settings = Settings.load(data_dir=portfolios.folder)
+    settings = Settings.load(data_dir=house.portfolios.folder)
     if settings.audit_heads is None:
-        context.add_output_metadata({"file": "none: PCDS_AUDIT_HEADS is not set"})
-        return
-    with interruptible(context, shutdown.event):
-        file = heads.ship(settings, postgres.pool, settings.audit_heads, clock.clock.now())
-    context.add_output_metadata({"file": file.name})
+        return {"file": "none: PCDS_AUDIT_HEADS is not set"}
+    return {"file": heads.ship(settings, house.pool, settings.audit_heads, house.clock.now()).name}
 
 
-@_counting_op("docs_entered")
-def expired_docs(pool: Pool, clock: Clock, proceed: Proceed) -> int:
+@_op
+def expired_docs(house: _House) -> Mapping[str, object]:
     """Enter each declaration of conformity whose last day (UTC) has passed once in its company's audit ledger.
 
     They and their SKUs read as expired from that day on without this op.
     """
-    return housekeeping.enter_expiries(pool, clock, proceed)
+    return {"docs_entered": housekeeping.enter_expiries(house.pool, house.clock.clock, house.proceed)}
 
 
-@dg.op(out=_OUT)
-def expired_exports(
-    context: dg.OpExecutionContext,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    clock: ServiceClock,
-    shutdown: Shutdown,
-) -> None:
+@_op
+def expired_exports(house: _House) -> Mapping[str, object]:
     """Remove exports of portfolios, with their files, seven days after they ended."""
-    with interruptible(context, shutdown.event) as proceed:
-        removed = housekeeping.remove_expired_exports(postgres.pool, object_store.objects, clock.clock, proceed)
-    context.add_output_metadata({"exports_removed": removed})
+    objects, clock = house.object_store.objects, house.clock.clock
+    return {"exports_removed": housekeeping.remove_expired_exports(house.pool, objects, clock, house.proceed)}
 
 
-@dg.op(out=_OUT)
-def old_snapshots(context: dg.OpExecutionContext, portfolios: Portfolios, shutdown: Shutdown) -> None:
+@_op
+def old_snapshots(house: _House) -> Mapping[str, object]:
     """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
-    with interruptible(context, shutdown.event):
-        removed = snapshots.sweep(portfolios.folder)
-    context.add_output_metadata({"snapshots_removed": removed})
+    return {"snapshots_removed": snapshots.sweep(house.portfolios.folder)}
 
 
-@dg.op(out=_OUT)
-def old_outputs(
-    context: dg.OpExecutionContext,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    shutdown: Shutdown,
-    retention: Retention,
-) -> None:
+@_op
+def old_outputs(house: _House) -> Mapping[str, object]:
     """Remove stored outputs as old as the runs that are removed; the newest of each asset and company stays."""
-    with interruptible(context, shutdown.event) as proceed:
-        removed = housekeeping.remove_old_outputs(postgres.pool, object_store.objects, retention.runs_kept_for, proceed)
-    context.add_output_metadata({"objects_removed": removed})
+    objects, age = house.object_store.objects, house.retention.runs_kept_for
+    return {"objects_removed": housekeeping.remove_old_outputs(house.pool, objects, age, house.proceed)}
 
 
-@dg.op(out=_OUT)
-def old_runs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
+@_op
+def old_runs(house: _House) -> Mapping[str, object]:
     """Remove Dagster's own runs with their events when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 
     Runs that followed a write are removed after two days. An import's report and the file and line behind each record
     are rows of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
     """
-    now, removed = dagster_now(), 0
+    now, removed, retention = dagster_now(), 0, house.retention
     expired = dg.RunsFilter(statuses=ENDED, created_before=now - retention.runs_kept_for)
     followed = dg.RunsFilter(statuses=ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
-    with interruptible(context, shutdown.event) as proceed:
-        for chosen in (expired, followed):
-            while runs := context.instance.get_runs(chosen, limit=_BATCH):
-                for run in runs:
-                    proceed()
-                    context.instance.delete_run(run.run_id)
-                    context.instance.compute_log_manager.delete_logs(prefix=[run.run_id])
-                    removed += 1
-    context.add_output_metadata({"runs_removed": removed, "kept_days": retention.runs_kept_days})
+    for chosen in (expired, followed):
+        while runs := house.instance.get_runs(chosen, limit=_BATCH):
+            for run in runs:
+                house.proceed()
+                house.instance.delete_run(run.run_id)
+                house.instance.compute_log_manager.delete_logs(prefix=[run.run_id])
+                removed += 1
+    return {"runs_removed": removed, "kept_days": retention.runs_kept_days}
 
 
-@dg.op(out=_OUT)
-def old_logs(context: dg.OpExecutionContext, shutdown: Shutdown, retention: Retention) -> None:
+@_op
+def old_logs(house: _House) -> Mapping[str, object]:
     """Remove logs of sensors, schedules, backfills and deleted runs that are as old as the runs that are removed.
 
     A run's own log is removed with the run.
     """
-    logs, removed = context.instance.compute_log_manager, 0
-    with interruptible(context, shutdown.event):
-        if isinstance(logs, RunLogs):
-            removed = logs.delete_older(retention.runs_kept_for)
-    context.add_output_metadata({"logs_removed": removed})
+    logs = house.instance.compute_log_manager
+    return {"logs_removed": logs.delete_older(house.retention.runs_kept_for) if isinstance(logs, RunLogs) else 0}
 
 
 def dagster_now() -> datetime:

@@ -7,10 +7,9 @@ import dagster as dg
 from pipelines import mail
 from pipelines.engine import tags
 from pipelines.engine.interruption import interruptible
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Mailing, Postgres, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
-from pipelines.shown import preview
 from warehouse.review import mails
 from warehouse.sessions import Connection
 
@@ -23,10 +22,7 @@ def due_mails(
     post = mailing.post
     if post is None:
         raise dg.Failure("PCDS_SMTP_URL is not set; nothing is mailed.", allow_retries=False)
-    company_id = company_of(postgres.pool, context.partition_key)
-    with postgres.pool.company(company_id) as conn:
-        named = preview.company(conn, company_id)
-    tags.name_company(context, company_id, named["company"])
+    company_id, named = company_of_run(context, postgres.pool)
     with interruptible(context, shutdown.event) as proceed:
         outcomes = mail.send_due(postgres.pool, company_id, post, clock.clock, proceed)
         context.add_output_metadata({**named, **{f"mails_{outcome}": count for outcome, count in outcomes.items()}})

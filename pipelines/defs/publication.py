@@ -14,13 +14,13 @@ from uuid import UUID
 import dagster as dg
 import polars as pl
 
-from pipelines.defs import OWNERS
+from pipelines.defs import OWNERS, asset
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.regrading import regraded_skus
 from pipelines.engine import checks, run_requests, tags
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.interruption import interruptible
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of, company_of_run, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
 from pipelines.figures.keep import are_behind
@@ -81,12 +81,11 @@ def ledger(context: dg.AssetExecutionContext, postgres: Postgres) -> dg.ObserveR
         return dg.ObserveResult(asset_key="ledger", data_version=dg.DataVersion(str(counters(conn).links)))
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"postgres", "parquet"},
-    tags={"pcds/stage": "published"},
-    metadata=columns.metadata("portfolio_snapshot"),
+@asset(
+    GROUP,
+    "published",
+    "postgres",
+    "parquet",
     partitions_def=company_partitions,
     deps=["ledger", "graded_skus", regraded_skus],
 )
@@ -101,7 +100,7 @@ def portfolio_snapshot(
 ) -> dg.MaterializeResult[None]:
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
     started = time.perf_counter()
-    company_id = company_of(postgres.pool, context.partition_key)
+    company_id, named = company_of_run(context, postgres.pool)
     with interruptible(context, shutdown.event) as proceed:
         snapshot = snapshots.publish(
             postgres.pool, company_id, portfolios.folder, clock.now(), rule_sets.registry, proceed=proceed
@@ -109,9 +108,7 @@ def portfolio_snapshot(
     spent = time.perf_counter() - started
     skus_by_import = imports(snapshot)
     with postgres.pool.company(company_id) as conn:
-        named = preview.company(conn, company_id)
         files = origins.files(conn, [*skus_by_import][: preview.PREVIEW_ROWS])
-    tags.name_company(context, company_id, named["company"])
     return dg.MaterializeResult(
         metadata={
             **named,
@@ -130,22 +127,17 @@ def portfolio_snapshot(
     )
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"duckdb"},
-    tags={"pcds/stage": "reported"},
-    partitions_def=company_partitions,
-    deps=[portfolio_snapshot, jurisdiction_catalogue],
+@asset(
+    GROUP, "reported", "duckdb", partitions_def=company_partitions, deps=[portfolio_snapshot, jurisdiction_catalogue]
 )
 def portfolio_overview(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
     """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants read them."""
-    company_id = company_of(postgres.pool, context.partition_key)
+    company_id, named = company_of_run(context, postgres.pool)
     snapshot = current_snapshot(portfolios.folder, company_id)
     with postgres.pool.company(company_id) as conn:
-        now, named = Now.read(conn, clock.clock), preview.company(conn, company_id)
+        now = Now.read(conn, clock.clock)
     found = overview(snapshot, now)
     flags = ("code", "text", "applies_from", "skus", "certain", "depends")
     scope = ("code", "name", "system", "depth", "verified_on", "skus")

@@ -11,13 +11,13 @@ import dagster as dg
 import polars as pl
 
 from pipelines import regrading
-from pipelines.defs import OWNERS
+from pipelines.defs import asset
 from pipelines.defs.catalogue import rule_set
 from pipelines.engine import checks, tags
 from pipelines.engine.checks import Frames, Stored
 from pipelines.engine.interruption import interruptible
 from pipelines.engine.jobs import run_config
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
 from pipelines.shown import columns, preview
@@ -45,15 +45,7 @@ class Regrade(dg.Config):
     only_open: bool = False
 
 
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"postgres"},
-    tags={"pcds/stage": "stored"},
-    partitions_def=company_partitions,
-    metadata=columns.metadata("regraded_skus"),
-    deps=[rule_set],
-)
+@asset(GROUP, "stored", "postgres", partitions_def=company_partitions, deps=[rule_set])
 def regraded_skus(
     context: dg.AssetExecutionContext,
     config: Regrade,
@@ -70,12 +62,10 @@ def regraded_skus(
     waits until no write by an older rule-set is under way, and continues where an earlier run stopped.
     """
     started = time.perf_counter()
-    company_id = company_of(postgres.pool, context.partition_key)
-    with postgres.pool.company(company_id) as conn:
-        version, named = rule_sets.registry.active(conn).version, preview.company(conn, company_id)
-        if not config.only_open:
-            regrading.request(conn, company_id, version, clock.now())
-    tags.name_company(context, company_id, named["company"])
+    company_id, named = company_of_run(context, postgres.pool)
+    if not config.only_open:
+        with postgres.pool.company(company_id) as conn:
+            regrading.request(conn, company_id, rule_sets.registry.active(conn).version, clock.now())
     services = regrading.Services(
         postgres.pool, clock.clock, rule_sets.registry, importing.chunk_rows, context.run.run_id
     )

@@ -7,10 +7,9 @@ import dagster as dg
 from pipelines import webhooks
 from pipelines.engine import tags
 from pipelines.engine.interruption import interruptible
-from pipelines.engine.partitions import company_of, company_partitions
+from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Postgres, ServiceClock, Shutdown, WebhookSending
 from pipelines.engine.run_requests import WantedRun
-from pipelines.shown import preview
 from pipelines.webhooks.deliver import TurnTaken
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries
@@ -25,10 +24,7 @@ def due_deliveries(
     shutdown: Shutdown,
 ) -> None:
     """Send what is due; what a receiver does not take is tried again later, by another run."""
-    company_id = company_of(postgres.pool, context.partition_key)
-    with postgres.pool.company(company_id) as conn:
-        named = preview.company(conn, company_id)
-    tags.name_company(context, company_id, named["company"])
+    company_id, named = company_of_run(context, postgres.pool)
     with interruptible(context, shutdown.event) as proceed:
         try:
             outcomes = webhooks.deliver_due(postgres.pool, company_id, webhook_sending.sender, clock.clock, proceed)

@@ -10,6 +10,8 @@ from uuid import UUID
 
 import dagster as dg
 
+from pipelines.engine import tags
+from pipelines.shown import preview
 from warehouse.companies import slugs
 from warehouse.sessions import Pool
 
@@ -55,3 +57,14 @@ def company_of(pool: Pool, slug: str) -> UUID:
     if company_id is None:
         raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
     return company_id
+
+
+def company_of_run(
+    context: dg.AssetExecutionContext | dg.OpExecutionContext, pool: Pool
+) -> tuple[UUID, dict[str, str]]:
+    """Return the company of a run, and what the run shows of it; a run that the UI started gets its tags too."""
+    company_id = company_of(pool, context.partition_key)
+    with pool.company(company_id) as conn:
+        shown = preview.company(conn, company_id)
+    tags.name_company(context, company_id, shown["company"])
+    return company_id, shown
