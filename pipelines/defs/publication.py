@@ -5,7 +5,6 @@ question about the current state: so none is forgotten when a process is killed,
 """
 
 import time
-from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -24,14 +23,14 @@ from pipelines.engine.partitions import company_of, company_of_run, company_part
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
 from pipelines.figures.keep import are_behind
-from pipelines.shown import columns, preview
+from pipelines.shown import columns
+from pipelines.shown import portfolio as shown
 from schemas import contracts
 from warehouse import snapshots
 from warehouse.analytics import Now, imports, overview
 from warehouse.clock import Clock
 from warehouse.companies.queries import Counted, counters
 from warehouse.sessions import Connection
-from warehouse.skus import origins
 from warehouse.snapshots import Snapshot, follow
 from warehouse.snapshots.columns import COMPONENTS, VOLUMES
 from warehouse.snapshots.follow import Published, Stale
@@ -105,26 +104,10 @@ def portfolio_snapshot(
         snapshot = snapshots.publish(
             postgres.pool, company_id, portfolios.folder, clock.now(), rule_sets.registry, proceed=proceed
         )
-    spent = time.perf_counter() - started
-    skus_by_import = imports(snapshot)
+    spent = round(time.perf_counter() - started, 3)
     with postgres.pool.company(company_id) as conn:
-        files = origins.files(conn, [*skus_by_import][: preview.PREVIEW_ROWS])
-    return dg.MaterializeResult(
-        metadata={
-            **named,
-            **preview.of_snapshot(snapshot),
-            "dagster/row_count": snapshot.rows["skus"],
-            "size_bytes": snapshot.size_bytes,
-            "seconds": round(spent, 3),
-            "skus_by_import": preview.table(
-                ("import that wrote last", "file", "sent at (UTC)", "SKUs"),
-                _by_import(skus_by_import, files),
-                total=len(skus_by_import),
-            ),
-            "skus_by_single_writes": snapshot.rows["skus"] - sum(skus_by_import.values()),
-            **columns.metadata("portfolio_snapshot"),
-        },
-    )
+        made = shown.snapshot_metadata(conn, snapshot, imports(snapshot))
+    return dg.MaterializeResult(metadata={**named, **made, "seconds": spent, **columns.metadata("portfolio_snapshot")})
 
 
 @asset(
@@ -138,31 +121,7 @@ def portfolio_overview(
     snapshot = current_snapshot(portfolios.folder, company_id)
     with postgres.pool.company(company_id) as conn:
         now = Now.read(conn, clock.clock)
-    found = overview(snapshot, now)
-    flags = ("code", "text", "applies_from", "skus", "certain", "depends")
-    scope = ("code", "name", "system", "depth", "verified_on", "skus")
-    return dg.MaterializeResult(
-        metadata={
-            **named,
-            "as_of": dg.MetadataValue.timestamp(snapshot.as_of),
-            "snapshot": snapshot.path,
-            "skus": found["skus"],
-            "skus_provisional": sum(found["provisional"].values()),
-            **{f"grade_{grade}": number for grade, number in found["grades"].items()},
-            "grades_picture": preview.grade_bars(found["grades"]),
-            "markets_picture": preview.bars("SKUs by market", {row["market"]: row["skus"] for row in found["markets"]}),
-            "doc_status": preview.table(("DoC status", "SKUs"), found["doc_status"].items()),
-            "packaging_levels": preview.table(("level", "SKUs"), found["packaging_levels"].items()),
-            "flags": preview.records(flags, found["annex_v_flags"]),
-            "jurisdictions": preview.records(scope, found["jurisdictions"]),
-        }
-    )
-
-
-def _by_import(skus_by_import: Mapping[UUID, int], files: Mapping[UUID, origins.File]) -> Iterator[tuple[object, ...]]:
-    for import_id, file in files.items():
-        sent_at = f"{file.sent_at:%Y-%m-%d %H:%M:%S}"
-        yield import_id, file.filename, sent_at, skus_by_import[import_id]
+    return dg.MaterializeResult(metadata={**named, **shown.overview_metadata(snapshot, overview(snapshot, now))})
 
 
 def current_snapshot(folder: Path, company_id: UUID) -> Snapshot:
@@ -188,13 +147,13 @@ def _counted(stored: Stored) -> tuple[Snapshot, Counted, dict[str, int]]:
     snapshot = current_snapshot(stored.folder, stored.company)
     with stored.pool.company(stored.company) as conn:
         now = counters(conn)
-    shown = {
+    counted = {
         "rows": snapshot.rows["skus"],
         "counter": now.skus,
         "number": snapshot.number,
         "last_number": now.links,
     }
-    return snapshot, now, shown
+    return snapshot, now, counted
 
 
 def _holds_every_sku(stored: Stored) -> Verdict:

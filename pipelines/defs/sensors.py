@@ -24,6 +24,7 @@ from pipelines.engine.run_requests import WantedRun
 
 OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
+_NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 
 
@@ -57,13 +58,13 @@ def due_companies(
     for job_name, of_job in wanted.items():
         requests += run_requests.requests_of_companies(context.instance, job_name, of_job)
     left = ", ".join(sorted({run.tags[tags.REGRADE] for run in regrades.values()}))
-    left = f"{len(regrades)} regrades left {left}".strip()
+    left = f"{len(regrades)} regrades left by {left}" if regrades else _NONE_LEFT
     due = len(regrades) + sum(map(len, wanted.values()))
     idle = f"Nothing is to be started: {due} runs are due, and each is under way or waits for another try."
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=run_requests.partition_requests(context.instance, requests),
-        asset_events=[] if left == (context.cursor or left) else [_older_rules(stored)],
+        asset_events=[] if left == (context.cursor or _NONE_LEFT) else [_older_rules(stored)],
         skip_reason=None if requests else (idle if due else "Nothing is due.") + ("" if mailed else _NOT_MAILED),
         cursor=left,
     )

@@ -15,7 +15,7 @@ from pipelines.engine.runs.of_company import publish_company
 from pipelines.figures import compute
 from schemas import contracts
 from tests.pipelines.conftest import Desk
-from tests.pipelines.test_declarations import FILE
+from tests.pipelines.test_declarations import FILE, declared
 from warehouse import figures, snapshots
 from warehouse.snapshots import Snapshot
 
@@ -138,3 +138,11 @@ def test_a_contract_names_the_cells_that_break_it() -> None:
         verdict = checks.judge({"bad": (contract, bad)})
         assert not verdict.passed
         assert verdict.metadata["bad_failures"].records
+
+
+def test_a_company_that_has_nothing_turns_nothing_red(desk: Desk) -> None:
+    """A backfill of all companies meets those that have written nothing yet."""
+    publish_company(desk.resources, desk.instance, desk.company)
+    assert declared(desk).success
+    of_company = MADE_AGAIN - {"jurisdiction_catalogue", "rule_set"}
+    assert all(looked_at(desk, *of_company, "portfolio").values())
