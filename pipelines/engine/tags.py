@@ -1,9 +1,11 @@
-"""Defines the tags of runs: those by which people find them, and those that mark how a run began or ended.
+"""Defines the tags of runs: those by which people find them, and those that only the machinery reads.
 
-Those that the machinery alone reads begin with `.dagster/`, which the UI does not show.
+Dagster's pages hide a tag whose name begins with `.dagster/`; it is found by its name all the same.
 """
 
+from collections.abc import Callable
 from typing import Final
+from urllib.parse import unquote
 from uuid import UUID
 
 import dagster as dg
@@ -18,7 +20,10 @@ CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LO
 FOLLOWED: Final = {".dagster/pcds_followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so their record is kept for two days only."""
 
-PCDS: Final = {"user": "pcds"}
+USER: Final = "user"
+"""Dagster's own: who launched the run."""
+
+PCDS: Final = {USER: dagster_home.SERVICE}
 """On runs that the service or its commands start: the UI shows it as *Launched by*, else *manually*."""
 
 IMPORT: Final = "pcds/import_id"
@@ -53,6 +58,21 @@ TRACEPARENT: Final = ".dagster/pcds_traceparent"
 
 REGRADE: Final = "pcds/regrade"
 """On every run of a regrade: the version it is for. dagster.yaml limits how many runs have it at a time."""
+
+
+def by_actor(header: Callable[[str], str | None]) -> dict[str, str]:
+    """Return the tag with who acts by a request to Dagster's web server; none where nobody may. `header` reads one."""
+    actor = header(dagster_home.ACTOR_HEADER)
+    return {USER: unquote(actor)} if actor else {}
+
+
+def name_actor(instance: dg.DagsterInstance, submitted: dg.SubmitRunContext) -> dg.SubmitRunContext:
+    """Return the submission with the run tagged with who asked for it, whatever the request itself says."""
+    run, named = submitted.dagster_run, by_actor(submitted.get_request_header)
+    if named.items() <= run.tags.items():
+        return submitted
+    instance.add_run_tags(run.run_id, named)
+    return submitted._replace(dagster_run=run.with_tags({**run.tags, **named}))
 
 
 def of_company(company_id: UUID, name: str) -> dict[str, str]:

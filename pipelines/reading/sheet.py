@@ -10,19 +10,18 @@ from operator import or_
 
 import polars as pl
 
-from pipelines.reading.composed import mentions_packaging
+from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.decimal_mark import decimal_marks
 from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import TEXT, Grid, LineFault
-from pipelines.reading.header import Header, find_header
+from pipelines.reading.header import Header, find_header, of_one_table
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.marks import without_marks, without_null_words
-from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
 from pipelines.reading.open_lines import with_answered_lines
-from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
 from pipelines.reading.ragged import without_ragged
 from pipelines.reading.refusal import refuse
@@ -168,7 +167,7 @@ def read_sheet(
         skipped,
         header.off,
         mapping,
-        header.of_packaging or (name is not None and mentions_packaging(name)),
+        header.of_packaging or (name is not None and mentions(name, "packaging")),
         header.possible_materials,
         samples_of(body.cells),
         words,
@@ -179,7 +178,7 @@ def read_sheet(
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
     )
     return _with_constants(
-        sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
+        sheet.without(misleading_columns((*columns, *mapping.constants), cells, table)), mapping.constants
     )
 
 
