@@ -1,7 +1,7 @@
 """Asks Dagster for the run of an import or an export that was just accepted, after the caller's answer.
 
 It uses Dagster's interface for programs: the mutation `launchRun` of its webserver. If that does not answer, nothing is
-lost: the sensors `queued_imports` and `queued_exports` request a run for what has none. What belongs here: the request.
+lost: the sensors `queued_imports` and `due_companies` request a run for what has none. What belongs here: the request.
 What does not: the work of the run (`pipelines.defs`), and the connection to the webserver (`api.staff.upstream`).
 """
 

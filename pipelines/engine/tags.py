@@ -4,7 +4,6 @@ Dagster's pages hide a tag whose name begins with `.dagster/`; it is found by it
 """
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Final
 from urllib.parse import unquote
 from uuid import UUID
@@ -20,9 +19,6 @@ CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LO
 
 FOLLOWED: Final = {".dagster/pcds_followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so their record is kept for two days only."""
-
-DAY: Final = ".dagster/pcds_day"
-"""On runs of a day's work: the day, by the service's clock, whoever began them."""
 
 USER: Final = "user"
 """Dagster's own: who launched the run."""
@@ -101,8 +97,3 @@ def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """Return the tags by which an import's runs are found (decisions §10)."""
     return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
-
-
-def of_day(now: datetime) -> dict[str, str]:
-    """Return the tag of a day's work."""
-    return {DAY: f"{now:%Y-%m-%d}"}

@@ -19,7 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pipelines.defs.mail.sensors import mails_due
+from pipelines.defs.sensors import due_companies
 from pipelines.engine.resources import Mailing
 from pipelines.mail import server
 from pipelines.mail.send import TRIES_AFTER, Post, send_due
@@ -100,7 +100,9 @@ class Asker:
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""
         self.desk.clock.advance(later)
-        runs = follow(mails_due, self.desk.instance, self.resources, only=requested_by(self.desk.company))
+        runs = follow(
+            due_companies, self.desk.instance, self.resources, only=requested_by(self.desk.company, "send_mails")
+        )
         assert all(run.success for run in runs)
         return len(runs)
 
@@ -239,7 +241,7 @@ def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_s
     enquiry = asker.ask("MAIL-30")
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.mail.send.mails.end", die)
-        runs = follow(mails_due, desk.instance, asker.resources, only=requested_by(desk.company))
+        runs = follow(due_companies, desk.instance, asker.resources, only=requested_by(desk.company, "send_mails"))
         assert [run.success for run in runs] == [False]
     assert asker.states(enquiry) == [("asked", "waiting", None)]
     owed = send_due(desk.pool, desk.company, asker.post(), desk.clock, lambda: None)
@@ -277,7 +279,7 @@ def test_without_a_mail_server_nothing_waits(desk: Desk, tmp_path: Path) -> None
     asker = Asker(desk, tmp_path, None)
     enquiry = asker.ask("MAIL-10")
     assert asker.states(enquiry) == []
-    assert "PCDS_SMTP_URL" in str(tick(mails_due, desk.instance, asker.resources).skip_reason)
+    assert "PCDS_SMTP_URL" in str(tick(due_companies, desk.instance, asker.resources).skip_reason)
 
 
 def test_a_company_has_no_more_mails_a_day_than_the_limit(

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines import housekeeping
-from pipelines.defs.exports.sensors import queued_exports
+from pipelines.defs.sensors import due_companies
 from pipelines.exports import files
 from pipelines.exports.process import Place, export_waiting
 from pipelines.writing.records import write_records
@@ -88,7 +88,12 @@ class Shelf:
 
     def run(self, later: timedelta = timedelta(seconds=5)) -> int:
         self.desk.clock.advance(later)
-        runs = follow(queued_exports, self.desk.instance, self.desk.resources, only=requested_by(self.desk.company))
+        runs = follow(
+            due_companies,
+            self.desk.instance,
+            self.desk.resources,
+            only=requested_by(self.desk.company, "export_portfolio"),
+        )
         assert all(run.success for run in runs)
         return len(runs)
 
@@ -217,8 +222,8 @@ def test_an_export_that_kills_its_runs_is_given_up(shelf):
         shelf.desk.clock.advance(STALLED_AFTER * 2)
     shelf.run()
     assert shelf.state(asked)["status"] == "failed"
-    asked_for = tick(queued_exports, shelf.desk.instance, shelf.desk.resources).run_requests or ()
-    assert not list(filter(requested_by(shelf.desk.company), asked_for))
+    asked_for = tick(due_companies, shelf.desk.instance, shelf.desk.resources).run_requests or ()
+    assert not list(filter(requested_by(shelf.desk.company, "export_portfolio"), asked_for))
 
 
 def test_an_export_waits_while_the_store_is_away_and_goes_on(shelf):

@@ -45,8 +45,11 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
         for found in waiting
         if (request := _requested(context.instance, postgres.pool, clock.clock, found)) is not None
     ]
+    idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
     return dg.SensorResult(
-        run_requests=requested, dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested)
+        run_requests=requested,
+        dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested),
+        skip_reason=None if requested else idle if waiting else "No import waits.",
     )
 
 

@@ -7,7 +7,7 @@ import dagster as dg
 from compliance.tables import TableError
 from pipelines import catalogue
 from pipelines.catalogue import Changes
-from pipelines.defs.catalogue.assets import CHANGES
+from pipelines.defs.catalogue import CHANGES
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Resources
 from pipelines.engine.runs import execution
