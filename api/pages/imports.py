@@ -29,6 +29,7 @@ from schemas.issues import ISSUE_CODES
 from schemas.messages import stored_message
 from schemas.report import ImportSource, SourceColumn, has_counts
 from warehouse.imports import mappings, polls, queries
+from warehouse.imports.answers import linked
 from warehouse.imports.queries import Reason
 
 router = APIRouter(prefix="/imports")
@@ -92,6 +93,7 @@ def import_page(
     templates = found["templates"]
     with service.writes.company(session.company_id) as conn:
         reasons, undone_at = queries.reasons(conn, import_id), queries.undone_at(conn, import_id)
+        answers, answered_by = linked(conn, import_id)
         chosen = _chosen_reason(request, reasons)
         if chosen is not None:
             faults = queries.faults(
@@ -118,6 +120,8 @@ def import_page(
         counted=has_counts(found["status"], found["progress"]["done"]),
         reasons=reasons,
         undone_at=undone_at,
+        answers=answers,
+        answered_by=answered_by,
         meaning=_meaning_of,
         warned=[(_meaning_of_code(code), number) for code, number in found["warning_counts"].items()],
         field_name=lambda field: changes.path_in_words(field, lang) if field else "",

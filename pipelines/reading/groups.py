@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import Final
 
 from compliance import ruleset
 from compliance.words import resolve_material
@@ -18,12 +19,13 @@ from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
 _WEIGHT = "weight_g"
-_COMPONENT_FIELDS = {
+COMPONENT_FIELDS: Final = {
     "material": "material_family",
     "material_subtype": "polymer_or_grade",
     "weight_grams": _WEIGHT,
     "recycled_content_percent": "recycled_content_percent",
 }
+"""SKU column -> component column, in a group and where the lines of a SKU are its components."""
 _UNIT_ROLES = ("unit", "unit_name")
 _NUMBER = re.compile(r"[1-9]\d?")
 _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
@@ -76,7 +78,7 @@ def _without_group_word(tokens: list[str]) -> Iterator[str]:
 def _part_field(bare: str) -> str | None:
     """Return the component field that a header names."""
     composed = composed_field(bare.split()) if bare else None
-    return _part_headers().get(bare) or (None if composed is None else _COMPONENT_FIELDS.get(composed))
+    return _part_headers().get(bare) or (None if composed is None else COMPONENT_FIELDS.get(composed))
 
 
 @cache
@@ -85,7 +87,7 @@ def _part_headers() -> dict[str, str]:
 
     Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.
     """
-    of_sku = {header: _COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in _COMPONENT_FIELDS}
+    of_sku = {header: COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in COMPONENT_FIELDS}
     of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
     return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
 

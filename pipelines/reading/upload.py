@@ -181,7 +181,7 @@ def _without_doubtful(main: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     headers = dict(main.ignored)
     more = [
-        unknown_materials.published_question(at, headers[at], main.name)
+        unknown_materials.published_question(at, headers[at], main.columns, main.name)
         for at in main.possible_materials
         if at in headers
     ]

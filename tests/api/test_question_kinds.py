@@ -41,6 +41,7 @@ class Case(NamedTuple):
 HEAD = ["sku_code", "name", "weight_grams"]
 CASES = (
     Case("column", "SKU;Name;Weight\nQ-1;Jar;180\n", {"Weight": "weight_grams"}, {"weight_grams": 180}),
+    Case("column", "SKU;Name;Glas;Papier;Kork\nQ-1;Jar;1;2;3\n", {"Kork": "wood_weight_g"}, {"weight_grams": 6}),
     Case(
         "value",
         "sku_code;name;Component;material_family;component_weight_g\nQ-1;Tray;Film;plastic;4\nQ-1;Tray;Tray;plastic;20\n",
