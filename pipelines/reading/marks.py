@@ -7,12 +7,8 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import Column
+from schemas.formulas import NULL_WORDS
 
-NULL_WORDS: Final = (
-    *("nan", "NaN", "NAN", "-nan", "None", "NaT", "\\N", "\\n", "NA", "<NA>", "<na>", "<null>", "<NULL>"),
-    *("(null)", "(NULL)", "[null]", "[NULL]", "{null}", "undefined", "Undefined", "#NULL"),
-)
-"""How programs write that there is no value. `null` and `NULL` are not among them: they clear (decisions §4)."""
 _PAIRS: Final = (('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("‚", "‘"))
 _WRAPPED: Final = [
     rf"^\s*{re.escape(begin)}\s*([^{re.escape(begin + end)}]*?[^{re.escape(begin + end)}\s])\s*{re.escape(end)}\s*$"

@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import Table
-from pipelines.reading.grid import Grid
+from pipelines.reading.grid import LINES_OF_SHEET, Grid, own_line, sheet_starts
 from pipelines.reading.mapping import MappedLines
 from pipelines.reading.questions import question
 from schemas.messages import Message
@@ -32,16 +32,19 @@ def with_answered_lines(
     cells: pl.DataFrame,
     answers: Sequence[MappedLines],
     *,
-    sheet: str | None,
+    sheets: Sequence[str | None],
     table: Table,
 ) -> tuple[dict[str, pl.Series], list[Asked]]:
     """Return the lines that are left out by reason, those of the mapping and those asked about too, and the questions.
 
-    `reasons` are those of `skipped.find_skipped`; `cells` has the columns that are read of the lines of `body`.
+    `reasons` are those of `skipped.find_skipped`; `cells` has the columns that are read of the lines of `body`, which
+    are on these `sheets`.
     """
     given = pl.repeat(value=False, n=len(body.lines), eager=True)
     for answer in answers:
-        told = body.lines.is_between(answer.first, answer.last)
+        told = (body.lines % LINES_OF_SHEET).is_between(answer.first, answer.last)
+        if answer.sheet is not None:
+            told &= (body.lines // LINES_OF_SHEET).is_in([at for at, name in enumerate(sheets) if name == answer.sheet])
         given |= told
         reasons = {reason: lines & ~told for reason, lines in reasons.items()}
         reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
@@ -53,7 +56,7 @@ def with_answered_lines(
     left_out = given.clear().extend(pl.repeat(value=False, n=len(given), eager=True))
     for start, end in blocks:
         left_out = left_out.scatter(list(range(start, end)), values=True)
-    questions = [_question(body, start, end, sheet) for start, end in blocks]
+    questions = [_question(body, start, end, sheets) for start, end in blocks]
     return {**reasons, OPEN: left_out}, questions
 
 
@@ -84,7 +87,10 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Serie
     for (start, end), block in zip(pairwise(bounds), alone, strict=True):
         if not block:
             yield from _runs([bool(none) and not told for *_, told, none in rows[start:end]], start)
-    yield from ((bounds[first], bounds[last]) for first, last in _runs(alone, 0))
+    further = sheet_starts(body.lines)
+    for first, last in _runs(alone, 0):
+        start, end = bounds[first], bounds[last]
+        yield from pairwise([start, *(row for row in further if start < row < end), end])
 
 
 def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:
@@ -110,15 +116,15 @@ def _starts(body: Grid) -> list[int]:
     return starts
 
 
-def _question(body: Grid, start: int, end: int, sheet: str | None) -> Asked:
-    first, last = int(body.lines[start]), int(body.lines[end - 1])
+def _question(body: Grid, start: int, end: int, sheets: Sequence[str | None]) -> Asked:
+    first, last = own_line(body.lines[start]), own_line(body.lines[end - 1])
+    sheet = sheets[body.lines[start] // LINES_OF_SHEET]
     lines = str(first) if first == last else f"{first}-{last}"
     text = " | ".join(cell for cell in body.cells.row(start) if cell is not None)[:_LONGEST_TEXT]
     message = Message(
         "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they are "
         'rows: mapping={{"lines": {{"{lines}": "skip"}}}}, or read.',
-        lines=lines,
+        lines=lines if len(sheets) < 2 else f"{sheet}!{lines}",
     )
-    return question(
-        "lines", message, {"lines": {lines: "skip"}}, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text
-    )
+    answer = {"lines": {message.parameters["lines"]: "skip"}}
+    return question("lines", message, answer, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)

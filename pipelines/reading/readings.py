@@ -46,9 +46,10 @@ class _Text:
 
 
 def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
-    """Return what the texts of a table became; `after` are the tables of SKUs and of components that it was split into.
+    """Return what the texts of a table became, those of merged cells included.
 
-    `before` has the cells as the file has them, a row a line.
+    `after` are the tables of SKUs and of components that it was split into. `before` has the cells as the file has
+    them, a row a line.
     """
     named = {column.position: column for column in before.columns if column.constant is None}
     found: dict[tuple[int, str, str], tuple[bool, Reading]] = {}
@@ -60,6 +61,11 @@ def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
             for told, value, loses in _of_words(column, own, before, sheet):
                 reading = _reading(column, told.text, value, told.rows)
                 found.setdefault((column.position, told.text, value), (loses, reading))
+        for column in (each for each in sheet.columns if each.constant is None and each.position in named):
+            for text, rows in before.filled.get(column.position, {}).items():  # of merged cells
+                value = unescaped(pl.Series([text])).str.strip_chars()[0]
+                if not any(key[:2] == (column.position, text) for key in found):
+                    found[column.position, text, value] = (False, _reading(column, text, value, rows))
     lossy = [reading for loses, reading in found.values() if loses]
     kept = [reading for loses, reading in found.values() if not loses]
     samples = [reading for sheet in after for reading in _samples(sheet)]

@@ -3,7 +3,7 @@
 `long_layout.py` splits a table that contains both SKUs and components. `rows.py` types the cells.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -13,7 +13,7 @@ import polars as pl
 from pipelines.reading.composed import mentions_packaging
 from pipelines.reading.decimal_mark import decimal_marks
 from pipelines.reading.fields import Column, Table, fields_of
-from pipelines.reading.grid import TEXT, Grid, LineFault
+from pipelines.reading.grid import LINES_OF_SHEET, TEXT, Grid, LineFault, ReadSheet, own_line, sheet_starts
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
@@ -51,7 +51,9 @@ class Sheet:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
     rows of the file that was sent first have them. `questions` are what was not understood and so not read: of weights
     without a certain unit the positions are `asked`, of graphs the lines of their parts are `held`. `watched` are
-    columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them.
+    columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them. `sheets` are those
+    that the table is read from, where they are several; `name` and `header_row` are of the first. `filled` are texts of
+    merged cells by position, with the rows that they were filled into.
     """
 
     name: str | None
@@ -76,11 +78,31 @@ class Sheet:
     held: tuple[int, ...] = ()
     watched: tuple[Column, ...] = ()
     others: pl.DataFrame = field(default_factory=pl.DataFrame)
+    sheets: tuple[ReadSheet, ...] = ()
+    filled: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
         """Return the number of data lines, those that could not be read included."""
         return self.table.height + len(self.faults)
+
+    def sheet_of(self, line: int) -> str | None:
+        """Return the name of the sheet that a line of the table is on."""
+        return self.sheets[line // LINES_OF_SHEET].name if self.sheets else self.name
+
+    def places(self, lines: pl.Series) -> pl.DataFrame:
+        """Return `line` and `sheet` of each of these lines of the table, as the file has them."""
+        if not self.sheets:
+            return pl.DataFrame({"line": lines}).with_columns(sheet=pl.lit(self.name, pl.String))
+        names = pl.Series([sheet.name for sheet in self.sheets], dtype=pl.String)
+        return pl.DataFrame({"line": lines % LINES_OF_SHEET, "sheet": names.gather(lines // LINES_OF_SHEET)})
+
+    def told(self, message: Message) -> Message:
+        """Return a message with the sheet beside each line that it names, where the table has several."""
+        line = message.parameters.get("line")
+        if not self.sheets or not isinstance(line, int):
+            return message
+        return message.with_parameter("line", f"{own_line(line)} ({self.sheet_of(line)})")
 
     def without(self, names: Collection[str]) -> "Sheet":
         """Return the table without some columns, which are then ignored."""
@@ -131,8 +153,11 @@ def read_sheet(
     *,
     delimiter: str | None,
     header: Header | None = None,
+    sheets: tuple[ReadSheet, ...] = (),
 ) -> Sheet:
     """Read the recognised columns of a grid; `header` is given where it was found already.
+
+    `sheets` are those that the grid is put together from, where they are several (`workbook_tables.py`).
 
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
@@ -143,9 +168,14 @@ def read_sheet(
     body = without_ragged(one.body, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
     reasons = find_skipped(
-        cells, header.columns, _label_cells(body, header), titled=any(position == 0 for position, _ in header.ignored)
+        cells,
+        header.columns,
+        _label_cells(body, header),
+        titled=any(position == 0 for position, _ in header.ignored),
+        starts=sheet_starts(body.lines),
     )
-    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheet=name, table=table)
+    names: list[str | None] = [sheet.name for sheet in sheets] or [name]
+    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheets=names, table=table)
     is_data = ~reduce(or_, reasons.values())
     _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
@@ -177,6 +207,7 @@ def read_sheet(
         asked=header.asked,
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
+        sheets=sheets,
     )
     return _with_constants(
         sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants

@@ -8,6 +8,7 @@ help, and every typed cell of it would be refused. Anything else that is odd abo
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
+from itertools import pairwise
 from operator import or_
 
 import polars as pl
@@ -23,7 +24,7 @@ HELP_ROWS = 5
 """Lines below the header that are searched for help: flags, formats and field ids rarely fill more than three."""
 _HELP_CELLS = 40
 """Cells of a line that decide whether it is help; further cells are not examined."""
-_MOST_LISTED = 200
+MOST_LISTED = 200
 _TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
 _READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
 """Faults of cells that were meant as a value."""
@@ -53,12 +54,13 @@ OTHER_HEADER = Message("another header: the lines below it are rejected")
 
 
 def find_skipped(
-    cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool
+    cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool, starts: Sequence[int] = ()
 ) -> dict[str, pl.Series]:
     """Return for each reason a boolean for each row of `cells`, which has a column under each column's name.
 
     `label` is the first column of the sheet where no field is read from it: people write `Total` there. Where it is
-    `titled` its cells may be values, so they are searched only for words such as `Total` and `Example`.
+    `titled` its cells may be values, so they are searched only for words such as `Total` and `Example`. `starts` are
+    the rows at which a further sheet begins: it has help below its header and totals of its own.
     """
     code = cells["sku_code"]
     name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
@@ -71,10 +73,13 @@ def find_skipped(
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
         EXAMPLE: _example_lines(code, name, label),
-        TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals),
-        SUM: find_sums(cells, columns, wordy(cells, columns) & ~totals, totals),
+        TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals, starts),
+        SUM: find_sums(cells, columns, wordy(cells, columns) & ~totals, totals, starts),
         REPEATED: _repeated_headers(cells, columns),
-        HELP: help_lines(cells, columns, nothing if titled else label),
+        HELP: pl.concat(
+            help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
+            for start, end in pairwise([0, *starts, len(code)])
+        ),
         NOTE: _note_lines(*alone, others) | _matches(code.set(name.is_not_null(), None), _TITLE),
     }
 
@@ -91,11 +96,11 @@ def skipped_lines(
         for line in lines.filter(where):
             found.setdefault(int(line), reason)
     ordered = sorted(found.items())
-    if len(ordered) > _MOST_LISTED:
-        more = len(ordered) - _MOST_LISTED - 1
+    if len(ordered) > MOST_LISTED:
+        more = len(ordered) - MOST_LISTED - 1
         ordered = [
-            *ordered[:_MOST_LISTED],
-            (ordered[_MOST_LISTED][0], Message("and {count} more lines below that are no data", count=more)),
+            *ordered[:MOST_LISTED],
+            (ordered[MOST_LISTED][0], Message("and {count} more lines below that are no data", count=more)),
         ]
     return tuple(ordered)
 

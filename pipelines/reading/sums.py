@@ -20,11 +20,14 @@ _KEYS: Final = ("sku_code", "name")
 _KINDS: Final = ("number", "integer")
 
 
-def find_sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series) -> pl.Series:
+def find_sums(
+    cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series, starts: Sequence[int]
+) -> pl.Series:
     """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
 
-    `totals` are lines that are known to be totals. A line without a figure, or with more than figures, is no total,
-    and such a line that is likely by its code alone counts among those that are summed up.
+    `totals` are lines that are known to be totals, `starts` rows at which sums begin anew, as a further sheet does. A
+    line without a figure, or with more than figures, is no total, and such a line that is likely by its code alone
+    counts among those that are summed up.
     """
     numbers = [column for column in columns if column.field.kind in _KINDS]
     nothing = pl.repeat(value=False, n=len(likely), eager=True)
@@ -36,8 +39,12 @@ def find_sums(cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series,
         for mark in ".,"
     }
     sums = {key: _Sums(values.set(totals, None)) for key, values in figures.items()}
-    found = []
+    found, begun = [], list(starts)
     for at in (likely | totals).arg_true():
+        while begun and begun[0] <= at:
+            start = begun.pop(0)
+            for of_column in sums.values():
+                of_column.begin(start - 1)
         given = [column.name for column in numbers if cells[column.name][at] is not None]
         fits = all(any(sums[name, mark].fit(at, figures[name, mark][at]) for mark in ".,") for name in given)
         if totals[at] or (given and fits):
@@ -77,5 +84,9 @@ class _Sums:
         """Leave a total out of later sums, and begin another one below it."""
         self._left_out += figure or 0.0
         self._left += bool(figure)
+        self.begin(at)
+
+    def begin(self, at: int) -> None:
+        """Begin another sum below a line."""
         self._before = self._whole[at] - self._left_out
         self._count = self._many[at] - self._left

@@ -15,6 +15,7 @@ from pipelines.reading.container import detect_format
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode
 from pipelines.reading.fields import WEIGHTS
+from pipelines.reading.grid import LINES_OF_SHEET, LineFault, own_line
 from pipelines.reading.header_row import recognised_fields
 from pipelines.reading.judge import judged, without_asked
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
@@ -26,11 +27,12 @@ from pipelines.reading.published import published_ignored, published_mapping, pu
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
+from pipelines.reading.skipped import MOST_LISTED, SAME_PART
 from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
-from schemas.report import Asked, FileFormat, ImportSource, Reading
+from schemas.report import Asked, FileFormat, ImportSource, Reading, SkippedLine
 from schemas.words import fold
 
 _MOST_CELLS_JUDGED: Final = 40
@@ -163,7 +165,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "layout": layout,
         "decimal_marks": main.marks,
         "mapping_name": None,
-        "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
+        "skipped": _published_skipped(main),
         "volume_year": today.year if dated else None,
         **published_mapping(main.columns, main.off, main.mapped),
         "hidden": None,
@@ -173,7 +175,19 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "words": {name: dict(values) for name, values in main.words.items()},
         "readings": readings,
     }
+    if main.sheets:
+        source["sheets"] = [{"sheet": name, "header_row": row} for name, row in main.sheets]
     return Upload(source, main, parts, lines)
+
+
+def _published_skipped(main: Sheet) -> list[SkippedLine]:
+    """Return the lines that are no data, with their sheet where the table has several."""
+    found: list[SkippedLine] = []
+    for line, reason in main.skipped:
+        found.append({"line": own_line(line), "reason": reason})
+        if main.sheets:
+            found[-1]["sheet"] = main.sheet_of(line)
+    return found
 
 
 def _readings(before: Sheet, before_parts: Sheet | None, main: Sheet, parts: Sheet | None) -> list[Reading]:
@@ -232,4 +246,37 @@ def _split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple
     if found is not None and layout != "long":
         return *split_groups(main), found
     main, parts = split_long(main)
-    return main, parts, "rows" if parts is None else "long"
+    return (main, None, "rows") if parts is None else (*_without_repeats(main, parts), "long")
+
+
+def _without_repeats(main: Sheet, parts: Sheet) -> tuple[Sheet, Sheet]:
+    """Return both without lines that say a part once more on a further sheet; other values are a fault of its SKU.
+
+    Sheets of months list a packaging with all its parts each; sheets of levels list other parts of it.
+    """
+    named = [name for name in ("sku_code", "component_type", "material_family") if name in parts.table.columns]
+    if not main.sheets:
+        return main, parts
+    said = [name for name in parts.table.columns if name != "line"]
+    lines = parts.table.with_row_index("at").with_columns(sheet=pl.col("line") // LINES_OF_SHEET)
+    lines = lines.with_columns(
+        earlier=pl.col("sheet") > pl.col("sheet").min().over(named),
+        first=pl.col("line").min().over(named),
+        same=~pl.struct(said).is_first_distinct(),
+    )
+    again = lines.filter(pl.col("earlier") & pl.col("sku_code").is_not_null())
+    faults = [
+        LineFault(line, "duplicate_row", _other_part(first), None, code)
+        for line, first, code in again.filter(~pl.col("same")).select("line", "first", "sku_code").iter_rows()
+    ]
+    listed = [(line, SAME_PART) for line in again.filter("same")["line"]]
+    skipped = tuple(sorted((*main.skipped, *listed)))[:MOST_LISTED]
+    kept = sorted(set(range(lines.height)) - set(again["at"]))
+    return replace(main, skipped=skipped), replace(parts.rows_at(kept), faults=(*parts.faults, *faults))
+
+
+def _other_part(line: int) -> Message:
+    return Message(
+        "Line {line} has the same part with other values; name a part on one sheet, or with the same values on each.",
+        line=line,
+    )

@@ -21,7 +21,7 @@ from pipelines.reading.part_types import part_type
 from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from schemas import normalise
 from schemas.fields import Field
-from schemas.formulas import COMPUTED
+from schemas.formulas import APOSTROPHE_BEFORE
 from schemas.market_names import market_named
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
@@ -35,8 +35,6 @@ MATERIALS: Final = ("material", "material_family")
 _SEVERAL = re.compile(r"[/+&]|%.*%")
 _EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
-APOSTROPHE_BEFORE = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
-"""A text with a leading `'` that is removed. A writer of cells puts one before each text that matches with one."""
 EMPTY_LIST = "[]"
 _LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:(?:(?P<code>[a-z]{1,5})-\d{1,2}-\S+$)?", re.IGNORECASE)
 """A language, and behind it the recycling code with its number and its name: `en:pet-1-polyethylene-terephthalate`."""
