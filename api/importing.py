@@ -27,7 +27,7 @@ from api.writing import Write
 from pipelines import imports
 from pipelines.reading.mapping import merged
 from pipelines.reading.named_fields import Words
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox import requests
 from schemas import report, texts
 from schemas.issues import Issue

@@ -21,7 +21,7 @@ from pipelines.reading.labels import header_labels
 from pipelines.reading.mapped_columns import check_component_type, mapped_columns
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
-from pipelines.reading.outline import outline_of
+from pipelines.reading.published import outline_of
 from pipelines.reading.refusal import ReadingRefused
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
 from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside

@@ -61,7 +61,8 @@ def read_merged(
         if value is None or (column.field.kind in _NUMBERS and not several):
             continue
         if column.field.kind in _NUMBERS:
-            use = _use_of(column, uses)
+            named = (letter(column.position).lower(), fold(column.header))
+            use = next((use for name, use in uses.items() if name.lower() == named[0] or fold(name) == named[1]), None)
             if use is None:
                 questions.append(_question(column, merge, value, sheet))
             value = _number_of(value, len(rows), use)
@@ -72,12 +73,6 @@ def read_merged(
         if kinds is not None:
             kinds = kinds.with_columns(kinds[name].scatter(rows, kind if value is not None else TEXT).alias(name))
     return replace(grid, cells=cells, kinds=kinds), tuple(questions[:_MOST_ASKED]), filled
-
-
-def _use_of(column: Column, uses: Mapping[str, str]) -> str | None:
-    """Return what the mapping makes of a column's merged numbers."""
-    names = (letter(column.position).lower(), fold(column.header))
-    return next((use for name, use in uses.items() if name.lower() == names[0] or fold(name) == names[1]), None)
 
 
 def _number_of(value: str, lines: int, use: str | None) -> str | None:

@@ -66,7 +66,8 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     main, volumes = _with_volumes(main, default_year, served_markets)
     found = graphs.NO_GRAPHS if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
-    unread = _unread_codes(upload)
+    long = upload.source["layout"] == "long"  # only there a line that could not be read can have others of its SKU
+    unread = {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None} if long else set[str]()
     bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(found.faulty | unread)).fill_null(value=False)
     values, given = (frame.filter(~bad) for frame in _main_frames(main, volumes))
     if upload.parts is not None:
@@ -93,13 +94,6 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
     found = rows.filter(faulty & ~main.given["name"] & rows["sku_code"].is_not_null())
     return found.with_columns(main.sheet.places(found["line"])).with_columns(column=pl.lit(place, pl.String))
-
-
-def _unread_codes(upload: Upload) -> set[str]:
-    """Return the SKUs with a line that could not be read; only the long layout can have other lines of them."""
-    if upload.source["layout"] != "long":
-        return set()
-    return {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None}
 
 
 def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:

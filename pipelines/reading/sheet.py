@@ -11,24 +11,29 @@ from operator import or_
 import polars as pl
 
 from pipelines.reading.composed import mentions_packaging
-from pipelines.reading.decimal_mark import decimal_marks
+from pipelines.reading.delimited import without_ragged
 from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grid import LINES_OF_SHEET, TEXT, Grid, LineFault, ReadSheet, own_line, sheet_starts
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
-from pipelines.reading.marks import without_marks, without_null_words
 from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
-from pipelines.reading.open_lines import with_answered_lines
+from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.other_headers import of_one_table
-from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
-from pipelines.reading.ragged import without_ragged
+from pipelines.reading.published import (
+    Samples,
+    published_columns,
+    published_ignored,
+    published_mapping,
+    published_samples,
+    samples_of,
+)
 from pipelines.reading.refusal import refuse
-from pipelines.reading.samples import Samples, samples_of
-from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines
+from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
+from pipelines.reading.values import without_marks, without_null_words
 from schemas.messages import Message
 from schemas.report import Asked, SourceColumn, SourceSheet
 from schemas.texts import INVISIBLE
@@ -155,9 +160,7 @@ def read_sheet(
     header: Header | None = None,
     sheets: tuple[ReadSheet, ...] = (),
 ) -> Sheet:
-    """Read the recognised columns of a grid; `header` is given where it was found already.
-
-    `sheets` are those that the grid is put together from, where they are several (`workbook_tables.py`).
+    """Read the recognised columns of a grid, put together from `sheets` if several; `header` may be found already.
 
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
@@ -167,15 +170,10 @@ def read_sheet(
     one = of_one_table(below := grid.below(header.last_line), header, table, _help_below(below, header))
     body = without_ragged(one.body, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
-    reasons = find_skipped(
-        cells,
-        header.columns,
-        _label_cells(body, header),
-        titled=any(position == 0 for position, _ in header.ignored),
-        starts=sheet_starts(body.lines),
-    )
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
-    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheets=names, table=table)
+    reasons, about_lines = with_answered_lines(
+        _find_skipped(cells, body, header), body, cells, mapping.lines, sheets=names, table=table
+    )
     is_data = ~reduce(or_, reasons.values())
     _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
@@ -219,6 +217,13 @@ def _check_lines(lines: int, table: Table) -> None:
     if lines > most:
         message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
         raise refuse("too_many_rows", message)
+
+
+def _find_skipped(cells: pl.DataFrame, body: Grid, header: Header) -> dict[str, pl.Series]:
+    """Return the lines that are no data by reason; `cells` has the columns that are read."""
+    titled = any(position == 0 for position, _ in header.ignored)
+    starts = sheet_starts(body.lines)
+    return find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
 
 
 def _check_columns(header: Header) -> None:

@@ -6,14 +6,13 @@ Typing does not belong here: see `rows.py`.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from typing import Final, Self
 
 import polars as pl
 
-from pipelines.reading import asked, open_parts, outline, stored, unknown_materials
-from pipelines.reading.container import detect_format
+from pipelines.reading import asked, open_parts, stored, unknown_materials
 from pipelines.reading.delimited import detect_delimiter, read_delimited
-from pipelines.reading.encoding import decode
+from pipelines.reading.encoding import decode, detect_format
 from pipelines.reading.fields import WEIGHTS
 from pipelines.reading.grid import LINES_OF_SHEET, LineFault, own_line
 from pipelines.reading.header_row import recognised_fields
@@ -23,7 +22,7 @@ from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
-from pipelines.reading.published import published_ignored, published_mapping, published_samples
+from pipelines.reading.published import completed_by, published_ignored, published_mapping, published_samples
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
@@ -120,14 +119,14 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     delimiter = detect_delimiter(text.text, recognised)
     grid = read_delimited(text.text, delimiter)
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
-    with outline.completed_by(about):
+    with completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
         return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
-    with outline.completed_by(about):
+    with completed_by(about):
         read = read_tables(Workbook(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)
@@ -280,3 +279,19 @@ def _other_part(line: int) -> Message:
         "Line {line} has the same part with other values; name a part on one sheet, or with the same values on each.",
         line=line,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PackedUpload:
+    """`source` and `rows` as in `Upload`; `codes` are the distinct ones of the main sheet, `table` is `to_bytes`."""
+
+    source: ImportSource
+    rows: int
+    codes: list[str]
+    table: bytes
+
+    @classmethod
+    def of(cls, upload: Upload) -> Self:
+        """Return the upload, packed."""
+        codes = upload.table["sku_code"].drop_nulls().unique().to_list()
+        return cls(upload.source, upload.rows, codes, upload.to_bytes())

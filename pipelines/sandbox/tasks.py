@@ -10,9 +10,9 @@ from typing import BinaryIO, Final
 
 from pipelines.corrections import Edit, as_csv, as_workbook, edits, rejected_tables, repeats
 from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.media.detect import detect_media_type
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.media import detect_media_type
 from pipelines.reading.refusal import refuse
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox import answer_file
 from schemas.json_values import JsonObject
 from schemas.messages import Message, templates

@@ -1,9 +1,12 @@
 """An import of several sheets says sheet and line in its report, is corrected there, and takes an answer (§13)."""
 
 import json
+from datetime import date
 
 import pytest
 
+from api.commands.imports import _write
+from pipelines.reading import read_upload, type_rows
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.api.test_correction_pages import inputs, led_to
@@ -92,3 +95,12 @@ def test_the_page_says_sheet_and_line_and_corrects_there(caller, pool, lang):
     form = hidden(rows) | {"cell.4.C.Jan": "14", "cell.4.C.Feb": "9"}
     led_to(caller, browser.post(f"{address}/rejected", form))
     assert {code: sku["weight_grams"] for code, sku in stored(caller).items()}["A-2"] == 14
+
+
+def test_the_command_writes_a_csv_for_each_sheet(tmp_path):
+    """A CSV has one sheet: that of the second would overwrite that of the first."""
+    upload = read_upload(FILE, "list.xlsx", mapping={"sheets": "all"}, today=date(2026, 11, 1))
+    faults = type_rows(upload, default_year=2026, served_markets={"FR"}).errors.drop("template").to_dicts()
+    written = _write(tmp_path / "errors.csv", FILE, upload.source, faults, "en")
+    assert [path.name for path in written] == ["errors.csv", "errors.2.csv"]
+    assert ["A-2" in written[0].read_text(), "B-2" in written[1].read_text()] == [True, True]
