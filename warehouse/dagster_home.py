@@ -48,6 +48,12 @@ PREFIX: Final = "/dagster"
 """The path under which Dagster's web server, and the API's proxy in front of it, answer."""
 DOOR_HEADER: Final = "x-pcds-door"
 """The header with the shared key that the API sends to Dagster's web server, which refuses others (decision 0032)."""
+ACTOR_HEADER: Final = "x-pcds-actor"
+"""The header with who acts by a request: an operator's email (quoted), or the service. Without it all is read-only."""
+STAFF_HEADER: Final = "x-pcds-staff"
+"""The header with the id of the member of staff who sent a request, for the log."""
+SERVICE: Final = "pcds"
+"""The service itself as the one who acts: on its runs the UI shows it as *Launched by*."""
 
 
 def environment(settings: Settings, database: Database) -> dict[str, str]:

@@ -108,11 +108,6 @@ class Settings(BaseSettings):
     """The application role's URL, where the operator makes the roles; else it is derived from the owner's."""
     dagster_database_url: PostgresUrl | None = None
     """The URL of Dagster's own storage, where the operator makes the roles."""
-    old_postgres_bin: Annotated[Path, AfterValidator(Path.absolute)] | None = None
-    """The folder of the programs (`postgres`, `pg_ctl`, `pg_dump`) of the major version that made the embedded
-    database, for its upgrade; without it they are looked for where systems keep them, as in
-    `/usr/lib/postgresql/15/bin`.
-    """
     backup_key_file: Annotated[Path, AfterValidator(Path.absolute)] | None = None
     """The file of the key that seals backups; without it `backup.key` in the data directory, made at the first backup.
     """

@@ -23,8 +23,8 @@ from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
 from api.pages.sessions import Session, Viewer
 from api.service import service_of
-from api.staff.runs import address_of_import_runs
 from api.staff.sessions import member_of
+from api.staff.sign_in import address_of_import_runs
 from schemas.issues import ISSUE_CODES
 from schemas.messages import stored_message
 from schemas.report import ImportSource, SourceColumn, has_counts

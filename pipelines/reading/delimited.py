@@ -53,10 +53,10 @@ _AROUND_BAR = re.compile(r"(?<![ \t])[ \t]*+\|[ \t]*+|(?<=[ \t])\|[ \t]*+")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 
 
-def detect_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
+def detect_delimiter(text: str, recognised: Callable[[list[list[str]]], int]) -> str:
     """Return the delimiter of a text: the one that shows most known headers, else the most regular table.
 
-    `recognised` counts the known headers among the cells of a record. A first line `sep=;` decides by itself.
+    `recognised` counts the known headers of that record which has most. A first line `sep=;` decides by itself.
     """
     sample = list(islice(_split_lines(text[:_SAMPLE_CHARACTERS]), _SAMPLE_LINES))
     if sample and (declared := _SEPARATOR_LINE.fullmatch(sample[0])):
@@ -65,7 +65,7 @@ def detect_delimiter(text: str, recognised: Callable[[list[str]], int]) -> str:
     def merit(delimiter: str) -> tuple[int, int]:
         records = [record[:MOST_COLUMNS] for record in csv.reader(sample, delimiter=delimiter)]
         (width, times), *_ = Counter(len(record) for record in records).most_common(1) or [(1, 0)]
-        return max(map(recognised, records), default=0), times * (width - 1)
+        return recognised(records), times * (width - 1)
 
     return max(DELIMITERS, key=merit)
 

@@ -36,7 +36,7 @@ def open_columns(cells: Sequence[str | None], columns: Sequence[Column], table: 
     found = [
         column
         for at, cell in enumerate(cells)
-        if cell is not None and at not in taken and (column := open_column(cell, at, table)) is not None
+        if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
     ]
     has_parts = table == "component" or "component_type" in given
     of_table = [column for column in found if column.table == "sku" or column.group is not None or has_parts]

@@ -10,18 +10,17 @@ from operator import or_
 
 import polars as pl
 
-from pipelines.reading.composed import mentions_packaging
+from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.delimited import without_ragged
 from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import LINES_OF_SHEET, TEXT, Grid, LineFault, ReadSheet, own_line, sheet_starts
-from pipelines.reading.header import Header, find_header
+from pipelines.reading.header import Header, find_header, of_one_table
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
-from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
 from pipelines.reading.numbers import decimal_marks
-from pipelines.reading.other_headers import of_one_table
 from pipelines.reading.published import (
     Samples,
     published_columns,
@@ -196,7 +195,7 @@ def read_sheet(
         skipped,
         header.off,
         mapping,
-        header.of_packaging or (name is not None and mentions_packaging(name)),
+        header.of_packaging or (name is not None and mentions(name, "packaging")),
         header.possible_materials,
         samples_of(body.cells),
         words,
@@ -208,7 +207,7 @@ def read_sheet(
         sheets=sheets,
     )
     return _with_constants(
-        sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
+        sheet.without(misleading_columns((*columns, *mapping.constants), cells, table)), mapping.constants
     )
 
 

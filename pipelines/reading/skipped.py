@@ -153,7 +153,7 @@ def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Serie
 def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
     """Find lines whose key cells repeat the headers; the table must have at least two key columns.
 
-    Only headers of two lines come here: the others are found by `pipelines.reading.other_headers`.
+    Only headers of two lines come here: the others are found by `pipelines.reading.header`.
     """
     nothing = pl.repeat(value=False, n=cells.height, eager=True)
     own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]

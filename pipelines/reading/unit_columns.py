@@ -11,21 +11,19 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from pipelines.reading.column_values import Searched
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.grammar import unit_in, word_roles
+from pipelines.reading.grammar import mentions, unit_in, word_roles
 from pipelines.reading.grid import MOST_COLUMNS, Grid, letter
-from pipelines.reading.key_columns import Searched
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question
 from pipelines.reading.units import unit_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
-from schemas.words import fold, words
+from schemas.words import fold
 
 _UNIT: Final = "weight_unit"
-_STEM: Final = 3
-_MOST_WORDS: Final = 40
 _LINES: Final = 40
 """Lines below the header that are searched for units."""
 _MOST_NAMED: Final = 8
@@ -88,7 +86,11 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
 
     A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
-    units = {unit for text in above if _mentions_weights(text) and (unit := unit_in(text, "g")) is not None}
+    units = {
+        unit
+        for text in above
+        if not any(map(str.isdigit, text)) and mentions(text, "weight") and (unit := unit_in(text, "g")) is not None
+    }
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
@@ -96,12 +98,6 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     return [
         replace(column, factor=unit.factor, per=unit.per) if column in without_unit else column for column in columns
     ]
-
-
-def _mentions_weights(text: str) -> bool:
-    tokens = fold(text).split()
-    begin = tuple(word for word, role in words("header_word").items() if role == "weight" and len(word) > _STEM)
-    return not any(map(str.isdigit, text)) and any(token.startswith(begin) for token in tokens[:_MOST_WORDS])
 
 
 def shared_unit_per_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:

@@ -6,7 +6,7 @@ Typing does not belong here: see `rows.py`.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final, Self
+from typing import Self
 
 import polars as pl
 
@@ -15,10 +15,9 @@ from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode, detect_format
 from pipelines.reading.fields import WEIGHTS
 from pipelines.reading.grid import LINES_OF_SHEET, LineFault, own_line
-from pipelines.reading.header_row import recognised_fields
+from pipelines.reading.header_row import known_headers, mapped_headers
 from pipelines.reading.judge import judged, without_asked
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
-from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
@@ -32,10 +31,6 @@ from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
 from schemas.report import Asked, FileFormat, ImportSource, Reading, SkippedLine
-from schemas.words import fold
-
-_MOST_CELLS_JUDGED: Final = 40
-"""Cells of a line that say whether its delimiter is the right one: each costs several look-ups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +105,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
         raise refuse("invalid_mapping", message, "mapping")
     text = decode(data, mapped.encoding)
     of_mapping = mapped_headers(mapped)
-
-    def recognised(cells: list[str]) -> int:
-        # Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
-        of_headers = len(recognised_fields(cells[:_MOST_CELLS_JUDGED], materials_count_once=True))
-        return of_headers + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
-
-    delimiter = detect_delimiter(text.text, recognised)
+    delimiter = detect_delimiter(text.text, lambda records: known_headers(records, of_mapping))
     grid = read_delimited(text.text, delimiter)
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
     with completed_by(about):

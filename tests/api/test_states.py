@@ -210,13 +210,6 @@ def misspelt(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings
     yield place.settings
 
 
-@contextmanager
-def kept_cluster(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
-    (place.settings.data_dir / "postgres.15").mkdir()
-    yield place.settings
-    (place.settings.data_dir / "postgres.15").rmdir()
-
-
 def store_that(fails: Callable[[], AbstractContextManager[None]]) -> Break:
     @contextmanager
     def failing(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
@@ -268,7 +261,6 @@ BREAKS: dict[State, Break] = {
     State.BASE_URL: setting(host="0.0.0.0"),
     State.CLOCK: setting(test_clock_offset=5),
     State.CLOCK_SKEW: patched("clock_skew_seconds", partial(clock_skew_seconds, now=lambda: time.time() - 5)),
-    State.OLD_CLUSTER: kept_cluster,
 }
 BESIDE = {State.IMPORTS: {State.CLOCK, State.SNAPSHOTS}, State.SNAPSHOTS: {State.CLOCK, State.IMPORTS}}
 """What else these name: the clock is moved for both."""

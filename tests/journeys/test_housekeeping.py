@@ -131,7 +131,7 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     place.start("worker")
     by_day = (
         "SELECT count(*) FROM dagster.runs r JOIN dagster.run_tags t USING (run_id) "
-        "WHERE t.key = 'pcds/day' AND r.status = 'SUCCESS'"
+        "WHERE t.key = '.dagster/pcds_day' AND r.status = 'SUCCESS'"
     )
     wait_until(lambda: place.one(by_day) == (2,))
     assert place.one(entered) == (1, f"Its last day, {last_day}, has passed.")

@@ -141,14 +141,14 @@ def test_a_company_without_imports_waits_less_long_for_those_of_others(desk: Des
 def test_large_portfolios_are_published_one_at_a_time(desk: Desk) -> None:
     write(desk)
     [request] = asked(desk)
-    assert "pcds/publication_size" not in request.tags
+    assert ".dagster/pcds_publication_size" not in request.tags
     with desk.pool.company(desk.company) as conn:
         conn.execute("UPDATE company_counters SET skus = %s", (LARGE_PORTFOLIO_SKUS,))
     [request] = asked(desk)
     limits = yaml.safe_load(Path("dagster.yaml").read_text(encoding="utf-8"))["concurrency"]["runs"]
     alone = {each["key"]: each["limit"] for each in limits["tag_concurrency_limits"] if each.get("value") == "large"}
-    assert alone["pcds/publication_size"] == 1
-    assert request.tags["pcds/publication_size"] == "large"
+    assert alone[".dagster/pcds_publication_size"] == 1
+    assert request.tags[".dagster/pcds_publication_size"] == "large"
 
 
 def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> None:

@@ -62,5 +62,5 @@ def test_a_large_import_is_marked_so_that_it_leaves_a_worker_to_small_ones(desk:
     rows = "".join(f"N{number},Bottle\n" for number in range(2_001))
     large, small = desk.send(f"sku_code,name\n{rows}"), desk.send(FILE)
     asked = requests()
-    sizes = {import_id: asked[str(import_id)].tags.get("pcds/size") for import_id in (large, small)}
+    sizes = {import_id: asked[str(import_id)].tags.get(".dagster/pcds_size") for import_id in (large, small)}
     assert sizes == {large: "large", small: None}
