@@ -27,7 +27,7 @@ from api.writing import Write
 from pipelines import imports
 from pipelines.reading.mapping import merged
 from pipelines.reading.named_fields import Words
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox import requests
 from schemas import report, texts
 from schemas.issues import Issue
@@ -267,11 +267,10 @@ def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None)
 
     Columns are named by their letters. A few rows may show another decimal mark or layout than the whole file did.
     """
-    mapping = _mapping_of_table(source)
+    mapping = _mapping_of_table(source) | sheets_mapping(source, sheets)
     parts = source["components"]
-    if source["sheet"] is not None:
-        mapping["sheet"] = source["sheet"]
-    mapping["header_row"] = source["header_row"]
+    if len({source["header_row"], *(each["header_row"] for each in source.get("sheets", ()))}) == 1:
+        mapping["header_row"] = source["header_row"]
     marks = set(source["decimal_marks"].values())
     if parts is not None and parts["sheet"] != source["sheet"]:
         if sheets is None or parts["sheet"] in sheets:
@@ -283,6 +282,14 @@ def mapping_of(source: ImportSource, sheets: Sequence[str | None] | None = None)
     if len(marks) == 1 and source["format"] == "csv":
         mapping["decimal"] = marks.pop()
     return mapping
+
+
+def sheets_mapping(source: ImportSource, among: Sequence[str | None] | None = None) -> dict[str, object]:
+    """Return the piece of mapping that names the sheets of an import's table, all of them or those `among` these."""
+    if "sheets" in source:
+        names = [each["sheet"] for each in source["sheets"]]
+        return {"sheets": [name for name in names if among is None or name in among]}
+    return {} if source["sheet"] is None else {"sheet": source["sheet"]}
 
 
 def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:

@@ -14,9 +14,8 @@ from typing import Any, Final, TypeVar
 from bench import data
 from bench.report import Line
 from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.container import detect_format
 from pipelines.reading.delimited import detect_delimiter, read_delimited
-from pipelines.reading.encoding import decode
+from pipelines.reading.encoding import decode, detect_format
 from pipelines.reading.header import find_header
 from pipelines.reading.header_row import known_headers
 from pipelines.reading.mapping import check_mapping

@@ -107,10 +107,10 @@ def _first(names: Sequence[str]) -> str:
 
 def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
     """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
-    main = finished["source"]["sheet"]
+    main = finished["source"]["sheet"] if "sheets" not in finished["source"] else None
     found: dict[str, dict[str, str]] = {}
     for fault in faults:
-        line = str(fault["line"]) if fault["sheet"] == main else f"{fault['sheet']} {fault['line']}"
+        line = str(fault["line"]) if fault["sheet"] in (None, main) else f"{fault['sheet']} {fault['line']}"
         found.setdefault(fault["code"], {}).setdefault(line, fault["message"])
     return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
 

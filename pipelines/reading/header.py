@@ -31,7 +31,7 @@ from pipelines.reading.groups import usable_groups
 from pipelines.reading.header_row import REQUIRED_FIELDS, Cells, header_index, header_labels, recognised_fields
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
-from pipelines.reading.outline import outline_of
+from pipelines.reading.published import outline_of
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes

@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
-from pipelines.reading.grid import TEXT, LineFault
+from pipelines.reading.grid import LINES_OF_SHEET, TEXT, LineFault
 from pipelines.reading.groups import COMPONENT_FIELDS
 from pipelines.reading.part_types import part_types, typed_or_open
 from pipelines.reading.sheet import Sheet
@@ -97,7 +97,8 @@ def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) ->
         return table
     carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(distinguishing).is_not_null()
     code = pl.col("sku_code")
-    return table.with_columns(pl.when(carried).then(code.forward_fill()).otherwise(code).alias("sku_code"))
+    above = code.forward_fill().over(pl.col("line") // LINES_OF_SHEET)  # no line continues one of another sheet
+    return table.with_columns(pl.when(carried).then(above).otherwise(code).alias("sku_code"))
 
 
 def without_parts(sheet: Sheet) -> Sheet:
@@ -211,9 +212,9 @@ def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Ser
     distinguishing = [name for name in _DISTINGUISHING if name in names]
     if "material" not in names:
         return None
-    code = pl.col("sku_code")
+    code, sheet = pl.col("sku_code"), pl.col("line") // LINES_OF_SHEET
     one_name = pl.col("name").str.strip_chars().drop_nulls().n_unique().over(code) <= 1
-    differ = pl.struct(distinguishing).n_unique().over(code) > 1
+    differ = pl.struct(distinguishing).n_unique().over(code, sheet) > 1
     lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
     return lines if lines.any() else None
 

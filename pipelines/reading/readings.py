@@ -46,9 +46,10 @@ class _Text:
 
 
 def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
-    """Return what the texts of a table became; `after` are the tables of SKUs and of components that it was split into.
+    """Return what the texts of a table became, those of merged cells included.
 
-    `before` has the cells as the file has them, a row a line.
+    `after` are the tables of SKUs and of components that it was split into. `before` has the cells as the file has
+    them, a row a line.
     """
     named = {column.position: column for column in before.columns if column.constant is None}
     found: dict[tuple[int, str, str], tuple[bool, Reading]] = {}
@@ -58,16 +59,22 @@ def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
             if own is None or column.constant is not None or _is_derived(column, sheet, own):
                 continue
             for told, value, loses in _of_words(column, own, before, sheet):
-                found.setdefault((column.position, told.text, value), (loses, _reading(column, told, value)))
+                reading = _reading(column, told.text, value, told.rows)
+                found.setdefault((column.position, told.text, value), (loses, reading))
+        for column in (each for each in sheet.columns if each.constant is None and each.position in named):
+            for text, rows in before.filled.get(column.position, {}).items():  # of merged cells
+                value = unescaped(pl.Series([text])).str.strip_chars()[0]
+                if not any(key[:2] == (column.position, text) for key in found):
+                    found[column.position, text, value] = (False, _reading(column, text, value, rows))
     lossy = [reading for loses, reading in found.values() if loses]
     kept = [reading for loses, reading in found.values() if not loses]
     samples = [reading for sheet in after for reading in _samples(sheet)]
     return [*lossy, *samples, *kept][:MOST]
 
 
-def _reading(column: Column, told: _Text, value: str) -> Reading:
-    cut = told.text if len(told.text) <= _LONGEST else told.text[:_LONGEST] + "…"
-    return {"column": letter(column.position), "field": column.name, "text": cut, "value": value, "rows": told.rows}
+def _reading(column: Column, text: str, value: str, rows: int) -> Reading:
+    cut = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return {"column": letter(column.position), "field": column.name, "text": cut, "value": value, "rows": rows}
 
 
 def _is_derived(column: Column, sheet: Sheet, own: Column) -> bool:
@@ -198,7 +205,7 @@ def _samples(sheet: Sheet) -> Iterator[Reading]:
             rows = sheet.table.height - sheet.table[column.name].null_count()
             number, unit = f"{value:.15g}" if isinstance(value, float) else str(value), column.field.unit
             with_unit = number if unit is None else f"{number} {_SIGNS.get(unit, unit)}"
-            yield _reading(column, _Text(text, text, rows), _step(text, column, sheet, value) + with_unit)
+            yield _reading(column, text, _step(text, column, sheet, value) + with_unit, rows)
 
 
 def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:

@@ -85,6 +85,12 @@ CASES = (
         {"sheets": "Paper"},
         {"weight_grams": 14},
     ),
+    Case(
+        "sheet",
+        workbook({"Glass": [HEAD, ["Q-2", "Jar", 180]], "Paper": [["2026"], HEAD, ["Q-1", "Box", 14]]}),
+        {"sheets": "all"},
+        {"weight_grams": 14},
+    ),
     Case("encoding", "sku_code;name\nQ-1;Fľaša\n", {"letters": "cp1250"}, {"name": "Fľaša"}, "cp1250"),
     Case("value", "SKU;Name;brand_id\nQ-1;Jar;Waldhonig\n", {"Waldhonig": "create"}, {"name": "Jar"}),
 )
@@ -92,7 +98,7 @@ assert {case.kind for case in CASES} == {*get_args(QuestionKind)}, "every kind"
 
 
 def ids(case: Case) -> str:
-    return f"{case.kind}-{next(iter(case.choices))}"
+    return f"{case.kind}-{'-'.join(next(iter(case.choices.items())))}"
 
 
 def chosen(case: Case, asked: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from pipelines.definitions import defs
 from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.reading import read_upload
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox.pool import Readers
 from pipelines.writing.plans import PlanLimitReached
 from tests.pipelines.stocked import Stocked, stock
