@@ -149,7 +149,7 @@ class RowTools:
         questions = len(cast(ImportSource, found["source"]).get("asked", ()))
         if questions:
             state += (
-                f" {questions} questions are open, and what is asked is not stored: ask the user which of could_be is "
+                f" {questions} {'question is' if questions == 1 else 'questions are'} open, and what is asked is not stored: ask the user which of could_be is "
                 "meant; its answer goes to POST /imports/{id}/repeat, or as mapping beside rows or csv."
             )
         done = (
