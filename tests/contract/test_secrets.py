@@ -184,5 +184,6 @@ def test_unknown_and_revoked_cost_the_same_statements_and_get_the_same_answer(pl
             for one, other in zip(*pair, strict=True):
                 assert told(one()) == told(other())
                 assert one().status_code == 401
-                assert road.counting(one) == road.counting(other) >= 1
+                # The fewest of a few: the service's own looks at its state may fall between two requests.
+                assert min(map(road.counting, [one] * 3)) == min(map(road.counting, [other] * 3)) >= 1
         assert road.counting(lambda: good(near.get("/skus"))) >= 1
