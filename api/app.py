@@ -56,8 +56,7 @@ from api.pages import routes as pages
 from api.readiness import Readiness
 from api.reference import routes as reference
 from api.service import open_service
-from api.staff import routes as staff
-from api.staff import upstream
+from api.staff import access, upstream
 from connector import server
 from connector.gate import Gate, at_gate
 from connector.oauth import routes as oauth
@@ -183,7 +182,7 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         app.include_router(resource.router)
     for beside in (metrics, security_contact, pages, oauth):
         app.include_router(beside.router)
-    staff.install(app)
+    access.install(app)
     app.router.routes.append(LoggedRoute(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)
     refusals.install(app)

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Final, NoReturn
 
+import structlog
 import typer
 
 from api.commands.shared import Refusal
@@ -42,12 +43,11 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "ruleset": ("ruleset", "app"),
     "audit": ("audit", "app"),
     "supplier-request": ("supplier_request", "app"),
-    "snapshot": ("snapshot", "snapshot"),
-    "regrade": ("regrade", "regrade"),
-    "rollup": ("rollup", "rollup"),
+    "snapshot": ("runs", "snapshot"),
+    "regrade": ("runs", "regrade"),
+    "rollup": ("runs", "rollup"),
     "declaration": ("declaration", "app"),
     "doctor": ("doctor", "doctor"),
-    "drop-old-cluster": ("old_cluster", "drop_old_cluster"),
 }
 """Each command's module in api/commands, and its function, group or groups by name."""
 
@@ -90,6 +90,9 @@ def main() -> None:
 
 
 def _main() -> None:
+    # Standard output is the answer's. The stream is looked up for each line: a test's own is closed after it.
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     for argument in sys.argv[1:]:
         if (sentence := control_in(argument)) is not None:
             raise Refusal(sentence)

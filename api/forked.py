@@ -68,7 +68,15 @@ def start(command: Sequence[str], environment: Mapping[str, str], forker: Path) 
         return None
 
 
-def _ask(forker: Path, request: JsonObject) -> int:
+def answers(forker: Path) -> bool:
+    """Return whether the forker answers; one that hangs is still connected to by the system."""
+    try:
+        return _ask(forker, None) == 0
+    except OSError:
+        return False
+
+
+def _ask(forker: Path, request: JsonObject | None) -> int:
     with socket.socket(socket.AF_UNIX) as channel:
         channel.settimeout(_ANSWER_SECONDS)
         channel.connect(str(forker))

@@ -1,7 +1,7 @@
 """Asks Dagster for the run of an import or an export that was just accepted, after the caller's answer.
 
 It uses Dagster's interface for programs: the mutation `launchRun` of its webserver. If that does not answer, nothing is
-lost: the sensors `queued_imports` and `queued_exports` request a run for what has none. What belongs here: the request.
+lost: the sensors `queued_imports` and `due_companies` request a run for what has none. What belongs here: the request.
 What does not: the work of the run (`pipelines.defs`), and the connection to the webserver (`api.staff.upstream`).
 """
 
@@ -16,7 +16,7 @@ import orjson
 import structlog
 
 from api.staff.upstream import Upstream
-from pipelines.engine.jobs import run_config
+from pipelines.engine.jobs import import_config, run_config
 from schemas.json_values import JsonObject
 from warehouse import dagster_home, tracing
 from warehouse.imports.queue import SMALL_ROWS
@@ -32,10 +32,8 @@ mutation($partition: String!, $where: RepositorySelector!, $run: ExecutionParams
 }
 """
 _TIMES: Final = httpx2.Timeout(connect=2, read=30, write=5, pool=5)
-_TRACEPARENT: Final = "pcds/traceparent"
+_TRACEPARENT: Final = ".dagster/pcds_traceparent"
 """The tag by which the run continues the request's trace (`pipelines.engine.traced`)."""
-_STARTED_BY: Final = "pcds"
-"""The name that the Runs page shows as the launcher."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,12 +65,11 @@ class Launch:
             "pcds/import_id": str(self.import_id),
             "pcds/company_id": str(self.company_id),
             "pcds/filename": self.filename,
-            "user": _STARTED_BY,
+            "user": dagster_home.SERVICE,
         }
         if self.rows > SMALL_ROWS:
-            tags["pcds/size"] = "large"
-        config = run_config(uploaded_file={"import_id": str(self.import_id)})
-        return _variables("import_file", self.slug, config, tags)
+            tags[".dagster/pcds_size"] = "large"
+        return _variables("import_file", self.slug, import_config(self.import_id), tags)
 
     def named(self) -> dict[str, str]:
         """Return what the log says of it where the request fails."""
@@ -90,9 +87,9 @@ class ExportLaunch:
 
     def variables(self) -> JsonObject:
         """Return the variables of the mutation."""
-        tags = {"dagster/partition": self.slug, "pcds/company_id": str(self.company_id), "user": _STARTED_BY}
+        tags = {"dagster/partition": self.slug, "pcds/company_id": str(self.company_id), "user": dagster_home.SERVICE}
         if self.skus > SMALL_ROWS:
-            tags["pcds/size"] = "large"
+            tags[".dagster/pcds_size"] = "large"
         return _variables("export_portfolio", self.slug, run_config(), tags)
 
     def named(self) -> dict[str, str]:
@@ -130,7 +127,11 @@ class Launching:
         asked = there.client.build_request(
             "POST",
             f"http://{there.address}{_PATH}",
-            headers={"content-type": "application/json", **there.key_header},
+            headers={
+                "content-type": "application/json",
+                dagster_home.ACTOR_HEADER: dagster_home.SERVICE,
+                **there.key_header,
+            },
             content=orjson.dumps({"query": _ASK, "variables": launch.variables()}),
             timeout=_TIMES,
         )

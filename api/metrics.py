@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api import measuring
-from api.errors import Refused
+from api.errors import HttpRefusal
 from api.service import Service, service_of
 from schemas.addresses import is_loopback
 from schemas.states import State
@@ -59,6 +59,7 @@ GAUGES: Final[Mapping[str, str]] = {
     "disk_free_bytes": "Free space of the disk of the data directory.",
     "disk_size_bytes": "Size of the disk of the data directory.",
     "problem": "1 while a state that `pcds doctor` names holds here, else 0.",
+    "records": "Records of all companies that `pcds doctor` lists, by kind, as they were counted last.",
     "pool_connections": "Connections of the answering process's pools by state.",
 }
 _UNITS: Final = {
@@ -77,6 +78,7 @@ async def metrics(request: Request) -> Response:
     service = service_of(request)
     app = request.app.state
     found = await run_in_threadpool(_read, service, app.dagster_database, app.readiness.store)
+    found += [Measure("records", {"kind": kind}, number) for kind, number in app.readiness.records.items()]
     encode, content_type = choose_encoder(request.headers.get("accept", ""))
     registry = measuring.registry()
     return Response(encode(_Both(registry, found)), media_type=content_type, headers={"Cache-Control": "no-store"})
@@ -95,7 +97,7 @@ def _check_caller(request: Request) -> None:
     peer, public = request.client.host if request.client else "", urlsplit(settings.base_url).hostname or ""
     if settings.metrics_token is not None or is_forwarded or not (is_loopback(peer) and is_loopback(public)):
         sentence = "Send the operator's token (PCDS_METRICS_TOKEN) as a bearer token."
-        raise Refused("invalid_token", sentence, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
+        raise HttpRefusal("invalid_token", sentence, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
 
 
 def _read(service: Service, dagster_url: str, store: State | None) -> list[Measure]:

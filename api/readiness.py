@@ -7,19 +7,23 @@ caller. What does not belong here: the answer (`api.health`), the list of states
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Literal, NamedTuple
+from uuid import UUID
 
+import structlog
 from psycopg import Error
 from psycopg_pool import PoolTimeout
 from starlette.concurrency import run_in_threadpool
 
 from api.service import Service
 from schemas.states import State
-from services import place_checks
+from services import place_checks, record_findings
 from warehouse import deployment_keys, store_checks
 from warehouse.catalogue import queries as catalogue
+from warehouse.companies.queries import every_company
 from warehouse.imports import queue
 from warehouse.sessions import AsyncConnection, commits
 
@@ -28,9 +32,13 @@ LOOKS_SECONDS: Final = 5.0
 """How often the parts are looked at; once a second until the process is ready for the first time."""
 STORE_SECONDS: Final = 15.0
 """How often the object store is looked at: apart from the other parts, as one that hangs takes its time."""
+RECORDS_SECONDS: Final = 6 * 3600.0
+"""How often the records of all companies are looked at, one company after the other."""
 _COMMIT_SECONDS: Final = 5.0
 """Longest time for an empty commit; a slower database can serve nobody."""
 _FIRST_LOOK_SECONDS: Final = 5.0
+
+log = structlog.get_logger(__name__)
 
 
 class Standing(NamedTuple):
@@ -49,12 +57,15 @@ class Readiness:
         self._until = 0.0
         self._away = frozenset[State]()
         self.store: State | None = None
+        self.records: Mapping[str, int] = {}
+        """How many records of all companies `pcds doctor` lists, by kind; nothing before the first look has ended."""
         self._awaited = frozenset(state for state in State if state.part == "awaited")
 
     @asynccontextmanager
     async def looking(self, service: Service) -> AsyncIterator["Readiness"]:
         """Look at the parts in the background during the block."""
-        tasks = [asyncio.create_task(look(service)) for look in (self._look_on, self._look_at_store)]
+        looks = (self._look_at_parts, self._look_at_store, self._look_at_records)
+        tasks = [asyncio.create_task(_repeat(look, service)) for look in looks]
         try:
             yield self
         finally:
@@ -78,21 +89,45 @@ class Readiness:
         away = self._away | ({self.store} if self.store else set())
         return Standing("degraded", _ordered(away)) if away else Standing("ok")
 
-    async def _look_on(self, service: Service) -> None:
-        while True:
-            with suppress(Error, PoolTimeout):  # what requests need says that the database is away
-                self._away = await _parts_away(service)
-                self._awaited &= self._away
-                if not self._looked.is_set():
-                    await run_in_threadpool(_note_keys, service)
-                self._looked.set()
-            await asyncio.sleep(STANDS_SECONDS if self._awaited else LOOKS_SECONDS)
+    async def _look_at_parts(self, service: Service) -> float:
+        self._away = await _parts_away(service)
+        self._awaited &= self._away
+        if not self._looked.is_set():
+            await run_in_threadpool(_note_keys, service)
+        self._looked.set()
+        return STANDS_SECONDS if self._awaited else LOOKS_SECONDS
 
-    async def _look_at_store(self, service: Service) -> None:
-        while True:
-            with suppress(Error, PoolTimeout):
-                self.store = await run_in_threadpool(store_checks.state, service.objects)
-            await asyncio.sleep(STORE_SECONDS)
+    async def _look_at_store(self, service: Service) -> float:
+        self.store = await run_in_threadpool(store_checks.state, service.objects)
+        return STORE_SECONDS
+
+    async def _look_at_records(self, service: Service) -> float:
+        found = Counter[str]()
+        for company_id in await run_in_threadpool(every_company, service.writes):
+            found.update(await run_in_threadpool(_records_of, service, company_id))
+        self.records = {kind: found[kind] for kind in record_findings.KINDS}
+        return RECORDS_SECONDS
+
+
+async def _repeat(look: Callable[[Service], Awaitable[float]], service: Service) -> None:
+    """Look, and again after the seconds that the look returns; one that failed, whatever the reason, soon again."""
+    while True:
+        try:
+            pause = await look(service)
+        except (Error, PoolTimeout):  # what requests need says that the database is away
+            pause = STANDS_SECONDS
+        except Exception:
+            log.exception("look.failed")
+            pause = LOOKS_SECONDS
+        await asyncio.sleep(pause)
+
+
+def _records_of(service: Service, company_id: UUID) -> dict[str, int]:
+    """Return how many records of a company `pcds doctor` lists, by kind."""
+    today, data_dir = service.clock.today(), service.settings.data_dir
+    with service.writes.company(company_id) as conn:
+        found = record_findings.find(record_findings.Looked(conn, service.rulesets, today, company_id, data_dir))
+    return {kind: len(rows) for kind, rows in found.items()}
 
 
 def _ordered(states: frozenset[State]) -> tuple[State, ...]:

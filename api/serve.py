@@ -15,9 +15,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -37,10 +38,10 @@ _GRACE_SECONDS: Final = leftovers.GRACE_SECONDS
 _HEALTHY_SECONDS: Final = 30.0
 """A child that lived this long is restarted at once; one that did not waits longer each time."""
 _LONGEST_PAUSE_SECONDS: Final = 30.0
-_LOOK_SECONDS: Final = 2.0
-"""How often a program is looked for at the socket that it serves."""
+_LOOK_SECONDS: Final = 5.0
+"""How often a program is asked at the socket that it serves."""
 _UNREACHABLE_SECONDS: Final = 20.0
-"""A program that lives and was not found there for so long is started anew: somebody took its socket away."""
+"""A program that lives and has not answered there for so long is started anew: it hangs, or its socket is gone."""
 _FIRST_SECONDS: Final = 120.0
 """How long a program may take, on a busy machine, until it is found there for the first time."""
 _ALONE_SECONDS: Final = 5.0
@@ -121,7 +122,7 @@ class _Child:
     """One program that is kept running; a `once` program is done when it has succeeded.
 
     One with `after` is started when a program answers at that socket, and one with `forker` is forked by the program
-    there; one that `serves` a socket is started anew when it is not found there. One of the `api` is started before the
+    there; one that no longer `answers` is started anew. One of the `api` is started before the
     database is prepared, and one that is `first` before the catalogue is loaded. One that is `last` ends after all
     others.
     """
@@ -134,7 +135,7 @@ class _Child:
     descriptors: tuple[int, ...] = ()
     after: Path | None = None
     forker: Path | None = None
-    serves: Path | None = None
+    answers: Callable[[], bool] | None = None
     last: bool = False
     process: subprocess.Popen[bytes] | forked.Forked | None = None
     done: bool = False
@@ -160,9 +161,9 @@ class _Child:
                 self._pause = _TICK_SECONDS if healthy else min(self._pause * 2, _LONGEST_PAUSE_SECONDS)
                 self._due = now + self._pause
                 log.warning("child.ended", child=self.name, status=status, again_in_seconds=self._pause)
-        elif self.serves is not None and now - self._looked > _LOOK_SECONDS:
+        elif self.answers is not None and now - self._looked > _LOOK_SECONDS:
             self._looked = now
-            if dagster_home.answers(self.serves):
+            if self.answers():
                 self._found = now
             elif now > (self._started + _FIRST_SECONDS if self._found is None else self._found + _UNREACHABLE_SECONDS):
                 log.warning("child.unreachable", child=self.name)
@@ -217,6 +218,7 @@ class _Supervisor:
     def __init__(self, settings: Settings, children: list[_Child], listener: socket.socket) -> None:
         self._settings, self._children, self._listener, self._ready = settings, children, listener, False
         self._alone_until = 0.0
+        self._keeper: subprocess.Popen[bytes] | None = None
         self._mark = leftovers.Mark.own()
         self._environment = self._fresh_environment()
 
@@ -238,19 +240,19 @@ class _Supervisor:
         `ready` says whether a catalogue is loaded.
         """
         self._ready, self._alone_until, greeted = ready, time.monotonic() + _ALONE_SECONDS, False
-        with _keeper(self._environment) as keeper:
-            try:
-                while not stopping.wait(_TICK_SECONDS):
-                    self._tick()
-                    if self._ready and not greeted and _is_ready(self._settings):
-                        print(f"{greeting}\n", flush=True)
-                        greeted = True
-            finally:
-                self._listener.close()  # no new connection is accepted while open requests are served
-                self._end()
-                keeper.terminate()
-                keeper.wait()
-                leftovers.end(leftovers.of_supervisor(self._mark), grace_seconds=0)
+        try:
+            while not stopping.wait(_TICK_SECONDS):
+                self._tick()
+                if self._ready and not greeted and _is_ready(self._settings):
+                    print(f"{greeting}\n", flush=True)
+                    greeted = True
+        finally:
+            self._listener.close()  # no new connection is accepted while open requests are served
+            self._end()
+            if self._keeper is not None:
+                self._keeper.terminate()
+                self._keeper.communicate()
+            leftovers.end(leftovers.of_supervisor(self._mark), grace_seconds=0)
 
     def _tick(self) -> None:
         """Keep each program running; what the machine lacks for it now, such as disk space, it may have at the next."""
@@ -262,6 +264,8 @@ class _Supervisor:
             log.error("supervisor.waits", error=type(error).__name__, reason=str(error))
 
     def _keep_all(self) -> None:
+        if self._keeper is None or self._keeper.poll() is not None:
+            self._keeper = _keeper(self._environment)
         self._keep_postgres()
         for child in self._children:
             if self._may_run(child):
@@ -327,13 +331,21 @@ def _children(settings: Settings, listener: socket.socket, api_workers: int, gat
                 after=program.after,
                 first=program.name == code,
                 forker=socket_of_forker,
-                serves=code_socket if program.name == code else None,
+                answers=partial(dagster_home.serves, code_socket) if program.name == code else None,
             )
             for program in programs.orchestration(settings)
         ),
         *(
-            [_Child(forker.name, forker.command, first=True, last=True, serves=socket_of_forker)]
-            if forked.SUPPORTED
+            [
+                _Child(
+                    forker.name,
+                    forker.command,
+                    first=True,
+                    last=True,
+                    answers=partial(forked.answers, socket_of_forker),
+                )
+            ]
+            if socket_of_forker is not None
             else []
         ),
     ]

@@ -14,11 +14,10 @@ from typing import Any, Final, TypeVar
 from bench import data
 from bench.report import Line
 from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.container import detect_format
 from pipelines.reading.delimited import detect_delimiter, read_delimited
-from pipelines.reading.encoding import decode
+from pipelines.reading.encoding import decode, detect_format
 from pipelines.reading.header import find_header
-from pipelines.reading.header_row import recognised_fields
+from pipelines.reading.header_row import known_headers
 from pipelines.reading.mapping import check_mapping
 from pipelines.reading.workbook import Workbook
 from schemas.contracts import typed_rows
@@ -77,6 +76,6 @@ def _detected(content: bytes, mapping: dict[str, Any] | None) -> int:
         book = Workbook(content)
         return len(find_header(book.top(book.sheets[0], 40), "sku", mapped).columns)
     text = decode(content).text
-    delimiter = detect_delimiter(text, lambda cells: len(recognised_fields(cells)))
+    delimiter = detect_delimiter(text, lambda records: known_headers(records, set()))
     top = "".join(text[:200_000].splitlines(keepends=True)[:40])
     return len(find_header(read_delimited(top, delimiter), "sku", mapped).columns)

@@ -5,7 +5,7 @@ the stored rows, and writes it in one transaction with a record of the load.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -44,7 +44,12 @@ class CatalogueFile:
 
     def frame(self) -> pl.DataFrame:
         """Return the rows as the contract of the catalogue takes them (`schemas.contracts.jurisdictions`)."""
-        return pl.DataFrame(list(self.rows.values()), schema={name: _DTYPES[name] for name in queries.COLUMNS})
+        return frame_of(self.rows)
+
+
+def frame_of(rows: Mapping[str, Mapping[str, object]]) -> pl.DataFrame:
+    """Return rows by code as the contract of the catalogue takes them."""
+    return pl.DataFrame(list(rows.values()), schema={name: _DTYPES[name] for name in queries.COLUMNS})
 
 
 @dataclass(frozen=True, slots=True)

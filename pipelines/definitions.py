@@ -1,5 +1,7 @@
-"""Combines every subject's definitions and their resources into the code location, and contains nothing else."""
+"""Combines every subject's definitions and their resources into the code location, and links assets to their source."""
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -9,11 +11,50 @@ from pipelines.engine.outputs import outputs
 from pipelines.engine.resources import declared_resources
 from warehouse.settings import Settings
 
-defs = dg.Definitions.merge(
-    dg.load_from_defs_folder(path_within_project=Path(__file__)),
-    dg.Definitions(
+_LINKS = "dagster/code_references"
+
+# Dagster copies a sensor that names jobs of ops with all its parameters, and warns of its own use of one.
+warnings.filterwarnings("ignore", "Parameter `owners` of initializer `SensorDefinition", dg.BetaWarning)
+
+
+def _from_top(spec: dg.AssetSpec) -> dg.AssetSpec:
+    """Return the asset linked to its source by a path from the repository's top, as no path of a machine is shown."""
+    if not isinstance(links := spec.metadata.get(_LINKS), dg.CodeReferencesMetadataValue):
+        return spec
+    top = Path(__file__).parent.parent
+    named: list[dg.LocalFileCodeReference | dg.UrlCodeReference] = [
+        dg.LocalFileCodeReference(file_path=str(Path(link.file_path).relative_to(top)), line_number=link.line_number)
+        for link in links.code_references
+        if isinstance(link, dg.LocalFileCodeReference)
+    ]
+    return spec.replace_attributes(
+        metadata={**spec.metadata, _LINKS: dg.CodeReferencesMetadataValue(code_references=named)}
+    )
+
+
+def _linked(assets: Sequence[object]) -> list[dg.AssetsDefinition | dg.AssetSpec]:
+    """Return the assets, each once, with the file and line of the function that makes it where one does."""
+    once = {id(asset): asset for asset in assets}.values()  # each module that names one has it
+    outside = [asset for asset in once if isinstance(asset, dg.AssetSpec)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        linked = dg.with_source_code_references([asset for asset in once if isinstance(asset, dg.AssetsDefinition)])
+        made = [each.map_asset_specs(_from_top) for each in linked if isinstance(each, dg.AssetsDefinition)]
+    return [*made, *outside]
+
+
+def _combined() -> dg.Definitions:
+    loaded = dg.load_from_defs_folder(path_within_project=Path(__file__))
+    return dg.Definitions(
+        assets=_linked([*(loaded.assets or ())]),
+        asset_checks=loaded.asset_checks,
+        jobs=loaded.jobs,
+        schedules=loaded.schedules,
+        sensors=loaded.sensors,
         resources={**declared_resources(Settings.load())._asdict(), "io_manager": outputs},
         loggers=LOGGERS,
         executor=dg.in_process_executor,  # a run is one process under every launcher
-    ),
-)
+    )
+
+
+defs = _combined()  # the only definitions of this module: the code server refuses others beside them

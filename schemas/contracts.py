@@ -5,7 +5,7 @@ it never judges a caller's row. It checks a collected DataFrame: on a LazyFrame 
 API imports nothing from here, because importing Pandera would slow its start.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final  # Any: polars' classes of types
 
 import pandera.polars as pa
@@ -98,6 +98,51 @@ def jurisdictions(
             **{name: pa.Column(pl.Date, nullable=True) for name in ("law_date", "verified_on", "reviewed_on")},
             **dict.fromkeys(_CATALOGUE_TEXTS, text),
         },
+        strict=True,
+    )
+
+
+_MARKET: Final = pa.Check.str_matches(r"^[A-Z]{2}(-[A-Z0-9]{1,3})?$")
+_MADE: Final[dict[str, pa.Check]] = {
+    "market": _MARKET,
+    "year": pa.Check.in_range(1900, 2100),
+    "half": pa.Check.isin([0, 1, 2]),
+    "recyclability_grade": pa.Check.isin(VOCABULARIES["recyclability_grade"]),
+    "ruleset_version": pa.Check.str_matches(r"^\d{4}-\d{2}-\d{2}"),
+    **dict.fromkeys(("lowest_score", "highest_score"), pa.Check.in_range(0, 100)),
+    **dict.fromkeys(
+        (
+            *(
+                "weight_grams",
+                "weight_g",
+                "units_placed",
+                "units",
+                "skus",
+                "threshold_tonnes",
+                "tonnes",
+                "tonnes_upper",
+            ),
+            *("grams", "single_use_grams", "in_scope_grams", "undecided_grams"),
+            *("in_scope_tonnes", "undecided_tonnes", "out_of_scope_tonnes", "removed"),
+        ),
+        pa.Check.ge(0),
+    ),
+    "verdict": pa.Check.isin(["above", "near", "below", "undecidable"]),
+}
+"""What holds of a column in every table that we make, by its name: tables of ours use a name for one meaning."""
+
+
+def made(columns: Mapping[str, Any], *, key: Sequence[str], needed: Collection[str] = ()) -> pa.DataFrameSchema:
+    """Return the contract of a table that we make: its columns with types; each `key` once, and never empty.
+
+    `needed` are further columns that are never empty.
+    """
+    return pa.DataFrameSchema(
+        {
+            name: pa.Column(dtype, _MADE.get(name), nullable=name not in {*key, *needed})
+            for name, dtype in columns.items()
+        },
+        unique=list(key),
         strict=True,
     )
 

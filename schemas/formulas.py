@@ -34,6 +34,20 @@ COMPUTED: Final = f"[{_CLASS}]*[{_SIGNS}]"
 _COMPUTED: Final = re.compile(COMPUTED)
 
 
+NULL_WORDS: Final = (
+    *("nan", "NaN", "NAN", "-nan", "None", "NaT", "\\N", "\\n", "NA", "<NA>", "<na>", "<null>", "<NULL>"),
+    *("(null)", "(NULL)", "[null]", "[NULL]", "{null}", "undefined", "Undefined", "#NULL"),
+)
+"""How programs write that there is no value. `null` and `NULL` are not among them: they clear (decisions §4)."""
+_SPACE: Final = r"[^\S\x1c-\x1f]*"
+_MEANS_MORE: Final = rf"{COMPUTED}|#|{_SPACE}(?:null|NULL|{'|'.join(map(re.escape, NULL_WORDS))}){_SPACE}$"
+APOSTROPHE_BEFORE: Final = rf"^'('*(?:{_MEANS_MORE}|\d|{_SPACE}$))"
+"""A text with a leading `'` that the reader removes. A writer puts one before each text that matches with one."""
+MEANS_MORE: Final = f"^(?:{_MEANS_MORE})|{APOSTROPHE_BEFORE}"
+"""Texts that a spreadsheet takes for a formula, or that an import takes for something else; all but blank ones."""
+_MEANS_MORE_THAN_TEXT: Final = re.compile(MEANS_MORE)
+
+
 def is_computed(text: str) -> bool:
     """Return whether a spreadsheet would read the text as a formula."""
     return _COMPUTED.match(text) is not None
@@ -42,3 +56,8 @@ def is_computed(text: str) -> bool:
 def harmless(text: str) -> str:
     """Return the text as a cell that no spreadsheet computes."""
     return f"'{text}" if is_computed(text) else text
+
+
+def as_cell(text: str) -> str:
+    """Return the text as a cell that no spreadsheet computes and that an import reads as this text."""
+    return f"'{text}" if _MEANS_MORE_THAN_TEXT.match(text) else text

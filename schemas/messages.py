@@ -54,6 +54,10 @@ class Message(str):
         """Return the message with each text among its parameters changed."""
         return type(self)(self.template, **{name: _changed(value, change) for name, value in self.parameters.items()})
 
+    def with_parameter(self, name: str, value: object) -> Self:
+        """Return the message with another value of one parameter."""
+        return type(self)(self.template, **{**self.parameters, name: value})
+
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
         """Copy and pickle by template and parameters."""
         return (self.template,), dict(self.parameters)

@@ -75,6 +75,13 @@ class UnreadSheet(TypedDict):
     reason: str
 
 
+class ReadSheet(TypedDict):
+    """One of the several sheets that the table is read from, and the line of its header."""
+
+    sheet: str
+    header_row: int
+
+
 class SwitchedOff(TypedDict):
     """A field that the mapping reads from no column, with the column that it would have been read from."""
 
@@ -84,20 +91,25 @@ class SwitchedOff(TypedDict):
 
 
 class SkippedLine(TypedDict):
-    """A line that is not data, and why."""
+    """A line that is not data, and why; `sheet` is there where the table is read from several."""
 
     line: int
     reason: str
+    sheet: NotRequired[str | None]
 
 
 class MappedBy(TypedDict, total=False):
-    """What the caller's mapping has settled of a table; absent from imports of earlier releases."""
+    """What the caller's mapping has settled of a table; absent from imports of earlier releases.
+
+    `sheets` are there where it is read from several, of which `sheet` is the first.
+    """
 
     mapped: list[str]
     switched_off: list[SwitchedOff]
     constants: dict[str, str]
     values: dict[str, dict[str, object]]
     header_row_mapped: bool
+    sheets: list[ReadSheet]
 
 
 class SourceSheet(MappedBy):

@@ -46,4 +46,3 @@ class State(StrEnum):
     BASE_URL = ("base_url", "ticket", None, "links lead nowhere, or people come without encryption")
     CLOCK = ("clock", "ticket", None, "a test clock is set")
     CLOCK_SKEW = ("clock_skew", "ticket", None, "this machine and Postgres do not have the same time")
-    OLD_CLUSTER = ("old_cluster", "ticket", None, "a database from before an upgrade of Postgres is kept")

@@ -86,6 +86,8 @@ def _listed(placed: Sequence[PlacedYear]) -> Message:
 
 def _named(placed: PlacedYear) -> Message:
     if placed.tonnes is None:
+        if placed.units == 1:
+            return Message("{market} {year}: 1 unit without weight", market=placed.market, year=placed.year)
         return Message(
             "{market} {year}: {units} units without weight",
             market=placed.market,

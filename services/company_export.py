@@ -1,7 +1,7 @@
 """Writes everything of one company into a folder: rows, files, snapshots, figures, runs, and a list of it all.
 
     tables/     a compressed CSV file with a header for each table that has rows of companies, at one instant
-    objects/    uploaded files, tables read from them, outputs of Dagster's assets
+    objects/    uploaded files, tables read from them, figures between assets
     snapshots/  figures/    Parquet files, where they are in this data directory
     dagster/    the company's runs
     export.json what there is, with each file's SHA-256 and the head of the audit chain; written last

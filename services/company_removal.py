@@ -19,7 +19,6 @@ from warehouse.audit import signing
 from warehouse.companies import belongings, removed, runs
 from warehouse.companies.removed import Removed
 from warehouse.database import Database
-from warehouse.launches import run_logs
 from warehouse.objects import Objects
 from warehouse.sessions import Connection, owner_transaction
 from warehouse.settings import Settings
@@ -56,7 +55,7 @@ def remove(
         return begun.certificate
     files = _erase_files(settings, database, company_id)
     after("files")
-    events = _erase_runs(settings, database, begun)
+    events = _erase_runs(database, begun)
     after("runs")
     statement = {
         "company_id": str(company_id),
@@ -130,16 +129,10 @@ def _erase_files(settings: Settings, database: Database, company_id: UUID) -> in
     return number
 
 
-def _erase_runs(settings: Settings, database: Database, begun: Removed) -> int:
-    """Remove the logs of the company's runs, and then their rows, by which the logs are found."""
+def _erase_runs(database: Database, begun: Removed) -> int:
+    """Remove the company's runs."""
     if begun.slug is None:
         return 0
-    objects = Objects.of(settings, database)
     with runs.connected(database.dagster_url) as connection:
         found = runs.of_company(connection, begun.slug)
-    for run in found:
-        shutil.rmtree(settings.data_dir / "dagster" / "logs" / run, ignore_errors=True)
-        for key, _ in list(objects.stored(run_logs.OWNER, run_logs.folder([run]))):
-            objects.delete(key)
-    with runs.connected(database.dagster_url) as connection:
         return runs.erase(connection, found, begun.slug)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Final, Literal, TypeAlias, cast  # Any: items as JSON
 
-import xlsxwriter
-
-from schemas.formulas import harmless
+from pipelines.workbooks import Workbook
+from schemas.formulas import as_cell
 from schemas.json_values import JsonMapping
 from schemas.numbers import plain
 
@@ -75,7 +74,7 @@ def _write_csv(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> No
     text = io.TextIOWrapper(cast(Any, out), encoding="utf-8", errors="replace", newline="", write_through=False)
     text.write(_MARK)
     writer = csv.writer(text, delimiter=_DELIMITERS[table.lang])
-    writer.writerow([harmless(header) for header in table.headers])
+    writer.writerow([as_cell(header) for header in table.headers])
     for item in items:
         writer.writerow([_text(cell, table.lang) for cell in table.cells(item)])
     text.flush()
@@ -85,11 +84,11 @@ def _write_csv(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> No
 def _text(cell: Cell, lang: str) -> str:
     if cell is None:
         return ""
-    return harmless(cell) if isinstance(cell, str) else plain(cell, lang)
+    return as_cell(cell) if isinstance(cell, str) else plain(cell, lang)
 
 
 def _write_workbook(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> None:
-    with xlsxwriter.Workbook(out, {"constant_memory": True}) as book:
+    with Workbook(out, {"constant_memory": True}) as book:
         sheet, bold = book.add_worksheet(_SHEET), book.add_format({"bold": True, "bottom": 1})
         sheet.freeze_panes(1, 2)
         for at, header in enumerate(table.headers):
@@ -97,6 +96,6 @@ def _write_workbook(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) 
         for line, item in enumerate(items, start=1):
             for at, cell in enumerate(table.cells(item)):
                 if isinstance(cell, str):
-                    sheet.write_string(line, at, harmless(cell)[:_LONGEST_CELL])
+                    sheet.write_string(line, at, as_cell(cell)[:_LONGEST_CELL])
                 elif cell is not None:
                     sheet.write_number(line, at, cell)

@@ -23,7 +23,6 @@ from warehouse import dagster_home, deployment_keys, leftovers, revisions
 from warehouse.catalogue import queries as catalogue
 from warehouse.clock import Clock
 from warehouse.database import Database
-from warehouse.embedded import kept
 from warehouse.imports import queue
 from warehouse.sessions import Connection, Pool, clock_skew_seconds, takes_writes
 from warehouse.settings import Settings, misspelt
@@ -71,9 +70,6 @@ def of_place(settings: Settings) -> Iterator[Problem]:
             wrong = f"{folder} takes no file of 64 KiB, or less than PCDS_FREE_BYTES are free ({free} MiB are)."
             yield Problem(State.STORAGE, wrong, "Free disk space, or move the data directory to a larger disk.")
         yield from _readable_secrets(folder)
-        for old in kept(folder):
-            wrong = f"{old} is the database from before the upgrade of Postgres; nothing uses it."
-            yield Problem(State.OLD_CLUSTER, wrong, "When all is as it should be, run `pcds drop-old-cluster`.")
         if is_code_server_away(settings):
             wrong = "Dagster's code server does not answer at its socket: no run is scheduled, and imports begin late."
             yield Problem(State.CODE_SERVER, wrong, "`pcds serve` starts it again; else start `dagster-code` anew.")
@@ -118,12 +114,12 @@ def write_probe(folder: Path) -> bool:
 
 
 def is_code_server_away(settings: Settings) -> bool:
-    """Return whether a code server that belongs here does not accept connections.
+    """Return whether a code server that belongs here answers no call: it ended, hangs or cannot be reached.
 
     One belongs to each `pcds serve`, and to a place that has its socket; other programs may do without.
     """
     path = dagster_home.code_socket(settings)
-    return (path.exists() or leftovers.is_served(settings.data_dir)) and not dagster_home.answers(path)
+    return (path.exists() or leftovers.is_served(settings.data_dir)) and not dagster_home.serves(path)
 
 
 def _readable_secrets(folder: Path) -> Iterator[Problem]:

@@ -101,4 +101,6 @@ KINDS: Final[Mapping[str, Callable[[Looked], Iterator[JsonObject]]]] = {
     "double_declarations": _double_declarations,
     "declarations_against_record": _declarations_against_record,
 }
-"""Every kind of finding by the name under which it is reported."""
+"""Every kind of finding by the name under which it is reported. `/metrics` counts each (`pcds_records{kind}`); a new
+one has its case in `deploy/prometheus/alerts.test.yaml` and a sentence in docs/operations.md, which a test asks for.
+"""

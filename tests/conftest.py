@@ -68,7 +68,6 @@ PROCESSES = (
     "warehouse/test_backup.py",
     "warehouse/test_embedded.py",
     "warehouse/test_leftovers.py",
-    "warehouse/test_major_upgrade.py",
     "warehouse/test_supervisor.py",
 )
 """What starts the service's processes, kills them, measures them or drives a browser: in `make test-all` alone.

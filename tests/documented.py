@@ -99,7 +99,6 @@ NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
     "it makes another environment, as make distributed does": (
         "pip install --require-hashes -r requirements-distributed.lock",
     ),
-    "it needs root and Debian's packages": ("apt install postgresql-15",),
     "tests/guards/test_deploy.py runs it": ("promtool test rules alerts.test.yaml",),
     "tests/guards/test_containers.py runs it": ("systemd-analyze verify",),
     "it needs a dump of release 1.8: tests/warehouse/test_hostile_backup.py": ("pcds restore FOLDER --trust-dump",),

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,17 @@ STORAGE: Final = "PCDS_DAGSTER_STORAGE_URL"
 """The variable with the URL of Dagster's storage, as dagster.yaml names it."""
 _WORKSPACE: Final = "load_from:\n  - grpc_server: {{socket: {}, location_name: {}}}\n"
 _ANSWER_SECONDS: Final = 1.0
+_CALL_SECONDS: Final = 3.0
+_ON_THE_CALL: Final = 1
+"""The stream of the only call of a connection; its frames are those of the call."""
+_HEALTH: Final = {
+    ":method": "POST",
+    ":scheme": "http",
+    ":path": "/grpc.health.v1.Health/Check",
+    ":authority": "localhost",
+    "content-type": "application/grpc",
+    "te": "trailers",
+}
 _LONGEST_SOCKET: Final = 100
 """Most bytes of a socket's path: Linux takes 107, macOS 103."""
 
@@ -48,6 +60,12 @@ PREFIX: Final = "/dagster"
 """The path under which Dagster's web server, and the API's proxy in front of it, answer."""
 DOOR_HEADER: Final = "x-pcds-door"
 """The header with the shared key that the API sends to Dagster's web server, which refuses others (decision 0032)."""
+ACTOR_HEADER: Final = "x-pcds-actor"
+"""The header with who acts by a request: an operator's email (quoted), or the service. Without it all is read-only."""
+STAFF_HEADER: Final = "x-pcds-staff"
+"""The header with the id of the member of staff who sent a request, for the log."""
+SERVICE: Final = "pcds"
+"""The service itself as the one who acts: on its runs the UI shows it as *Launched by*."""
 
 
 def environment(settings: Settings, database: Database) -> dict[str, str]:
@@ -62,8 +80,6 @@ def environment(settings: Settings, database: Database) -> dict[str, str]:
         "DAGSTER_HOME": str(home),
         STORAGE: database.dagster_url,
         "PCDS_LAUNCH_URL": database.app_url,
-        "PCDS_RUN_LOGS": str(home / "logs"),
-        "PCDS_RUN_LOGS_STORE": settings.objects_url or "",
         # A backfill waits for a code server that is away. Without this, one check at that moment fails the backfill for
         # good.
         "DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1",
@@ -111,6 +127,41 @@ def answers(path: Path) -> bool:
         except OSError:
             return False
     return True
+
+
+def serves(path: Path) -> bool:
+    """Return whether a gRPC server at a socket answers a call in time, whatever it says.
+
+    One that hangs is still connected to by the system. The call is of gRPC's health service, in bytes of HTTP/2 (RFC
+    9113), because every process of the API asks and gRPC's library takes 20 MiB of each.
+    """
+    header = b"".join(b"\0%c%b%c%b" % (len(n), n.encode(), len(v), v.encode()) for n, v in _HEALTH.items())
+    call = _frame(4, 0, 0) + _frame(1, 4, _ON_THE_CALL, header) + _frame(0, 1, _ON_THE_CALL, bytes(5))
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(_CALL_SECONDS)
+            client.connect(str(path))
+            client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + call)
+            return any(stream == _ON_THE_CALL for stream in _streams(client, time.monotonic() + _CALL_SECONDS))
+    except OSError:
+        return False
+
+
+def _streams(client: socket.socket, deadline: float) -> Iterator[int]:
+    """Yield the stream of each frame that comes until the deadline. Raises `OSError`, also where it has passed."""
+    came = b""
+    while True:
+        client.settimeout(max(0.001, deadline - time.monotonic()))
+        if not (more := client.recv(4096)):
+            return
+        came += more
+        while len(came) >= 9 and len(came) >= (end := 9 + int.from_bytes(came[:3])):
+            yield int.from_bytes(came[5:9])
+            came = came[end:]
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    return len(payload).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + payload
 
 
 def _keep(path: Path, wanted: bytes) -> None:

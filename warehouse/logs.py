@@ -8,12 +8,13 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final  # Any: structlog's own signature
 
 import structlog
 from structlog.typing import EventDict, Processor
 
 from warehouse.settings import Settings, misspelt
+from warehouse.surroundings import is_passing
 
 _SECRET_NAME: Final = re.compile(
     r"api[_-]?key$|password|passwd|secret|token|authorization|cookie|key_hash|credential", re.IGNORECASE
@@ -24,6 +25,21 @@ _SECRET_VALUE: Final = re.compile(
 _HIDDEN: Final = "[hidden]"
 _TALKATIVE: Final = ("alembic", "httpx2")
 """Libraries that log each of their steps at level info; the service logs the outcome itself."""
+
+
+TAKEN_UP: Final = ("pipelines", "warehouse")
+"""Loggers whose lines Dagster adds to the events of a run that is executed (dagster.yaml: `managed_python_loggers`)."""
+
+
+class _Logger(structlog.stdlib.BoundLogger):
+    """A logger whose lines stop no work while Dagster's storage, which takes them up in a run, lacks something."""
+
+    def _proxy_to_logger(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super()._proxy_to_logger(*args, **kwargs)
+        except Exception as error:
+            if not is_passing(error):
+                raise
 
 
 def configure(settings: Settings) -> None:
@@ -40,7 +56,7 @@ def configure(settings: Settings) -> None:
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        wrapper_class=_Logger,
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -53,11 +69,21 @@ def configure(settings: Settings) -> None:
             ],
         )
     )
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(settings.log_level.upper())
+    handler.setLevel(settings.log_level.upper())  # Dagster sets the level of the loggers that it takes up
+    handler.addFilter(_is_new)
+    # Dagster writes its own text over a line that it takes up, so that ours is written before (dagster.yaml).
+    for name in (*TAKEN_UP, ""):
+        logging.getLogger(name).handlers[:] = [handler]
+    logging.getLogger().setLevel(settings.log_level.upper())
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.DEBUG if settings.log_level == "debug" else logging.WARNING)
+
+
+def _is_new(record: logging.LogRecord) -> bool:
+    """Return whether the line was not written yet: it comes again from its parents, and from a run's own logger."""
+    said = hasattr(record, "said")
+    record.said = True
+    return not said
 
 
 def name_misspelt() -> None:

@@ -110,8 +110,8 @@ class Objects:
         place = self._to_write(key)
         with _in_place():
             self._calls.call(lambda: obstore.put_async(self._store, place, data), carries_bytes=len(data))
-        if durable and self.folder is not None:
-            _flush(self.folder / key, self.folder)
+        if durable:
+            self._flush(key)
 
     def put_file(self, key: str, path: Path) -> None:
         """Store a file of this machine under a key, with a few MiB of it in memory at a time; durable like `put`."""
@@ -119,8 +119,7 @@ class Objects:
         place = self._to_write(key)
         with _in_place():
             self._calls.call(lambda: put(self._store, place, path), carries_bytes=path.stat().st_size)
-        if self.folder is not None:
-            _flush(self.folder / key, self.folder)
+        self._flush(key)
 
     async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> None:
         """Store bytes as they arrive, with a few MiB of them in memory at a time; durable like `put` when this returns.
@@ -131,8 +130,13 @@ class Objects:
         place = await asyncio.to_thread(self._to_write, key)
         with _in_place():
             await self._calls.send(lambda handed: put(self._store, place, handed), chunks)
+        await asyncio.to_thread(self._flush, key)
+
+    def _flush(self, key: str) -> None:
+        """Flush what was stored to the disk of this machine, in the time of a call: such a disk may be a network's."""
         if self.folder is not None:
-            await asyncio.to_thread(_flush, self.folder / key, self.folder)
+            flush = partial(_flush, self.folder / key, self.folder)
+            self._calls.call(lambda: asyncio.to_thread(flush))
 
     def get(self, key: str) -> bytes:
         """Return the bytes under a key. Raises `NoSuchObject`."""
@@ -158,8 +162,9 @@ class Objects:
         Raises `NoSuchObject`.
         """
         if self.folder is not None:
+            path = self.folder / _checked(key)
             try:
-                return (self.folder / _checked(key)).open("rb")
+                return self._calls.call(lambda: asyncio.to_thread(path.open, "rb"))
             except FileNotFoundError:
                 raise NoSuchObject(f"There is no object {key}.") from None
         with self.open(key) as stored, contextlib.ExitStack() as on_fault:

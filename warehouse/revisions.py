@@ -12,7 +12,11 @@ from warehouse.settings import SettingsError
 
 _VERSIONS: Final = Path(__file__).with_name("migrations") / "versions"
 _TABLE: Final = "SELECT to_regclass('public.alembic_version')"
-_REVISION: Final = "SELECT version_num FROM public.alembic_version"
+_REVISION: Final = "SELECT version_num, to_regclass('public.key_probes') IS NULL FROM public.alembic_version"
+"""With whether a table of the baseline is missing: the first migrations had the numbers of those that follow it."""
+
+BEFORE_BASELINE: Final = "0055"
+"""The last revision before all earlier migrations became the baseline: its tables are the baseline's."""
 
 
 @cache
@@ -27,8 +31,8 @@ def head() -> str:
 
 
 def knows(revision: str) -> bool:
-    """Return whether it is a revision of this release or of an earlier one."""
-    return revision in every()
+    """Return whether it is a revision of this release or of an earlier one that can be brought to it."""
+    return revision in (*every(), BEFORE_BASELINE)
 
 
 def revision_of(owner: Connection) -> str | None:
@@ -39,10 +43,18 @@ def revision_of(owner: Connection) -> str | None:
     return None if row is None else str(row[0])
 
 
-def refuse_newer(owner: Connection) -> str | None:
-    """Return the revision of the tables. Raise `SettingsError` where a newer release has made them."""
+def refuse_strange(owner: Connection) -> str | None:
+    """Return the revision of the tables. Raise `SettingsError` where a newer or a too old release made them."""
     found = revision_of(owner)
-    if found is not None and not knows(found):
+    if found is None:
+        return None
+    row = owner.execute(_REVISION).fetchone()
+    if (row is not None and row[1]) or (found < BEFORE_BASELINE and not knows(found)):
+        raise SettingsError(
+            f"The tables are those of a release before the first that can be upgraded (revision {found}). Nothing was "
+            f"changed; bring them to revision {BEFORE_BASELINE} with the release that made that one, and come again."
+        )
+    if not knows(found):
         raise SettingsError(
             f"The tables are those of a newer release (revision {found}; this one knows none behind {head()}). Nothing "
             "was changed; install the release that last ran here, or a newer one."

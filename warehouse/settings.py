@@ -19,7 +19,7 @@ OTHERS: Final = frozenset(
     f"{_PREFIX}{name}"
     for name in (
         # Of the service's own processes, of programs that call it, and of an engine of Dagster's.
-        *("SUPERVISOR", "DAGSTER_STORAGE_URL", "LAUNCH_URL", "RUN_LOGS", "RUN_LOGS_STORE", "CELERY_URL", "KEY", "URL"),
+        *("SUPERVISOR", "DAGSTER_STORAGE_URL", "LAUNCH_URL", "CELERY_URL", "KEY", "URL"),
         # Of tests and tools.
         *("CHANGES_SECONDS", "CHROMIUM", "CONNECTOR_TOKEN", "EXECUTOR", "FUZZ_KEY", "KILL_SEEDS", "NIGHT_SKUS"),
         *("PACKS", "PACKS_FROM", "REGRADE_SEED", "TESTS_ROOT", "TEST_POSTGRES", "WEBHOOK_MESSAGES"),
@@ -108,11 +108,6 @@ class Settings(BaseSettings):
     """The application role's URL, where the operator makes the roles; else it is derived from the owner's."""
     dagster_database_url: PostgresUrl | None = None
     """The URL of Dagster's own storage, where the operator makes the roles."""
-    old_postgres_bin: Annotated[Path, AfterValidator(Path.absolute)] | None = None
-    """The folder of the programs (`postgres`, `pg_ctl`, `pg_dump`) of the major version that made the embedded
-    database, for its upgrade; without it they are looked for where systems keep them, as in
-    `/usr/lib/postgresql/15/bin`.
-    """
     backup_key_file: Annotated[Path, AfterValidator(Path.absolute)] | None = None
     """The file of the key that seals backups; without it `backup.key` in the data directory, made at the first backup.
     """

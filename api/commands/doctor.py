@@ -64,8 +64,8 @@ def looked_at(settings: Settings, opened: ExitStack) -> tuple[list[Problem], Ope
 
     try:
         if (major := other_major(settings)) is not None:
-            wrong = f"The database was made by Postgres {major}; the next start brings it to this release's version."
-            return [*found, Problem(State.POSTGRES, wrong, "Read *Upgrades* in docs/operations.md, then start.")], None
+            wrong = f"The database was made by Postgres {major}, which this release cannot read."
+            return [*found, Problem(State.POSTGRES, wrong, "Read *Upgrades* in docs/operations.md.")], None
         require_place(settings)
         database = opened.enter_context(running(settings))
         found += place_checks.of_database(database, pool, settings, Clock.of(settings))

@@ -214,15 +214,21 @@ def _progress(label: str, length: int) -> Any:  # typer has no public name for i
 
 
 def _write(target: Path, data: bytes, source: ImportSource, faults: list[ImportRowError], lang: str) -> list[Path]:
-    """Write the rejected rows; a CSV has one sheet, so that components go into a second one beside it."""
+    """Write the rejected rows; a CSV has one sheet, so that each further sheet goes into one beside it."""
     tables = rejected_tables(data, source, faults, lang)
     if target.suffix.lower() == ".csv":
         tables = [table for table in tables if table.lines]
     if target.suffix.lower() == ".xlsx":
         files = {target: as_workbook(tables)}
     else:
-        beside = target.with_suffix(".components.csv")
-        files = {target if table.name == source["sheet"] else beside: as_csv(table, source) for table in tables}
+        parts = source["components"] and source["components"]["sheet"]
+        of_skus = [table for table in tables if table.name != parts or parts == source["sheet"]]
+        beside = {table.name: target.with_suffix(f".{at}.csv") for at, table in enumerate(of_skus, 1)}
+        if of_skus:
+            beside[of_skus[0].name] = target
+        files = {
+            beside.get(table.name, target.with_suffix(".components.csv")): as_csv(table, source) for table in tables
+        }
     try:
         for path, content in files.items():
             path.write_bytes(content)

@@ -85,7 +85,7 @@ def with_tables(settings: Settings) -> Iterator[Database]:
     require_place(settings)
     with running(settings) as database:
         with psycopg.connect(database.owner_url) as owner:
-            revision = revisions.refuse_newer(owner)
+            revision = revisions.refuse_strange(owner)
         if revision is None:
             raise Refusal("The database has no tables of this service: run `pcds migrate`, or name another one.")
         yield database

@@ -24,18 +24,19 @@ def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str)
     """
     counts = finished["counts"]
     skipped = len(finished["source"]["skipped"])
-    parts = [
-        Message(
-            "Completed, {total} SKUs: {created} created, {updated} updated, {unchanged} unchanged, "
-            "{rejected} rejected.",
-            total=counts["total"],
-            created=counts["created"],
-            updated=counts["updated"],
-            unchanged=counts["unchanged"],
-            rejected=counts["rejected"],
-        )
-    ]
-    if skipped:
+    outcomes = Message(
+        "{created} created, {updated} updated, {unchanged} unchanged, {rejected} rejected.",
+        created=counts["created"],
+        updated=counts["updated"],
+        unchanged=counts["unchanged"],
+        rejected=counts["rejected"],
+    )
+    parts = [Message("Completed, {total} SKUs: {outcomes}", total=counts["total"], outcomes=outcomes)]
+    if counts["total"] == 1:
+        parts = [Message("Completed, 1 SKU: {outcomes}", outcomes=outcomes)]
+    if skipped == 1:
+        parts.append(Message("1 line is no data and was left out (an example, help, a total or an empty line)."))
+    elif skipped:
         parts.append(
             Message(
                 "{skipped} lines are no data and were left out (examples, help, totals, empty lines).", skipped=skipped
@@ -58,7 +59,10 @@ def _describe_questions(finished: ImportReport, lang: str) -> list[str]:
     questions = finished["source"].get("asked") or ()
     if not questions:
         return []
-    lines = [translate(Message("Completed, {count} questions open: this was not stored.", count=len(questions)), lang)]
+    heading = Message("Completed, {count} questions open: this was not stored.", count=len(questions))
+    if len(questions) == 1:
+        heading = Message("Completed, 1 question open: this was not stored.")
+    lines = [translate(heading, lang)]
     for each in questions:
         place = each["column"] or each.get("lines") or each.get("sheet")
         lines.append(textwrap.fill(f"{place}: {each['message']}" if place else each["message"], _WIDTH))
@@ -103,10 +107,10 @@ def _first(names: Sequence[str]) -> str:
 
 def _lines_by_code(finished: ImportReport, faults: Sequence[ImportRowError]) -> dict[str, dict[str, str]]:
     """Return, by code, the lines that have it, each once, with the first sentence of it; most lines first."""
-    main = finished["source"]["sheet"]
+    main = finished["source"]["sheet"] if "sheets" not in finished["source"] else None
     found: dict[str, dict[str, str]] = {}
     for fault in faults:
-        line = str(fault["line"]) if fault["sheet"] == main else f"{fault['sheet']} {fault['line']}"
+        line = str(fault["line"]) if fault["sheet"] in (None, main) else f"{fault['sheet']} {fault['line']}"
         found.setdefault(fault["code"], {}).setdefault(line, fault["message"])
     return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
 

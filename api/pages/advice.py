@@ -43,8 +43,8 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     'is a part of its own, say so: mapping={{"quantity": {{"{place}": "ignore"}}}}.': "advice.totals",
     "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether "
     'they are rows: mapping={{"lines": {{"{lines}": "skip"}}}}, or read.': "advice.open_lines",
-    'Several sheets have the same header: {sheets}. One is read at a time; say which: mapping={{"sheets": '
-    '["{name}"]}}, or put them into one sheet.': "advice.same_header",
+    'Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={{"sheets": "all"}}, '
+    'or one: mapping={{"sheets": ["{name}"]}}.': "advice.same_header",
     "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as "
     'UTF-8 (in Excel: CSV UTF-8), or say the encoding: mapping={{"encoding": "{name}"}}.': "advice.encoding",
     "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not "

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from api.importing import sheets_mapping
 from api.pages.texts import text
 from pipelines.reading.fields import fields_of
 from schemas.labels import header
@@ -104,9 +105,7 @@ def name_of_field(table: Table, field: str, lang: str) -> str:
 def chosen_mapping(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
     """Return the mapping with which the file is read as the form says."""
     parts, columns = source["components"], shown_columns(source)
-    mapping = _mapping_of("sku", source, columns, form)
-    if source["sheet"] is not None:
-        mapping["sheet"] = source["sheet"]
+    mapping = _mapping_of("sku", source, columns, form) | sheets_mapping(source)
     if parts is not None and _is_own_sheet(source, parts):
         of_parts = _mapping_of("component", parts, columns, form)
         mapping["components"] = {**of_parts, "sheet": parts["sheet"]}

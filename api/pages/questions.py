@@ -72,7 +72,11 @@ def _word(asked: Asked, choice: str, lang: str) -> str:
     kind, of_parts = asked["kind"], "components" in asked["answer"]
     if kind == "column":
         field = field_column(choice, "component" if of_parts else "sku")
-        return choice if field is None else name_of_field("component" if of_parts else "sku", choice, lang)
+        if field is None:
+            return choice
+        if family := dict(field.fixed).get("material_family"):  # the weight of the parts of a material
+            return word("material_family", family, lang)
+        return name_of_field("component" if of_parts else "sku", choice, lang)
     if kind == "value" and (vocabulary := _vocabulary(asked)) is not None:
         return word(vocabulary, choice, lang)
     key = f"imports.asked.{kind}.{choice}"

@@ -25,5 +25,11 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
 
 
 def text(key: str, lang: str, **gaps: object) -> str:
-    """Return the text of a key in a language, its gaps filled. Raise `KeyError` for an unknown key."""
-    return _texts()[key][lang].format(**gaps) if gaps else _texts()[key][lang]
+    """Return the text of a key in a language, its gaps filled. Raise `KeyError` for an unknown key.
+
+    Where the gap `count` is 1, the text of `<key>.one` is taken if there is one.
+    """
+    known = _texts()
+    if str(gaps.get("count")) == "1":
+        key = f"{key}.one" if f"{key}.one" in known else key
+    return known[key][lang].format(**gaps) if gaps else known[key][lang]

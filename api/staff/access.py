@@ -1,31 +1,32 @@
-"""Access control of Dagster's web server: decides who may send which request. `api.staff.upstream` forwards it.
+"""Access to Dagster's web server: decides who may send which request. `api.staff.upstream` forwards it.
 
 Dagster's web server itself accepts mutations by GET, checks no Host, can be framed and has no sign-in. This module
-therefore admits signed-in staff only, reading by GET, GraphQL by POST of JSON from our own pages, and mutations by
-operators only.
+therefore admits signed-in staff only, reading by GET, and GraphQL by POST of JSON from our own pages. What a member may
+change, Dagster's own permissions decide, and what a query may ask for (`pipelines.engine.ui`).
 """
 
 from typing import Final
 from urllib.parse import quote
 
-import structlog
-from anyio import to_thread
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import WebSocketRoute
 
 from api.bodies import limited_chunks
+from api.correlation import LoggedRoute
 from api.errors import TooLarge
 from api.pages.render import language_of, page
 from api.pages.texts import text
 from api.service import service_of
-from api.staff import graphql_requests, upstream
+from api.staff import live, sign_in, upstream
 from api.staff.addressed import is_from_our_page, is_to_us
-from api.staff.graphql_requests import MAX_BYTES, GraphqlRequest, Unreadable, Untaggable
-from api.staff.sessions import Member, member_of
-from api.staff.sign_in import to_sign_in
+from api.staff.sessions import member_of
+from api.staff.upstream import GRAPHQL
 from warehouse.dagster_home import PREFIX
 
-GRAPHQL: Final = f"{PREFIX}/graphql"
+MAX_BYTES: Final = 2**20
+"""Largest request; the largest of Dagster's own pages has some 20 KiB."""
 METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 """The methods that are routed here; most of them are refused with a sentence."""
 CLOSED_ENDPOINTS: Final = (
@@ -38,8 +39,6 @@ CLOSED_ENDPOINTS: Final = (
 )
 """Dagster's endpoints that are not for reading pages: they act, or read a file that the address names."""
 
-log = structlog.get_logger(__name__)
-
 
 class AccessRefused(Exception):  # noqa: N818  (an answer, not a fault of the program)
     """The request is refused: `key` is the text with the reason and the remedy."""
@@ -50,42 +49,49 @@ class AccessRefused(Exception):  # noqa: N818  (an answer, not a fault of the pr
         self.status, self.key = status, key
 
 
+def install(app: FastAPI) -> None:
+    """Register the staff's routes: their sign-in, and everything under /dagster. The OpenAPI document lacks them."""
+    app.include_router(sign_in.router)
+    for path in (PREFIX, f"{PREFIX}/{{path:path}}"):
+        app.router.routes.append(LoggedRoute(path, handle, methods=METHODS, include_in_schema=False))
+    app.router.routes.append(WebSocketRoute(GRAPHQL, live.bridge_socket))
+
+
 async def handle(request: Request) -> Response:
     """Handle every request under /dagster: refuse it, or forward it and return Dagster's answer."""
+    path = request.scope["path"]
     try:
         if not service_of(request).settings.dagster_ui:
             raise AccessRefused(404, "dagster.closed")
         if not is_to_us(request):
             raise AccessRefused(421, "dagster.host")
         member = await member_of(request)
+        if member is None and (request.method != "GET" or path == GRAPHQL):
+            raise AccessRefused(401, "dagster.sign_in")
         if member is None:
-            return upstream.add_protection(_sign_in_first(request))
-        reads = request.method in ("GET", "HEAD")
-        return await (_forward_read(request) if reads else _handle_graphql(request, member))
+            query = request.scope["query_string"].decode("latin-1")
+            return upstream.add_protection(sign_in.to_sign_in(quote(path, safe="/") + (f"?{query}" if query else "")))
+        content = None if request.method in ("GET", "HEAD") else await _read_graphql(request)
+        if content is None:
+            _check_page(path)
+        return await upstream.forward(request, member, content)
+    except upstream.UpstreamDown:
+        return upstream.add_protection(_refusal(request, AccessRefused(503, "dagster.down")))
     except AccessRefused as refused:
         return upstream.add_protection(_refusal(request, refused))
 
 
-def _sign_in_first(request: Request) -> Response:
-    if request.method != "GET" or request.scope["path"] == GRAPHQL:
-        raise AccessRefused(401, "dagster.sign_in")
-    query = request.scope["query_string"].decode("latin-1")
-    return to_sign_in(quote(request.scope["path"], safe="/") + (f"?{query}" if query else ""))
-
-
-async def _forward_read(request: Request) -> Response:
-    """Return a page of Dagster or a part of one."""
-    path = request.scope["path"]
+def _check_page(path: str) -> None:
+    """Refuse what is no page of Dagster or a part of one."""
     endpoint, *others = path.removeprefix(f"{PREFIX}/").split("/")
     if endpoint == "graphql":
         raise AccessRefused(405, "dagster.method")
     if endpoint in CLOSED_ENDPOINTS or ".." in (endpoint, *others) or "\\" in path:
         raise AccessRefused(404, "dagster.not_here")
-    return await _forward(request, None)
 
 
-async def _handle_graphql(request: Request, member: Member) -> Response:
-    """Handle a GraphQL request, the only kind that may act."""
+async def _read_graphql(request: Request) -> bytes:
+    """Return the body of a GraphQL request, the only kind that may act."""
     if request.method != "POST" or request.scope["path"] != GRAPHQL:
         raise AccessRefused(405, "dagster.method")
     if not is_from_our_page(request):
@@ -93,34 +99,9 @@ async def _handle_graphql(request: Request, member: Member) -> Response:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise AccessRefused(415, "dagster.type")
     try:
-        data = b"".join([chunk async for chunk in limited_chunks(request, MAX_BYTES)])
-        graphql_request = await to_thread.run_sync(graphql_requests.parse_bytes, data)
+        return b"".join([chunk async for chunk in limited_chunks(request, MAX_BYTES)])
     except TooLarge:
         raise AccessRefused(413, "dagster.too_large") from None
-    except Unreadable as unreadable:
-        raise AccessRefused(400, unreadable.key) from None
-    return await _forward(request, _check_rights(graphql_request, member))
-
-
-def _check_rights(graphql_request: GraphqlRequest, member: Member) -> GraphqlRequest:
-    """Return the request to forward. Raise `AccessRefused` for a mutation by a member without the right."""
-    if "mutation" not in graphql_request.kinds:
-        return graphql_request
-    is_allowed = member.role == "operator"
-    log.info("dagster.mutation", staff_id=str(member.id), acts=list(graphql_request.mutations)[:20], allowed=is_allowed)
-    if not is_allowed:
-        raise AccessRefused(403, "dagster.analyst")
-    try:
-        return graphql_request.tagged_with(member.email)
-    except Untaggable:
-        raise AccessRefused(400, "dagster.variables") from None
-
-
-async def _forward(request: Request, graphql_request: GraphqlRequest | None) -> Response:
-    try:
-        return await upstream.forward(request, graphql_request)
-    except upstream.UpstreamDown:
-        raise AccessRefused(503, "dagster.down") from None
 
 
 def _refusal(request: Request, refused: AccessRefused) -> Response:

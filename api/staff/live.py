@@ -1,6 +1,6 @@
 """Bridges Dagster's web socket, over which its pages follow runs, for signed-in staff, frame by frame.
 
-Only subscriptions are forwarded. The session is checked again each minute.
+Dagster's side answers subscriptions only (`pipelines.engine.ui`). The session is checked again each minute.
 """
 
 from collections.abc import Awaitable, Callable
@@ -8,26 +8,22 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
-import orjson
 import psycopg
 import websockets
-from anyio import to_thread
 from psycopg_pool import PoolTimeout
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from websockets.asyncio.client import ClientConnection, connect
 
 from api.service import service_of
-from api.staff import graphql_requests
-from api.staff.access import GRAPHQL
 from api.staff.addressed import is_from_our_page, is_to_us
-from api.staff.graphql_requests import MAX_BYTES, Unreadable
 from api.staff.sessions import member_of
-from api.staff.upstream import upstream_of
+from api.staff.upstream import GRAPHQL, upstream_of
 
 PROTOCOL: Final = "graphql-ws"
 RECHECK_SECONDS: Final = 60.0
+_LARGEST_QUESTION: Final = 2**18
 _LARGEST_FRAME: Final = 16 * 2**20
-"""Largest frame from Dagster, in bytes: the events of a run come in batches."""
+"""Largest frames to Dagster, in characters, and from it, in bytes: the events of a run come in batches."""
 _DISCONNECTED: Final = (websockets.ConnectionClosed, WebSocketDisconnect, RuntimeError, psycopg.Error, PoolTimeout)
 """One side has disconnected, or the session cannot be checked any more: the bridge ends."""
 _REFUSED: Final = 1008  # RFC 6455, section 7.4.1
@@ -74,13 +70,9 @@ async def _bridge(socket: WebSocket, upstream: ClientConnection) -> None:
 
 async def _forward_to_dagster(socket: WebSocket, upstream: ClientConnection) -> None:
     while frame := (await socket.receive()).get("text"):  # bytes and empty frames are not part of this protocol
-        if len(frame) > MAX_BYTES:
+        if len(frame) > _LARGEST_QUESTION:
             return
-        forwarded, refusal = await to_thread.run_sync(filter_frame, frame)
-        if forwarded is not None:
-            await upstream.send(forwarded)
-        if refusal is not None:
-            await socket.send_text(refusal)
+        await upstream.send(frame)
 
 
 async def _forward_to_page(socket: WebSocket, upstream: ClientConnection) -> None:
@@ -92,24 +84,3 @@ async def _check_session(socket: WebSocket, _: ClientConnection) -> None:
     while await member_of(socket) is not None:
         await anyio.sleep(RECHECK_SECONDS)
     await socket.close(_REFUSED)
-
-
-def filter_frame(frame: str) -> tuple[str | None, str | None]:
-    """Return the part of a frame that is forwarded, and the answer sent in its place."""
-    try:
-        message = orjson.loads(frame)
-    except orjson.JSONDecodeError:
-        return None, None
-    if not isinstance(message, dict):
-        return None, None
-    forwarded = {name: message[name] for name in ("type", "id") if isinstance(message.get(name), str)}
-    if forwarded.get("type") == "start":
-        try:
-            graphql_request = graphql_requests.parse_request(message.get("payload"))
-        except Unreadable:
-            graphql_request = None
-        if graphql_request is None or graphql_request.kinds != {"subscription"}:
-            error = {"message": "Only subscriptions are asked over the web socket."}
-            return None, orjson.dumps({"type": "error", "id": forwarded.get("id"), "payload": error}).decode()
-        forwarded["payload"] = graphql_request.body(operation_name="operation_name")
-    return orjson.dumps(forwarded).decode(), None

@@ -4,7 +4,7 @@ An unknown account, a disabled one and a wrong password get the same words after
 """
 
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from anyio import to_thread
@@ -20,7 +20,6 @@ from api.pages.sign_in import local_path, sign_in_form
 from api.pages.texts import text
 from api.service import Service, service_of
 from api.staff import sessions
-from api.staff.runs import address_of_import_runs
 from api.staff.sessions import Member
 from warehouse.dagster_home import PREFIX
 from warehouse.staff import queries as staff
@@ -30,6 +29,13 @@ router = APIRouter(include_in_schema=False)
 HOME: Final = "/staff"
 SIGN_IN: Final = "/staff/sign-in"
 RUNS: Final = "/staff/runs"
+_IMPORT_TAG: Final = "pcds/import_id"
+"""`pipelines.engine.tags.IMPORT`, which the API cannot import, because it does not import Dagster."""
+
+
+def address_of_import_runs(import_id: UUID) -> str:
+    """Return the address of an import's runs: Dagster's Runs page, filtered by tag."""
+    return f"{PREFIX}/runs?{urlencode({'q[0]': f'tag:{_IMPORT_TAG}={import_id}'}, safe='[]:/=')}"
 
 
 def to_sign_in(back: str) -> Response:

@@ -6,18 +6,19 @@ load pictures only from here. `api.staff.access` decides who may ask.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 from urllib.parse import quote
 
 import httpx2
-import orjson
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response, StreamingResponse
 
-from api.staff.graphql_requests import GraphqlRequest
+from api.staff.sessions import Member
 from warehouse import dagster_home
 from warehouse.settings import Settings
 
+GRAPHQL: Final = f"{dagster_home.PREFIX}/graphql"
 _REQUEST_HEADERS: Final = ("accept", "user-agent", "if-none-match", "if-modified-since", "range")
 _ANSWER_HEADERS: Final = (
     "content-type",
@@ -64,9 +65,14 @@ class Upstream:
 @asynccontextmanager
 async def open_upstream(settings: Settings) -> AsyncIterator[Upstream]:
     """Open the connection for the time of the block."""
-    transport = httpx2.AsyncHTTPTransport(verify=False, limits=_CONNECTION_LIMITS)
-    async with httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT) as client:
+    async with make_client(httpx2.AsyncHTTPTransport(verify=False, limits=_CONNECTION_LIMITS)) as client:
         yield Upstream(settings, client)
+
+
+def make_client(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClient:
+    """Return a client that keeps no cookies: one connection serves everybody."""
+    no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    return httpx2.AsyncClient(transport=transport, timeout=_TIMEOUT, cookies=no_cookies)
 
 
 def upstream_of(connection: HTTPConnection) -> Upstream:
@@ -76,22 +82,22 @@ def upstream_of(connection: HTTPConnection) -> Upstream:
     return found
 
 
-async def forward(request: Request, graphql_request: GraphqlRequest | None) -> Response:
-    """Return Dagster's answer, streamed; `graphql_request` is the body where there is one. Raise `UpstreamDown`."""
+async def forward(request: Request, member: Member, content: bytes | None) -> Response:
+    """Return Dagster's answer, streamed; `content` is the body where there is one. Raise `UpstreamDown`."""
     dagster = upstream_of(request)
     sent = {name: request.headers[name] for name in _REQUEST_HEADERS if name in request.headers}
     sent |= {"accept-encoding": "identity", "host": request.headers.get("host", ""), **dagster.key_header}
-    content = None
-    if graphql_request is not None:
-        sent["content-type"], content = "application/json", orjson.dumps(graphql_request.body())
+    sent |= {"x-correlation-id": request.state.correlation_id, dagster_home.STAFF_HEADER: str(member.id)}
+    if member.role == "operator":
+        sent[dagster_home.ACTOR_HEADER] = quote(member.email)
+    if content is not None:
+        sent["content-type"] = "application/json"
     # The path as it was checked, encoded again: an escape within an escape stays one.
-    path = request.scope["path"]
-    url = httpx2.URL(f"http://{dagster.address}{quote(path, safe='/:@!$&()*+,;=~')}")
-    request_to_dagster = dagster.client.build_request(
-        request.method, url.copy_with(query=request.scope["query_string"]), headers=sent, content=content
-    )
+    path = quote(request.scope["path"], safe="/:@!$&()*+,;=~")
+    url = httpx2.URL(f"http://{dagster.address}{path}").copy_with(query=request.scope["query_string"])
     try:
-        answer = await dagster.client.send(request_to_dagster, stream=True)
+        asked = dagster.client.build_request(request.method, url, headers=sent, content=content)
+        answer = await dagster.client.send(asked, stream=True)
     except httpx2.TransportError:
         raise UpstreamDown from None
     headers = {name: answer.headers[name] for name in _ANSWER_HEADERS if name in answer.headers}

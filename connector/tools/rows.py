@@ -148,8 +148,9 @@ class RowTools:
         warnings = cast(list[object], found["warnings"])
         questions = len(cast(ImportSource, found["source"]).get("asked", ()))
         if questions:
+            are_open = "1 question is open" if questions == 1 else f"{questions} questions are open"
             state += (
-                f" {questions} questions are open, and what is asked is not stored: ask the user which of could_be is "
+                f" {are_open}, and what is asked is not stored: ask the user which of could_be is "
                 "meant; its answer goes to POST /imports/{id}/repeat, or as mapping beside rows or csv."
             )
         done = (

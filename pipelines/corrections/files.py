@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
-import xlsxwriter
-
 from pipelines.corrections.cells import Cell
 from pipelines.corrections.tables import ADDED, Table
+from pipelines.workbooks import Workbook
 from schemas.formulas import harmless
 from schemas.report import ImportSource
 
@@ -43,7 +42,7 @@ def as_csv(table: Table, source: ImportSource) -> bytes:
 def as_workbook(tables: Iterable[Table]) -> bytes:
     """Write all tables as sheets of a workbook under their own names; numbers stay numbers."""
     target = io.BytesIO()
-    with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
+    with Workbook(target, {"in_memory": True}) as book:
         bold = book.add_format({"bold": True})
         for table in tables:
             sheet = book.add_worksheet(table.name or _SHEET_OF_TEXTS)

@@ -10,11 +10,11 @@ from dataclasses import replace
 import polars as pl
 
 from pipelines.corrections.cells import Cell
+from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.columns import recognise
 from pipelines.reading.fields import Column
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.grid import position
-from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.unit_columns import is_shared
 from schemas.report import SourceColumn
 
@@ -26,7 +26,7 @@ def unambiguous_header(
     columns = [column for place in read if (column := _column(header, place, kind)) is not None]
     texts = {column.name: [_text(row, column.position) for row in rows] for column in columns}
     cells = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
-    doubted = set(misleading_columns(columns, (), cells, kind))
+    doubted = set(misleading_columns(columns, cells, kind))
     own = {column.position: _own_name(column, kind) for column in columns if column.name in doubted}
     return [own.get(at, cell) for at, cell in enumerate(header)]
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import polars as pl
 
 from pipelines.corrections.cells import Cell
-from pipelines.corrections.tables import Report, Table
+from pipelines.corrections.tables import Report, Table, sheets_of_skus
 from pipelines.reading.grid import position
 from pipelines.reading.values import as_codes, unescaped
 from schemas.report import ImportSource
@@ -24,25 +24,26 @@ def taken_codes(
     was not rejected, and those among `earlier`, which the corrected file's own rows may not have. Where an earlier row
     of the new file has the code, the reader finds the repeat by itself.
     """
-    main = next((at for at, table in enumerate(before) if table.name == source["sheet"]), None)
-    if main is None:
-        return []
+    names = {place["sheet"] for place in sheets_of_skus(source)}
     at = position(next(column["column"] for column in source["columns"] if column["field"] == "sku_code"))
     repeated = {
-        fault["line"]
+        (fault["sheet"], fault["line"])
         for fault in report
-        if fault["code"] == "duplicate_sku_code" and fault["sheet"] == source["sheet"] and source["layout"] != "long"
+        if fault["code"] == "duplicate_sku_code" and source["layout"] != "long"
     }
-    counted = {*earlier, *before[main].others}
+    counted = {*earlier, *(code for table in before if table.name in names for code in table.others)}
     found: dict[str, None] = {}
     free: set[str] = set()
-    for line, was, code in zip(before[main].lines, _codes(before[main], at), _codes(after[main], at), strict=True):
-        if code is None:
+    for own, edited in zip(before, after, strict=True):
+        if own.name not in names:
             continue
-        if code in counted or (line in repeated and code == was):
-            found |= {} if code in free else {code: None}
-        else:
-            free.add(code)
+        for line, was, code in zip(own.lines, _codes(own, at), _codes(edited, at), strict=True):
+            if code is None:
+                continue
+            if code in counted or ((own.name, line) in repeated and code == was):
+                found |= {} if code in free else {code: None}
+            else:
+                free.add(code)
     return list(found)
 
 

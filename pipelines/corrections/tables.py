@@ -5,7 +5,7 @@ it. Title lines and header keep their lines and columns, so that a mapping fits 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pipelines.corrections.cells import Cell, Sheet, of_text, of_workbook
@@ -13,7 +13,7 @@ from pipelines.corrections.headers import unambiguous_header
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.workbook import Workbook
 from schemas.messages import ORIGINAL, Message, translate
-from schemas.report import ImportRowError, ImportSource, SourceColumn
+from schemas.report import ImportRowError, ImportSource, ReadSheet, SourceColumn
 
 ADDED: Final = ("error_line", "error_column", "error_reason")
 """Headers of the columns behind the caller's own. They match no field, so that an import ignores them."""
@@ -29,7 +29,7 @@ class Table:
     `lines` are the lines of the sent file of the rejected rows, which are the last ones of `rows`. `width` is the
     number of the sender's columns, `numeric` the positions of those that contain numbers. `preamble` is a line `sep=;`
     before everything. Of a whole file `lines` are all its lines, and `rejected_lines` those that are rejected. `others`
-    are the codes of the sheet's lines that are not here.
+    are the codes of the lines of SKUs that are not here, those of all their sheets.
     """
 
     name: str | None
@@ -77,21 +77,31 @@ def rejected_tables(
     if source["format"] == "csv":
         text = of_text(data, source)
         return _tables(
-            _Rejected(text, report, of_skus, source, wording, component_columns=component_columns, whole=whole)
+            [_Rejected(text, report, of_skus, source, wording, component_columns=component_columns, whole=whole)]
         )
     book = Workbook(data)
-    main = of_workbook(book, source, (*source["columns"], *component_columns), "sku")
-    of_main = [fault for fault in report if fault["sheet"] == source["sheet"]]
-    if apart is None:
-        return _tables(
-            _Rejected(main, of_main, of_skus, source, wording, component_columns=component_columns, whole=whole)
+    rejected: list[_Rejected] = []
+    for place in sheets_of_skus(source):
+        main = of_workbook(book, place, (*place["columns"], *component_columns), "sku")
+        faults = [fault for fault in report if fault["sheet"] == place["sheet"]]
+        rejected.append(
+            _Rejected(main, faults, of_skus, place, wording, component_columns=component_columns, whole=whole)
         )
+    if apart is None:
+        return _tables(rejected)
     graphs = of_workbook(book, apart, apart["columns"], "component")
     of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
-    return _tables(
-        _Rejected(main, of_main, of_skus, source, wording, whole=whole),
-        _Rejected(graphs, of_parts, codes, None, wording, whole=whole),
-    )
+    return _tables(rejected, _Rejected(graphs, of_parts, codes, None, wording, whole=whole))
+
+
+def sheets_of_skus(source: ImportSource) -> list[ImportSource]:
+    """Return the description of each sheet of the SKUs, of which a table can have several."""
+    return [source] if "sheets" not in source else [_alone(source, each) for each in source["sheets"]]
+
+
+def _alone(source: ImportSource, of: ReadSheet) -> ImportSource:
+    skipped = [line for line in source["skipped"] if line.get("sheet") == of["sheet"]]
+    return {**source, "sheet": of["sheet"], "header_row": of["header_row"], "skipped": skipped}
 
 
 def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
@@ -100,10 +110,14 @@ def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
     return {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
 
 
-def _tables(*sheets: "_Rejected") -> list[Table]:
-    """Return the tables with rows, and the first one in any case where another has some."""
-    tables = [table for at, sheet in enumerate(sheets) if (table := sheet.table(is_needed=at == 0)) is not None]
-    return tables if any(table.lines for table in tables) else []
+def _tables(of_skus: Sequence["_Rejected"], *of_parts: "_Rejected") -> list[Table]:
+    """Return the tables with rows, and in any case one of the SKUs where the components have some."""
+    others = frozenset(code for sheet in of_skus for code in sheet.others if code)
+    tables = [replace(table, others=others) for sheet in of_skus if (table := sheet.table(is_needed=False)) is not None]
+    parts = [table for sheet in of_parts if (table := sheet.table(is_needed=False)) is not None]
+    if parts and not tables:
+        tables = [table for table in [of_skus[0].table(is_needed=True)] if table is not None]
+    return [*tables, *parts]
 
 
 class _Rejected:
@@ -136,7 +150,7 @@ class _Rejected:
         siblings = {line for line, code in self._codes.items() if code in codes} - skipped
         self._rejected, self._whole = siblings | set(self._faults), whole
         self._lines = sorted(self._rejected | set(self._codes)) if whole else sorted(self._rejected)
-        self._others = {code for line, code in self._codes.items() if line not in {*self._lines, *skipped}}
+        self.others = {code for line, code in self._codes.items() if line not in {*self._lines, *skipped}}
 
     def table(self, *, is_needed: bool) -> Table | None:
         """Return title lines, header and rejected lines, with the added columns.
@@ -168,7 +182,6 @@ class _Rejected:
             self._sheet.numeric,
             self._sheet.preamble,
             frozenset(self._rejected),
-            frozenset(code for code in self._others if code),
         )
 
     def _with_reason(

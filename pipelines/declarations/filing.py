@@ -72,6 +72,12 @@ def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
     return [Filing(*row) for row in found.iter_rows()]
 
 
+def compute_filings(figures: StoredFigures) -> list[ComputedFiling]:
+    """Compute every declaration for which these figures have something, by market and period."""
+    tonnes, uncounted = (pl.read_parquet(path, columns=[*_PERIOD]) for path in (figures.tonnes, figures.uncounted))
+    return [compute_filing(figures, filing) for filing in of_figures(tonnes, uncounted)]
+
+
 def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
     """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
     market, year, half = filing

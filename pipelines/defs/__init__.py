@@ -1,10 +1,35 @@
-"""Contains the definitions that Dagster loads, a folder a subject: `assets`, `checks`, `jobs`, `schedules`, `sensors`.
+"""Contains the definitions that Dagster loads, a module a subject: its assets, checks, jobs and schedule.
 
-Each is thin: `pipelines.<subject>` processes the data, and `pipelines.shown` prepares what an analyst sees. This module
-contains what all subjects share; `pipelines.definitions` combines them.
+Each is thin: `pipelines.<subject>` processes the data, and `pipelines.shown` prepares what an analyst sees. `sensors`
+watches all subjects but imports. This module contains what they share; `pipelines.definitions` combines them.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final  # Any: what an asset takes and makes, and the parameters of Dagster's decorator
+
+import dagster as dg
+
+from pipelines.shown import columns
 
 OWNERS: Final = ["team:packaging-data"]
 """The owners of every asset."""
+
+
+def asset(
+    group: str, stage: str, *kinds: str, **options: Any
+) -> Callable[[Callable[..., dg.MaterializeResult[Any]]], dg.AssetsDefinition]:
+    """Return Dagster's decorator with what each asset says of itself: owners, stage, kinds, and a table's columns.
+
+    `options` are those of `dagster.asset`.
+    """
+
+    def define(compute: Callable[..., dg.MaterializeResult[Any]]) -> dg.AssetsDefinition:
+        name = compute.__name__
+        shown = columns.metadata(name) if name in columns.TABLES else None
+        decorate = dg.asset(
+            group_name=group, owners=OWNERS, tags={"pcds/stage": stage}, kinds={*kinds}, metadata=shown, **options
+        )
+        defined: dg.AssetsDefinition = decorate(compute)
+        return defined
+
+    return define

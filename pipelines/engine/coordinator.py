@@ -10,7 +10,7 @@ from typing import Any, Final  # Any: limits as dagster.yaml has them
 import dagster as dg
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
-from pipelines.engine.tags import PARTITION, PRIORITY, TERMINATED
+from pipelines.engine.tags import PARTITION, PRIORITY, TERMINATED, name_actor
 
 _QUEUED: Final = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED)
 _UNDER_WAY: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
@@ -31,6 +31,7 @@ class EagerRunCoordinator(QueuedRunCoordinator):
 
     def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
         """Launch or queue a run that was just created."""
+        context = name_actor(self._instance, context)
         run = context.dagster_run
         if run.status != dg.DagsterRunStatus.NOT_STARTED:
             return super().submit_run(context)

@@ -70,10 +70,10 @@ def _forked(listener: socket.socket) -> Program:
     while True:
         with listener.accept()[0] as supervisor, supervisor.makefile("rb") as request:
             asked = json.loads(request.read() or "null")
-            if asked is None:  # it only looked whether this process answers
-                continue
-            if "ended" in asked:  # no number is used again before the supervisor has asked for its end
-                answer = os.waitstatus_to_exitcode(os.waitpid(asked["ended"], 0)[1])
+            if asked is None:  # it only looks whether this process answers
+                answer = 0
+            elif "ended" in asked:  # no number is used again before the supervisor has asked for its end
+                answer = status_of(asked["ended"])
             elif (answer := os.fork()) == 0:
                 os.setsid()
                 if end_with_parent is not None:
@@ -82,8 +82,16 @@ def _forked(listener: socket.socket) -> Program:
             try:
                 supervisor.sendall(json.dumps(answer).encode())
             except OSError:  # it waited no longer, and will ask for another one
-                if "ended" not in asked:
+                if asked and "ended" not in asked:
                     os.kill(answer, signal.SIGKILL)
+
+
+def status_of(pid: int) -> int:
+    """Return how a program ended; one that an earlier forker had forked ended with that one, by SIGKILL."""
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:
+        return -signal.SIGKILL
 
 
 def _become(program: Program) -> None:

@@ -2,16 +2,26 @@
 
 from collections.abc import Mapping
 from typing import Final
+from uuid import UUID
 
 LOGGER: Final = "console"
 """The service's log (`pipelines.engine.loggers`), under the name of Dagster's own logger, which it replaces."""
 
 
-def run_config(**of_assets: Mapping[str, object]) -> dict[str, object]:
-    """Return the configuration of a run, by asset.
+IMPORT_STEP: Final = "imported_file"
+"""The step that imports a file; its configuration names the import."""
+
+
+def run_config(**of_steps: Mapping[str, object]) -> dict[str, object]:
+    """Return the configuration of a run, by step; an asset's step has its name.
 
     It names the log because a run without that uses Dagster's own: `Definitions` cannot set a default, and a job's
     default configuration does not apply to its partitions.
     """
-    ops = {asset: {"config": {**config}} for asset, config in of_assets.items()}
+    ops = {step: {"config": {**config}} for step, config in of_steps.items()}
     return {"loggers": {LOGGER: {}}} | ({"ops": ops} if ops else {})
+
+
+def import_config(import_id: UUID | str) -> dict[str, object]:
+    """Return the configuration of an import's run."""
+    return run_config(**{IMPORT_STEP: {"import_id": str(import_id)}})

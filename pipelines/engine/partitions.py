@@ -10,6 +10,8 @@ from uuid import UUID
 
 import dagster as dg
 
+from pipelines.engine import tags
+from pipelines.shown import preview
 from warehouse.companies import slugs
 from warehouse.sessions import Pool
 
@@ -32,11 +34,6 @@ class _Companies(dg.DynamicPartitionsDefinition):
 
 
 company_partitions: Final = _Companies(name="companies")
-filing_partitions: Final = dg.DynamicPartitionsDefinition(name="filings")
-"""Markets and periods in any company's figures, such as DE-2025 and GB-2025-H1."""
-declaration_partitions: Final = dg.MultiPartitionsDefinition(
-    {"company": company_partitions, "filing": filing_partitions}
-)
 
 
 def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:
@@ -60,3 +57,14 @@ def company_of(pool: Pool, slug: str) -> UUID:
     if company_id is None:
         raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
     return company_id
+
+
+def company_of_run(
+    context: dg.AssetExecutionContext | dg.OpExecutionContext, pool: Pool
+) -> tuple[UUID, dict[str, str]]:
+    """Return the company of a run, and what the run shows of it; a run that the UI started gets its tags too."""
+    company_id = company_of(pool, context.partition_key)
+    with pool.company(company_id) as conn:
+        shown = preview.company(conn, company_id)
+    tags.name_company(context, company_id, shown["company"])
+    return company_id, shown

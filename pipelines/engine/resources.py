@@ -63,7 +63,7 @@ class Postgres(ProcessResource):
 
 
 class ObjectStore(ProcessResource):
-    """Files as companies sent them, the tables read from them, and outputs of assets: bytes under a key."""
+    """Files as companies sent them, the tables read from them, and figures between assets: bytes under a key."""
 
     _value: Objects = PrivateAttr()
 

@@ -1,33 +1,29 @@
-"""Runs one Dagster job from the command line, recorded like any other (`python -m pipelines.engine.run rollup --json`).
+"""Runs one Dagster job from the command line, recorded like any other (`python -m pipelines.engine.run rollup`).
 
-`pcds` and the supervisor do not import Dagster: they start this process and read its answer. `pipelines.engine.runs`
-contains the runs.
+`pcds` and the supervisor do not import Dagster: they start this process and read its answer, one JSON object.
+`pipelines.engine.runs` contains the runs.
 """
 
 import argparse
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
-from types import ModuleType
-from typing import Final
+from pathlib import Path
+from uuid import UUID
 
 import dagster as dg
 
 from pipelines.engine.instance import shared_instance
-from pipelines.engine.resources import open_resources
-from pipelines.engine.runs import catalogue, execution, regrade, rollup, snapshot
+from pipelines.engine.resources import Resources, open_resources
+from pipelines.engine.runs import execution, of_company
+from pipelines.engine.runs.catalogue import is_load_needed, refresh_catalogue
+from pipelines.engine.runs.regrade import regrade_portfolios
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
 from warehouse.surroundings import sentence_of
-
-RUNS: Final[dict[str, ModuleType]] = {
-    "catalogue-refresh": catalogue,
-    "regrade": regrade,
-    "rollup": rollup,
-    "snapshot": snapshot,
-}
 
 
 def main() -> int:
@@ -35,47 +31,47 @@ def main() -> int:
     arguments = _arguments()
     settings = Settings.load()
     logs.configure(settings)
-    _silence_run_log()
+    # A run's faults stay out of the log: this command prints one sentence, and the run's record has them whole.
+    logger = logging.getLogger("dagster.run")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
     try:
-        return _run(arguments, settings)
+        # The supervisor calls it before its services start.
+        prefer = nullcontext() if arguments.if_needed else execution.prefer_service(settings)
+        with open_resources(settings) as resources, prefer:
+            if not arguments.if_needed or is_load_needed(resources.postgres.pool):
+                with shared_instance(settings, Database.of(settings)) as instance:
+                    print(json.dumps(_answer(arguments, resources, instance)))
     except Exception as error:
-        sentence = sentence_of(error)
+        sentence = error.description if isinstance(error, dg.Failure) else sentence_of(error)
         if sentence is None:  # a fault of this program: its traceback is needed
             raise
         print(sentence, file=sys.stderr)
         return 1
-
-
-def _run(arguments: argparse.Namespace, settings: Settings) -> int:
-    # The supervisor calls it before its services start.
-    before_start = getattr(arguments, "if_needed", False)
-    with open_resources(settings) as resources, nullcontext() if before_start else execution.prefer_service(settings):
-        try:
-            answer = arguments.run(arguments, resources, lambda: shared_instance(settings, Database.of(settings)))
-        except dg.Failure as refused:
-            print(refused.description, file=sys.stderr)
-            return 1
-    if answer is not None:
-        print(json.dumps(answer.record) if arguments.json else answer.sentence)
     return 0
+
+
+def _answer(arguments: argparse.Namespace, resources: Resources, instance: dg.DagsterInstance) -> Mapping[str, object]:
+    """Return what the run changed: the published record."""
+    if arguments.run == "catalogue-refresh":
+        return refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator).as_dict()
+    chosen = of_company.chosen_companies(resources.postgres.pool, arguments.company)
+    if arguments.run == "regrade":
+        return regrade_portfolios(resources, instance, chosen, only_open=arguments.open).as_dict()
+    if arguments.run == "rollup":
+        return {"companies": [of_company.roll_up(resources, instance, company_id) for company_id in chosen]}
+    return {"companies": [snapshot.as_dict() for snapshot in of_company.publish_all(resources, instance, chosen)]}
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipelines.engine.run", description=main.__doc__)
-    commands = parser.add_subparsers(required=True)
-    for name, module in RUNS.items():
-        command = commands.add_parser(name, help=module.HELP)
-        command.add_argument("--json", action="store_true", help="one JSON object on standard output")
-        command.set_defaults(run=module.run)
-        module.add_arguments(command)
+    parser.add_argument("run", choices=["catalogue-refresh", "regrade", "rollup", "snapshot"])
+    parser.add_argument("--company", type=UUID, help="one company's id; all where it is left out")
+    parser.add_argument("--open", action="store_true", help="regrade only what an activation has asked for")
+    parser.add_argument("--file", type=Path, help="an operator's catalogue; it stands until the next refresh")
+    parser.add_argument("--operator", help="the account that asked for it; the service itself where it is left out")
+    parser.add_argument("--if-needed", action="store_true", help="only where the release brings another catalogue")
     return parser.parse_args()
-
-
-def _silence_run_log() -> None:
-    """Keep a run's faults out of the log: this command prints one sentence, and the run's record has them whole."""
-    logger = logging.getLogger("dagster.run")
-    logger.propagate = False
-    logger.addHandler(logging.NullHandler())
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ UNDER_WAY: Final = [
 ]
 """Statuses of a run that was launched or queued, and has not ended."""
 _FAILED: Final = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+ENDED: Final = [dg.DagsterRunStatus.SUCCESS, *_FAILED]
+"""Statuses of a run that has ended."""
 
 
 class Failures(NamedTuple):
@@ -66,6 +68,7 @@ def requests_of_companies(
     return [
         dg.RunRequest(
             run_key=f"{slug}/{wanted[slug].state}{retry_suffix(failures)}",
+            job_name=job_name,
             partition_key=slug,
             run_config=wanted[slug].config,
             tags=wanted[slug].tags,
@@ -74,11 +77,27 @@ def requests_of_companies(
     ]
 
 
+def requests_of_job(
+    instance: dg.DagsterInstance,
+    job_name: str,
+    state: str,
+    config: Mapping[str, object],
+    tags: Mapping[str, str] | None = None,
+) -> list[dg.RunRequest]:
+    """Return the run of a job without partitions, if it may be requested now; `state` is as that of `WantedRun`."""
+    return [
+        dg.RunRequest(
+            run_key=f"{job_name}/{state}{retry_suffix(failures)}", job_name=job_name, run_config=config, tags=tags
+        )
+        for failures in due_partitions(instance, job_name, [UNPARTITIONED]).values()
+    ]
+
+
 def partition_requests(
     instance: dg.DagsterInstance, requests: Collection[dg.RunRequest]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
     """Return the requests that add the partitions of these runs' companies; none if all exist."""
-    slugs = sorted({str(request.partition_key) for request in requests})
+    slugs = sorted({request.partition_key for request in requests if request.partition_key is not None})
     known = set(instance.get_dynamic_partitions("companies")) if slugs else set()
     new = [slug for slug in slugs if slug not in known]
     return [company_partitions.build_add_request(new)] if new else []

@@ -1,7 +1,11 @@
-"""Defines the tags of runs: those by which the Dagster UI finds them, and those that mark how a run began or ended."""
+"""Defines the tags of runs: those by which people find them, and those that only the machinery reads.
 
-from datetime import datetime
+Dagster's pages hide a tag whose name begins with `.dagster/`; it is found by its name all the same.
+"""
+
+from collections.abc import Callable
 from typing import Final
+from urllib.parse import unquote
 from uuid import UUID
 
 import dagster as dg
@@ -13,22 +17,22 @@ from warehouse.sessions import Pool
 CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LOCATION}"}
 """With this tag the UI lists a run under its job, although no launcher has started it."""
 
-FOLLOWED: Final = {"pcds/followed": "true"}
+FOLLOWED: Final = {".dagster/pcds_followed": "true"}
 """On runs that followed a write: a busy company has thousands a day, so their record is kept for two days only."""
 
-DAY: Final = "pcds/day"
-"""On runs of a day's work: the day, by the service's clock, whoever began them."""
+USER: Final = "user"
+"""Dagster's own: who launched the run."""
 
-PCDS: Final = {"user": "pcds"}
+PCDS: Final = {USER: dagster_home.SERVICE}
 """On runs that the service or its commands start: the UI shows it as *Launched by*, else *manually*."""
 
 IMPORT: Final = "pcds/import_id"
 """The import that the run processes."""
 
-LEFT: Final = {"pcds/left": "true"}
+LEFT: Final = {".dagster/pcds_left": "true"}
 """On runs that end as canceled because their process stopped: nobody has terminated them."""
 
-TERMINATED: Final = "pcds/terminated"
+TERMINATED: Final = ".dagster/pcds_terminated"
 """On runs that a person has terminated: their import ends with the run, and no other run takes it up."""
 
 PARTITION: Final = "dagster/partition"
@@ -43,17 +47,35 @@ COMPANY: Final = "pcds/company_id"
 COMPANY_NAME: Final = "pcds/company"
 """The company's name at that time, for people."""
 
-LARGE: Final = {"pcds/size": "large"}
+DAY: Final = ".dagster/pcds_day"
+"""On daily runs where the service's clock is moved: the day that they are for."""
+
+LARGE: Final = {".dagster/pcds_size": "large"}
 """On runs that may keep a worker busy for long: one at a time, so that small ones find a free worker (dagster.yaml)."""
 
-LARGE_PUBLICATION: Final = {"pcds/publication_size": "large"}
+LARGE_PUBLICATION: Final = {".dagster/pcds_publication_size": "large"}
 """On publications of large portfolios: one at a time, so that an import finds a free worker (dagster.yaml)."""
 
-TRACEPARENT: Final = "pcds/traceparent"
+TRACEPARENT: Final = ".dagster/pcds_traceparent"
 """Where traces are sent: the request that the run continues (`warehouse.tracing`)."""
 
 REGRADE: Final = "pcds/regrade"
 """On every run of a regrade: the version it is for. dagster.yaml limits how many runs have it at a time."""
+
+
+def by_actor(header: Callable[[str], str | None]) -> dict[str, str]:
+    """Return the tag with who acts by a request to Dagster's web server; none where nobody may. `header` reads one."""
+    actor = header(dagster_home.ACTOR_HEADER)
+    return {USER: unquote(actor)} if actor else {}
+
+
+def name_actor(instance: dg.DagsterInstance, submitted: dg.SubmitRunContext) -> dg.SubmitRunContext:
+    """Return the submission with the run tagged with who asked for it, whatever the request itself says."""
+    run, named = submitted.dagster_run, by_actor(submitted.get_request_header)
+    if named.items() <= run.tags.items():
+        return submitted
+    instance.add_run_tags(run.run_id, named)
+    return submitted._replace(dagster_run=run.with_tags({**run.tags, **named}))
 
 
 def of_company(company_id: UUID, name: str) -> dict[str, str]:
@@ -78,8 +100,3 @@ def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """Return the tags by which an import's runs are found (decisions §10)."""
     return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
-
-
-def of_day(now: datetime) -> dict[str, str]:
-    """Return the tag of a day's work."""
-    return {DAY: f"{now:%Y-%m-%d}"}

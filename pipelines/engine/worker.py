@@ -23,13 +23,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import dagster as dg
 import psycopg
 import structlog
-from dagster._cli.api import _execute_run_command_body, _resume_run_command_body
+from dagster._grpc.impl import core_execute_run
+from dagster._utils.hosted_user_process import recon_job_from_origin
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.definitions import defs
@@ -119,20 +120,9 @@ class Worker:
         started = time.perf_counter()
         # A run that has begun is resumed, however it was launched: another worker may have died with it just now.
         resuming = launched.resume or run.status == dg.DagsterRunStatus.STARTED
-        body = _resume_run_command_body if resuming else _execute_run_command_body
-        try:
-            # An interruption outside this block would end the worker.
-            with (
-                traced.run(self._instance, run),
-                capture_interrupts(),
-                self.cancellations.interrupting(launched.run_id),
-            ):
-                body(launched.run_id, self._instance, lambda _: None, False)
-        except Exception as error:  # it failed before its first step, and would end one worker after the other
-            if is_passing(error):  # it loses its worker for now, and is resumed
-                raise
-            log.exception("run.not_executed", run_id=launched.run_id)
-            self._instance.report_run_failed(run, f"No worker can execute it: {type(error).__name__}.")
+        # An interruption outside this block would end the worker.
+        with traced.run(self._instance, run), capture_interrupts(), self.cancellations.interrupting(run.run_id):
+            execute(self._instance, run, resuming=resuming)
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
         log.info(
             "run.ended",
@@ -158,6 +148,19 @@ class Worker:
             found = self._instance.get_run_by_id(run_id)
             if found is None or found.is_finished:
                 launches.close(connection, run_id)
+
+
+def execute(instance: dg.DagsterInstance, run: dg.DagsterRun, *, resuming: bool) -> None:
+    """Execute a run, or what is left of it; its events say how it ended.
+
+    As Dagster's command `dagster api execute_run` does, less its events that a process has begun and ended.
+    """
+    assert run.job_code_origin is not None, "it was launched"
+    # Whatever ended it, Dagster has written it down.
+    with suppress(Exception, KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+        job = recon_job_from_origin(run.job_code_origin)
+        for _ in core_execute_run(job, run, instance, inject_env_vars=False, resume_from_failure=resuming):
+            pass
 
 
 class Cancellations:

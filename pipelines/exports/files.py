@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias  # Any: XlsxWriter ships no types
 
 import polars as pl
-import xlsxwriter
 
-from schemas.formulas import COMPUTED
+from pipelines.workbooks import Workbook
+from schemas.formulas import MEANS_MORE
 from warehouse.snapshots.source import Tables
 
 Format: TypeAlias = Literal["csv", "xlsx", "parquet"]
@@ -26,7 +26,6 @@ MOST_LINES: Final = 1_048_575
 _MARK: Final = "\ufeff".encode()
 """Tells spreadsheets that a CSV is in UTF-8."""
 _INSTANT: Final = "%Y-%m-%dT%H:%M:%S%.fZ"
-_BEGINS_COMPUTED: Final = f"^(?:{COMPUTED})"
 _SAFE_INTEGER: Final = 10**15
 """From here on a workbook's numbers would lose digits: a text has all of them."""
 DEFLATE_LEVEL: Final = 4
@@ -84,7 +83,7 @@ def _zipped(folder: Path, paths: list[Path], method: int) -> Path:
 
 def _workbook(folder: Path, parts: Iterator[Tables]) -> Path:
     target = folder / "portfolio.xlsx"
-    with xlsxwriter.Workbook(target, {"constant_memory": True, "tmpdir": str(folder)}) as book:
+    with Workbook(target, {"constant_memory": True, "tmpdir": str(folder)}) as book:
         sheets = {name: _Sheet(book, name) for name in Tables._fields}
         for part in parts:
             for name, frame in part._asdict().items():
@@ -144,8 +143,8 @@ def _flat(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 def _harmless(text: pl.Expr) -> pl.Expr:
-    """Return `schemas.formulas.harmless` of a column."""
-    return pl.when(text.str.contains(_BEGINS_COMPUTED)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
+    """Return `schemas.formulas.as_cell` of a column."""
+    return pl.when(text.str.contains(MEANS_MORE)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
 
 
 def _as_cells(frame: pl.DataFrame) -> Iterator[pl.Expr]:

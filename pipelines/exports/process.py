@@ -31,6 +31,7 @@ from warehouse.imports.queue import BEAT_EVERY
 from warehouse.objects import Objects
 from warehouse.sessions import Pool
 from warehouse.snapshots.source import Tables
+from warehouse.surroundings import is_passing
 
 _TRIED: Final = Message(
     "The export was stopped {most} times before it was complete; ask for another one.", most=claims.MAX_ATTEMPTS
@@ -79,10 +80,22 @@ def export_waiting(place: Place, run_id: UUID, proceed: Callable[[], None]) -> d
             outcomes["failed"] += 1
         except claims.ClaimLost:
             log.warning("export.lost", export_id=str(claimed.id), run_id=str(run_id))
-        except BaseException:
+        except BaseException as error:
+            counts = _is_fault_of_ours(error, proceed)
             with place.pool.company(place.company_id) as conn:
-                claims.hand_back(conn, claimed.id, run_id)
+                claims.hand_back(conn, claimed.id, run_id, counts=counts)
             raise
+
+
+def _is_fault_of_ours(error: BaseException, proceed: Callable[[], None]) -> bool:
+    """Return whether the error would come again for ever: no fault of the machine that passes, and no process's end."""
+    if not isinstance(error, Exception) or is_passing(error):
+        return False
+    try:
+        proceed()
+    except Exception:
+        return False
+    return True
 
 
 def _export(place: Place, claimed: Claimed, run_id: UUID, proceed: Callable[[], None]) -> int:

@@ -48,6 +48,15 @@ def count_faults(snapshot: Snapshot) -> FaultCounts:
     return FaultCounts(*(int(frame.item()) for frame in pl.collect_all(counts)))
 
 
+def impossible(tonnes: pl.DataFrame) -> pl.DataFrame:
+    """Return the figures that cannot be: below 0, or less than single use, or than what is in scope and undecided."""
+    scoped = pl.col("in_scope_grams") + pl.col("undecided_grams")
+    return tonnes.filter(
+        (pl.min_horizontal("single_use_grams", "in_scope_grams", "undecided_grams") < 0)
+        | (pl.col("grams") < pl.max_horizontal(pl.col("single_use_grams"), scoped))
+    )
+
+
 def differences(snapshot: Snapshot, figures: Figures, jurisdictions: Mapping[str, Jurisdiction]) -> pl.DataFrame:
     """Return the periods whose counted grams differ from the placed: `market`, `year`, `half`, `counted`, `placed`."""
     counted = figures.tonnes.group_by(PERIOD).agg(pl.col("grams").sum().cast(pl.Float64).alias("counted"))

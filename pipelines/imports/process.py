@@ -25,6 +25,7 @@ from pipelines.imports import answers, foreseen, report, settle, warnings
 from pipelines.imports.records import make_records
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
+from pipelines.reading.grid import LINES_OF_SHEET
 from pipelines.writing import unchanged
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.prepared import Prepared
@@ -44,8 +45,6 @@ prepared, and other writers of its SKUs wait no longer. A crash costs at most tw
 
 _AT_A_TIME: Final = 2
 """Chunks under way: Postgres stores one while this process prepares another."""
-
-_LINES_PER_SHEET: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +223,8 @@ def chunks(upload: Upload, typed: TypedRows, work: Work, end: Callable[[int], in
 
 
 def _keys(placed: pl.DataFrame) -> pl.Series:
-    """Number places in the file in ascending order: the main sheet's lines, then those of the components sheet."""
-    return placed["sheet_position"] * _LINES_PER_SHEET + placed["line"]
+    """Number places in the file in ascending order: the lines of the SKUs' sheets, then those of the components."""
+    return placed["sheet_position"] * LINES_OF_SHEET + placed["line"]
 
 
 def _prepare_ahead(conn: Connection, job: Job, patch: Patch, source: pl.DataFrame) -> Prepared | None:

@@ -12,6 +12,7 @@ import polars as pl
 
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
+from pipelines.reading.grid import LINES_OF_SHEET, own_line
 from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
 from pipelines.writing.patch import RowIssue
@@ -48,10 +49,18 @@ def reader_faults(typed: TypedRows, work: Work) -> pl.DataFrame:
 
 
 def with_sheet(frame: pl.DataFrame, work: Work) -> pl.DataFrame:
-    """Return a frame with `sheet` and its `sheet_position`: 1 where that is a components sheet of its own, else 0."""
+    """Return a frame with `sheet` and its `sheet_position`, counted from 0: a components sheet of its own is last."""
+    sheets = _sheets(work)
+    known = pl.col("sheet").replace_strict(sheets, range(len(sheets)), default=0, return_dtype=pl.Int64)
+    return frame.with_columns(sheet_position=known if len(sheets) > 1 else pl.lit(0, pl.Int64))
+
+
+def _sheets(work: Work) -> list[str | None]:
+    """Return the sheets of the SKUs, then that of the components where it is apart."""
+    several = work.source.get("sheets")
     apart = _components_sheet(work)
-    position = pl.lit(0) if apart is None else pl.col("sheet").eq_missing(apart)
-    return frame.with_columns(sheet_position=position.cast(pl.Int64))
+    of_skus: list[str | None] = [work.source["sheet"]] if several is None else [each["sheet"] for each in several]
+    return of_skus if apart is None else [*of_skus, apart]
 
 
 def _components_sheet(work: Work) -> str | None:
@@ -118,9 +127,11 @@ def _place(
 
     A part that is stored and stands nowhere in the file has the place of its SKU, without a column.
     """
-    apart = _components_sheet(work)
+    apart, sheets = _components_sheet(work), _sheets(work)
     named_there = apart is not None and record["sheet"] == apart
-    place = {"sheet_position": int(named_there), **{name: record[name] for name in ("sheet", "line", "sku_code")}}
+    at = sheets.index(record["sheet"])
+    place = {"sheet_position": at, **{name: record[name] for name in ("sheet", "line", "sku_code")}}
+    line = place["line"] + (0 if named_there else at * LINES_OF_SHEET)
     one_line = work.source["layout"] in ("wide", "materials")  # its components have no line of their own
     component = None if one_line else _COMPONENT.match(path or "")
     of_parts = work.source["components"]
@@ -130,12 +141,13 @@ def _place(
             of_sku = lines.get(record["sku_code"], [])
             if int(component[1]) >= len(of_sku):
                 return place | {"field": path, "column": None, "value": None}
-            place |= {"line": of_sku[int(component[1])]}
-            place |= {} if apart is None else {"sheet_position": 1, "sheet": apart}
+            line = of_sku[int(component[1])]
+            at = len(sheets) - 1 if apart is not None else line // LINES_OF_SHEET
+            place |= {"sheet_position": at, "sheet": sheets[at], "line": own_line(line)}
             field = _column_name(component[2], of_parts["columns"])
-        return place | _cell(field, of_parts["columns"], upload.components, place["line"])
+        return place | _cell(field, of_parts["columns"], upload.components, line)
     columns = work.source["columns"]
-    return place | _cell(_column_name(path, columns), columns, upload.table, place["line"])
+    return place | _cell(_column_name(path, columns), columns, upload.table, line)
 
 
 def _column_name(path: str | None, columns: Sequence[SourceColumn]) -> str | None:

@@ -16,7 +16,7 @@ from psycopg.types.json import Json
 from uuid_utils import uuid7
 
 from pipelines.imports.work import before_key
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.writing import plans, quota
 from schemas.issues import Issue
 from schemas.messages import templates
@@ -135,7 +135,7 @@ def ask_columns(
 ) -> UUID:
     """Record a kept file that was refused for `issues` as a dry run that failed for the first; return its id.
 
-    `outline` describes its columns (`pipelines.reading.outline`). With a mapping of them the file is read again, as
+    `outline` describes its columns (`pipelines.reading.published`). With a mapping of them the file is read again, as
     that of any import. Raises as `submit` does.
     """
     quota.admit(conn, objects, kept.company_id, new_bytes=kept.size_bytes, now=now, dry_run=True)

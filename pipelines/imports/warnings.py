@@ -40,7 +40,7 @@ def of_source(source: ImportSource) -> ImportWarnings:
     """Return the warnings of the lines that were left out as examples."""
     found: list[ImportRowError] = [
         {
-            "sheet": source["sheet"],
+            "sheet": skipped.get("sheet", source["sheet"]),
             "line": skipped["line"],
             "sku_code": None,
             "field": None,

@@ -8,6 +8,7 @@ from uuid import UUID
 from schemas.report import ImportSource
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
+from warehouse.imports.queue import STALLED_AFTER
 from warehouse.sessions import Pool
 
 
@@ -85,7 +86,7 @@ def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
     return row
 
 
-def latest(pool: Pool, company_id: UUID) -> UUID | None:
-    """Return the latest import of the company; None where it has sent none."""
+def next_waiting(pool: Pool, company_id: UUID, now: datetime) -> UUID | None:
+    """Return the company's oldest import that no run works on; None where none waits."""
     with pool.company(company_id) as conn:
-        return queries.latest(conn)
+        return queries.next_waiting(conn, stalled_before=now - STALLED_AFTER)

@@ -5,6 +5,8 @@ What belongs here: the connection and its faults as codes. What does not: texts,
 
 import smtplib
 import ssl
+import threading
+from concurrent.futures import Future
 from email.headerregistry import Address
 from email.message import EmailMessage
 from typing import Final, Self
@@ -13,7 +15,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from warehouse.settings import Settings
 
 _SECONDS: Final = 20.0
-"""How long one step of the conversation may take."""
+"""How long one step of the conversation may be silent."""
+_WHOLE_SECONDS: Final = 120.0
+"""How long all of it may take: a server that sends a byte at a time is never silent."""
 _PORTS: Final = {"smtp": 587, "smtps": 465}
 _PERMANENT: Final = 500
 """From this code on, repeating the same mail has no use (RFC 5321, section 4.2.1)."""
@@ -42,7 +46,23 @@ class MailServer:
         return None if settings.smtp_url is None else cls(settings.smtp_url.get_secret_value(), settings.mail_from)
 
     def send(self, mail: EmailMessage) -> None:
-        """Hand over a mail. Raise `NotSent`."""
+        """Hand over a mail. Raise `NotSent`, also where the conversation is left because it takes too long."""
+        outcome: Future[None] = Future()
+
+        def settle() -> None:
+            try:
+                self._send(mail)
+                outcome.set_result(None)
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=settle, name="mail", daemon=True).start()
+        try:
+            outcome.result(_WHOLE_SECONDS)
+        except TimeoutError:
+            raise NotSent("server_unreachable", of_all=True) from None
+
+    def _send(self, mail: EmailMessage) -> None:
         try:
             with self._connected() as connection:
                 connection.send_message(mail)

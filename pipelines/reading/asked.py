@@ -3,7 +3,7 @@
 A product has a weight and a material as well. They are the packaging's where something says so: the header itself, a
 title or the sheet's name, other columns that only packaging has, lines or columns that are components. Where nothing
 does, or the table also contains the product's own measures, `source.asked` lists the column (docs/decisions/0030).
-`composed.py` decides what a single header says.
+`grammar.py` decides what a single header says.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -13,9 +13,8 @@ import polars as pl
 
 from compliance import ruleset
 from compliance.words import resolve_format
-from pipelines.reading.composed import mentions_packaging
 from pipelines.reading.fields import Column
-from pipelines.reading.grammar import word_roles
+from pipelines.reading.grammar import mentions, word_roles
 from pipelines.reading.grid import NUMBER, letter
 from pipelines.reading.levels import level_of, names_sales_level
 from pipelines.reading.part_types import part_type_of_word
@@ -100,7 +99,7 @@ def _names_its_packaging(column: Column) -> bool:
         named = False  # feeds of products use this ordinary word as well
     level = names_sales_level(column.header)
     roles = word_roles(column.header)
-    return named or level or mentions_packaging(column.header) or bool(roles & {"empty", "tare"})
+    return named or level or mentions(column.header, "packaging") or bool(roles & {"empty", "tare"})
 
 
 def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measured: bool) -> bool:
@@ -135,14 +134,14 @@ def _is_sum(whole: Column, parts: Sequence[Column], sheet: Sheet) -> bool:
 def _signs_of_packaging(sheet: Sheet) -> Iterator[bool]:
     """Yield for each column whether it says that the table is of packaging."""
     for column in sheet.columns:
-        if column.table == "component" or column.name in _FIELDS_OF_PACKAGING or mentions_packaging(column.header):
+        if column.table == "component" or column.name in _FIELDS_OF_PACKAGING or mentions(column.header, "packaging"):
             yield True
         elif column.name == "packaging_format":
             yield _are_formats(sheet.table[column.name])
         elif column.name == "weight_grams" and _names_its_packaging(column):
             yield True
     for _, header in sheet.ignored:
-        yield mentions_packaging(header)
+        yield mentions(header, "packaging")
 
 
 def _are_formats(cells: pl.Series) -> bool:
@@ -159,4 +158,4 @@ def _are_formats(cells: pl.Series) -> bool:
 
 def _is_measure(header: str) -> bool:
     """Return whether a header names one of the product's own measures: `length_cm`, `Nettogewicht`, `Price`."""
-    return "measure" in word_roles(header) and not mentions_packaging(header)
+    return "measure" in word_roles(header) and not mentions(header, "packaging")

@@ -1,30 +1,34 @@
 """Recognises the field of a column by its header, with the unit or the market, year and half that it names.
 
-A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `composed_headers.csv` for
+A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `words.csv` for
 terms made of known words; `groups.py` for numbered components and materials); `grammar.py` reads what is around them.
 A column counts only where every word was understood; where a word around a known term was not, the column is *open*,
 and asked about. `header.py` chooses the header row and refuses a table without the columns it needs.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import TypeAlias
 
 import pycountry
 
-from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
 from pipelines.reading.grammar import (
+    MOST_KEPT,
+    TEXTS,
     Sense,
     Tokens,
+    composed_field,
+    divided,
     is_help,
     joined,
     key_of,
+    longest_by_first_word,
     measure_at,
     measures_in,
     roles_of_word,
-    segmentations,
     sense_of,
     spellings,
     tokens_of,
@@ -34,9 +38,11 @@ from pipelines.reading.grammar import (
 )
 from pipelines.reading.groups import group_column
 from pipelines.reading.levels import SALES, level_at
-from schemas.fields import SKU_CODE
+from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place
 from schemas.words import fold, headers, words
+
+Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
 _YEAR = re.compile(r"20\d\d|2100")
@@ -58,72 +64,85 @@ def substitute_column(header: str) -> Column | None:
         return None
     listed = _understood(header, "sku")
     whole = listed is None or listed.open is None or listed.name == column.name
-    return column if whole or not segmentations(header)[-1].notes else None  # a note of another term is no remark
+    return column if whole or not divided(header)[-1].notes else None  # a note of another term is no remark
 
 
-def open_column(header: str, position: int, table: Table) -> Column | None:
-    """Return the column that a header would be if a word around its term were understood: `Column.open`."""
+def open_column(header: str, position: int, table: Table, *, loose: bool = False) -> Column | None:
+    """Return the column that a header would be if a word around its term were understood: `Column.open`.
+
+    Such a word is behind a unit, in a note or beside a packaging's weight; where `loose`, in the term of any header
+    too: in a line of data that would be found everywhere.
+    """
     if len(header) >= LONGEST_HEADER:
         return None
     column = _understood(header, table) or (_substitute(header) if table == "sku" else None)
+    if column is None and loose:
+        column = _best(header, lambda main, notes: _terms(main, notes, header, table), loose=True)
+    if column is None and loose and table == "sku":
+        column = _best(header, lambda main, _: _substitutes(main, header, loose=True), loose=True)
     return None if column is None or column.open is None else replace(column, position=position)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def _understood(header: str, table: Table) -> Column | None:
-    if not _has_word_of_term(header):
-        return None
-    open_columns: list[Column] = []
-    for text in spellings(header):
-        for main, notes in segmentations(text):
-            for term, rest in _terms(main, notes, header, table):
-                column = _with_sense(term, rest, notes)
-                if column is not None and column.open is None:
-                    return column
-                open_columns += [] if column is None else [column]
-    return _by_languages(header, table) or min(open_columns, key=_length_of_open, default=None)
+    found = _best(header, lambda main, notes: _terms(main, notes, header, table))
+    return found if found is not None and found.open is None else _by_languages(header, table) or found
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def _substitute(header: str) -> Column | None:
     """Return the column of a header that is listed as a substitute, or that known words make together."""
-    if not _has_word_of_term(header):
+    return _best(header, lambda main, _: _substitutes(main, header))
+
+
+def _best(
+    header: str,
+    terms: Callable[[Tokens, Notes], Iterator[tuple[Column, Tokens]]],
+    *,
+    loose: bool = False,
+) -> Column | None:
+    """Return the first of the terms of which every word around was understood, else that with the fewest open."""
+    if not words_of_terms(header):
         return None
     open_columns: list[Column] = []
-    for text in spellings(header):
-        for main, notes in segmentations(text):
-            left, measures = without_measures(main)
-            words_of_term = key_of(left).split()
-            name = headers("spare").get(key_of(main)) or composed_field(words_of_term)
-            name = name or composed_field(_without_levels(words_of_term))
-            if name is None:
-                continue
-            column = _with_sense(Column(name, fields_of("sku")[name], "sku", 0, header), measures, notes)
+    for main, notes in divided(header):
+        for term, rest in terms(main, notes):
+            column = _with_sense(term, rest, notes, loose=loose)
             if column is not None and column.open is None:
                 return column
             open_columns += [] if column is None else [column]
-    return min(open_columns, key=_length_of_open, default=None)
+    return min(open_columns, key=lambda column: len(str(column.open)), default=None)
 
 
-def _length_of_open(column: Column) -> int:
-    return len(str(column.open))
+def _substitutes(main: Tokens, header: str, *, loose: bool = False) -> Iterator[tuple[Column, Tokens]]:
+    left, rest = without_measures(main)
+    words_of_term: Tokens = key_of(left).split()
+    name = headers("spare").get(key_of(main))
+    if name is None and loose:
+        rest = (*(word for word in words_of_term if not roles_of_word(word)), *rest)
+        words_of_term = [word for word in words_of_term if word not in rest]
+    name = name or composed_field(words_of_term) or composed_field(_without_levels(words_of_term))
+    if name is not None:
+        yield Column(name, fields_of("sku")[name], "sku", 0, header), rest
 
 
-@lru_cache(maxsize=8192)
-def _has_word_of_term(header: str) -> bool:
-    """Return whether a text has a word of any term: most cells have none, and are no headers."""
+@lru_cache(maxsize=MOST_KEPT)
+def words_of_terms(header: str) -> frozenset[str]:
+    """Return the words of a text that some term has: most cells have none, and are no headers."""
     found = {token for text in {header, *spellings(header)} for token in tokens_of(text)}
-    return any(token.rstrip("0123456789") in _words_of_terms() or roles_of_word(token) for token in found)
+    bare = {token: token.rstrip("0123456789") for token in found}
+    return frozenset(bare[token] for token in found if bare[token] in _known_words() or roles_of_word(token))
 
 
 @cache
-def _words_of_terms() -> frozenset[str]:
+def _known_words() -> frozenset[str]:
     listed = [headers(name) for name in ("sku", "component", "part", "group", "spare")]
     named = [words(name) for name in ("material_family", "material_column", "component_type", "header_word")]
-    return frozenset(word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split())
+    found = {word.rstrip("0123456789") for term in (*listed, *named) for text in term for word in text.split()}
+    return frozenset(found - {""})
 
 
-def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
+def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tuple[Column, Tokens]]:
     """Yield the columns whose terms are among the words of a header, the longest first, with the words around each."""
     known, fields = headers(table), fields_of(table)
     for key, start, end in _runs(main):
@@ -148,42 +167,55 @@ def _terms(main: Tokens, notes: Sequence[Tokens], header: str, table: Table) -> 
 
 
 def _runs(main: Tokens) -> Iterator[tuple[str, int, int]]:
-    """Yield each run of words, the longest first, as listed headers are looked up, with its start and end."""
-    has_signs = "/" in main or "|" in main
-    for size in range(len(main), 0, -1):
+    """Yield each run of words that may be a term, the longest first, as listed headers are looked up, with its place.
+
+    Only as many words are joined as the longest term with that first word has.
+    """
+    signs = sum(token in ("/", "|") for token in main)
+    reach = [_longest_terms().get(word, len(main) if word == "|" else 0) for word in main]
+    for size in range(min(len(main), max(reach, default=0) + signs), 0, -1):
         for start in range(len(main) - size + 1):
-            run = main[start : start + size]
-            if not has_signs:
-                yield " ".join(run), start, start + size
-            elif "/" not in (run[0], run[-1]):
-                yield key_of(run), start, start + size
+            if size <= reach[start] + signs and reach[start]:
+                run = main[start : start + size]
+                if "/" not in (run[0], run[-1]):
+                    yield key_of(run) if signs else " ".join(run), start, start + size
 
 
-def _with_sense(column: Column, rest: Tokens, notes: Sequence[Tokens]) -> Column | None:
-    """Return a column with what the words around its term say; None where they say that it is something else."""
+@cache
+def _longest_terms() -> dict[str, int]:
+    listed = (headers("sku"), headers("component"), headers("part"), _component_headers())
+    return longest_by_first_word(term for terms in listed for term in terms)
+
+
+def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> Column | None:
+    """Return a column with what the words around its term say; None where they say that it is something else.
+
+    A word of the term without any role is not understood; one that has a role makes another term of it.
+    """
     field = column.field
     if field == volume_field():
         return column
     around = sense_of(rest, field)
-    said = joined([around, *(_sense_of_note(note, column) for note in notes)])
-    of_packaging = field.name == "weight_grams" and "packaging" in word_roles(column.header)
-    if said.other or (around.unknown and not (around.measured or of_packaging)):
-        return None
-    if around.measured and field.kind in ("text", "gtin"):
+    said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
+    is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
+    if loose and field.kind not in TEXTS:
+        is_asked = is_asked or not any(map(roles_of_word, around.unknown))
+    if said.other or (around.unknown and not is_asked) or (around.measured and field.kind in TEXTS):
         return None
     named = said.has_unit or any(measure.unit == field.unit for measure in measures_in(column.header))
     unknown = " ".join(said.unknown) or None
     return replace(column, factor=said.factor, per=said.per, has_unit=named, open=unknown)
 
 
-def _sense_of_note(note: Tokens, column: Column) -> Sense:
+@lru_cache(maxsize=MOST_KEPT)
+def _sense_of_note(note: tuple[str, ...], field: Field, table: Table) -> Sense:
     """Return what a note says; the field's own name, in another wording or language, says nothing more."""
-    listed = headers(column.table).get(key_of(note)) or headers("spare").get(key_of(note))
-    if is_help(note, column.field) or listed == column.field.name:
+    listed = headers(table).get(key_of(note)) or headers("spare").get(key_of(note))
+    if is_help(note, field) or listed == field.name:
         return Sense()
-    if listed is not None and listed != "weight_unit" and column.field.kind != "code":
-        return Sense(other=True)
-    return sense_of(note, column.field, note=True)
+    if listed is not None and listed != "weight_unit" and field.kind != "code":
+        return Sense(unknown=note) if field.kind in TEXTS else Sense(other=True)
+    return sense_of(note, field, note=True)
 
 
 def _by_languages(header: str, table: Table) -> Column | None:
@@ -249,7 +281,7 @@ def _component_headers() -> dict[str, str]:
     return {fold(name): name for name in alone} | {fold(f"component_{name}"): name for name in prefixed}
 
 
-def _volume(rest: Tokens, notes: Sequence[Tokens], header: str) -> Column | None:
+def _volume(rest: Tokens, notes: Notes, header: str) -> Column | None:
     """Return the column of units placed: `annual_volume_fr`, `annual_volume_gb_2026_h1`, `Jahresmenge DE (Tsd.)`."""
     field = volume_field()
     found = _Placed()
@@ -318,7 +350,7 @@ class _Placed:
         return end
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_KEPT)
 def _market_code(name: str) -> str | None:
     """Return the code of a market that is named by code or by a country's name; a region only where ISO has it."""
     if (code := words("market").get(name)) is not None:

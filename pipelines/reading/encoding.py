@@ -1,21 +1,177 @@
-"""Decodes the bytes of a text file: finds its encoding. Delimiters and columns do not belong here.
+"""Decides what a file's bytes are: a workbook or a text, and of a text the encoding. Its name proves nothing.
 
-Bytes that the encoding does not know stay in the text as lone surrogates, so that their line can be named. Where two
-encodings give different letters and neither is much likelier, the file is refused with the choice (decisions §13).
+Bytes that the encoding does not know stay in the text as lone surrogates, so that their line can be named. A text that
+is not UTF-8 is likeliest in the encoding in which its letters are those of a language: `bigrams.csv` has the pairs of
+letters that follow each other in each language that its encodings are used for, with a letter for how often: a the
+commonest, each further one rarer by a factor of 1.6; `_` is the edge of a word. Scripts of East Asia are not counted
+so; among their encodings chardet decides. Where two encodings give different letters and neither is much likelier, the
+file is refused with the choice (decisions §13, docs/decisions/0081).
 """
 
 import codecs
+import csv
 import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from math import exp, log
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 import chardet
 
-from pipelines.reading.letters import EAST_ASIAN, SYMBOLS, encodings, frequency, plausibility
 from pipelines.reading.questions import question, refused
 from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
 from schemas.normalise import shown
+
+EAST_ASIAN: Final = ("cp932", "gb18030", "cp949")
+SYMBOLS: Final = frozenset("’‘“”„«»–—…€°²³®™§×½¼±\xa0")
+"""Signs that people write in lists of packaging, outside words."""
+_FEW_LETTERS: Final = 100
+_ODD: Final = -22.0
+"""Of a character where no person writes one: a sign within a word, a capital behind a small letter, mixed scripts."""
+_SYMBOL: Final = -5.0
+_ALONE: Final = -13.0
+"""Of a letter of another script that is a word of its own."""
+_UNKNOWN: Final = -14.0
+_COMMON: Final = {"cp1252": 4.0, **dict.fromkeys(("cp850", "cp852", "cp866", "koi8_r", "mac_roman"), -5.0)}
+"""By how much Windows' own encoding is likelier; texts of MS-DOS, old Unix and old Macintoshes are less likely."""
+_OF_LANGUAGE: Final = 6.0
+"""By how much an encoding is likelier where it is used for the language of the file's other cells."""
+_EAST_ASIAN_CHARACTER: Final = re.compile("[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f]")
+_OF_CHARACTER: Final = -9.0
+_BEHIND_APOSTROPHE: Final = "aeiouhstàâéèêëíîóôúAEIOUHÀÂÉÈÊ"
+
+
+class Language(NamedTuple):
+    """How likely each letter is in a language: behind another one, and anywhere."""
+
+    name: str
+    encodings: tuple[str, ...]
+    pairs: dict[str, float]
+    letters: dict[str, float]
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """Return the languages of `bigrams.csv`."""
+    found = []
+    with (Path(__file__).parent / "bigrams.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            text = row["bigrams"]
+            joint = {text[at : at + 2]: exp((97 - ord(text[at + 2])) / 2) for at in range(0, len(text), 3)}
+            total = sum(joint.values())
+            first, second = defaultdict[str, float](float), defaultdict[str, float](float)
+            for pair, share in joint.items():
+                first[pair[0]] += share
+                second[pair[1]] += share
+            pairs = {pair: share / first[pair[0]] for pair, share in joint.items()}
+            letters = {letter: share / total for letter, share in second.items()}
+            found.append(Language(row["language"], tuple(row["encodings"].split()), pairs, letters))
+    return tuple(found)
+
+
+@cache
+def encodings() -> tuple[str, ...]:
+    """Return the encodings that are tried, the likelier first."""
+    of_languages = ("cp1252", *sorted({name for language in languages() for name in language.encodings} - {"cp1252"}))
+    return (*of_languages, *EAST_ASIAN)
+
+
+@cache
+def _anywhere() -> dict[str, float]:
+    """Return how likely each letter is in any language."""
+    every = defaultdict[str, float](float)
+    for language in languages():
+        for letter, share in language.letters.items():
+            every[letter] += share
+    return {letter: share / len(languages()) for letter, share in every.items()}
+
+
+@cache
+def _likelihood(language: int, before: str, letter: str) -> float:
+    """Return the logarithm of the likelihood of a letter behind another one."""
+    of = languages()[language]
+    alone = of.letters.get(letter, 0.0)
+    likely = 0.9 * of.pairs.get(before + letter, 0.0) + 0.09 * alone + 0.01 * _anywhere().get(letter, 0.0)
+    return log(likely) if likely > 0 else _UNKNOWN
+
+
+def plausibility(cells: Sequence[str], encoding: str) -> float:
+    """Return how plausible cells are as texts that were written in the encoding, as the logarithm of a likelihood."""
+    pairs = Counter[tuple[str, str]]()
+    score = sum(_count(cell, pairs) for cell in cells)
+    own = [number for number, language in enumerate(languages()) if encoding in language.encodings]
+    if not own:
+        return score + sum(times * (-3.0 if pair[1].isascii() else _UNKNOWN) for pair, times in pairs.items())
+    return score + max(_sum(pairs.items(), number) for number in own)
+
+
+def frequency(encoding: str, ascii_cells: tuple[str, ...]) -> float:
+    """Return how much likelier than others an encoding is before a letter is read, in a file with these ASCII cells."""
+    return _COMMON.get(encoding, 0.0) + (_OF_LANGUAGE if encoding in _language_of(ascii_cells).encodings else 0.0)
+
+
+@cache
+def _language_of(cells: tuple[str, ...]) -> Language:
+    """Return the language that ASCII cells are likeliest to be in; English where they are too few to say."""
+    pairs = Counter[tuple[str, str]]()
+    for cell in cells:
+        _count(cell, pairs)
+    of = {language.name: (_sum(pairs.items(), number), language) for number, language in enumerate(languages())}
+    return max(of.values(), key=lambda found: found[0])[1] if pairs.total() > _FEW_LETTERS else of["en"][1]
+
+
+def _sum(pairs: Iterable[tuple[tuple[str, str], int]], language: int) -> float:
+    return sum(times * _likelihood(language, *pair) for pair, times in pairs)
+
+
+def _count(text: str, pairs: Counter[tuple[str, str]]) -> float:
+    """Add the pairs of letters of a text; return what its other characters weigh."""
+    score, before = 0.0, "_"
+    for at, sign in enumerate(text):
+        last, following = text[at - 1 : at], text[at + 1 : at + 2]
+        if sign.isascii():
+            letter = sign.lower() if sign.isalpha() else "_"
+            if (before, letter) != ("_", "_"):
+                pairs[before, letter] += 1
+            before = letter
+            continue
+        weight = _weight(sign, last, following)
+        letter = "_" if weight else sign.lower()[0]
+        if not weight:
+            pairs[before, letter] += 1
+        score, before = score + weight, letter
+    if before != "_":
+        pairs[before, "_"] += 1
+    return score
+
+
+def _weight(sign: str, last: str, following: str) -> float:
+    """Return what a character above ASCII weighs beside its neighbours; 0 for a letter, which its pair weighs."""
+    beside_ascii = any(side.isascii() and side.isalpha() for side in (last, following))
+    if _EAST_ASIAN_CHARACTER.match(sign):
+        return 1.5 * _ODD if beside_ascii else _OF_CHARACTER
+    if not sign.isalpha():
+        return _SYMBOL if sign in SYMBOLS and not _misplaced(sign, last, following) else _ODD
+    if (sign >= "\u0370" and beside_ascii) or sign > "\u2000" or (sign != sign.lower() and last.islower()):
+        return _ODD
+    alone = sign >= "\u0370" and not last.isalpha() and not following.isalpha()
+    return _ALONE if alone else 0.0
+
+
+def _misplaced(sign: str, last: str, following: str) -> bool:
+    """Return whether a sign that people write stands where they do not: within a word, or on its wrong side."""
+    if sign == "’" and last.isalpha() and following.isalpha():
+        return following not in _BEHIND_APOSTROPHE
+    if sign in "–—":
+        return last.isalpha() != following.isalpha()
+    if sign in "„«…\xa0" and last.isalpha() != following.isalpha():
+        return sign in "„«" if last.isalpha() else sign in "…\xa0"
+    return last.isalpha() and following.isalpha() and sign != "\xa0"
+
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
@@ -178,3 +334,77 @@ def _is_mostly_utf8(data: bytes) -> bool:
     expected = sum(1 for c in beyond if "À" <= c <= "ÿ" or c in SYMBOLS)
     others = sum(map(str.isalpha, beyond)) - expected
     return 4 * expected + others / 2 > len(_LOST.findall(text))
+
+
+_ZIP = b"PK\x03\x04"
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_REFUSED_FORMATS = (
+    (b"%PDF", Message("a PDF")),
+    (b"\x1f\x8b", Message("a gzip archive")),
+    (b"PAR1", Message("a Parquet file")),
+    (b"\x89PNG", Message("an image")),
+    (b"\xff\xd8\xff", Message("an image")),
+    (b"PK", Message("a damaged or empty archive")),
+    (b"Rar!", Message("an archive")),
+    (b"7z\xbc\xaf", Message("an archive")),
+)
+_MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
+
+
+def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
+    """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook."""
+    if data.startswith(_ZIP):
+        return "xlsx"
+    if data.startswith(_OLE):
+        if _ENCRYPTED in data:
+            raise refuse(
+                "encrypted_file",
+                Message("{file} is protected by a password; save it without one.", file=shown(filename)),
+            )
+        raise refuse(
+            "unreadable_file",
+            Message(
+                "{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=shown(filename)
+            ),
+        )
+    for mark, what in _REFUSED_FORMATS:
+        if data.startswith(mark):
+            raise refuse(
+                "unreadable_file",
+                Message(
+                    "{file} is {kind}, not a table. Send a CSV file or an Excel workbook (.xlsx).",
+                    file=shown(filename),
+                    kind=what,
+                ),
+            )
+    start = data[:4096].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
+    if not start:
+        raise refuse(
+            "no_table", Message("{file} is empty. Send a CSV file or an Excel workbook (.xlsx).", file=shown(filename))
+        )
+    if start.lower().startswith(_MARKUP):
+        raise refuse(
+            "unreadable_file",
+            Message(
+                "{file} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.",
+                file=shown(filename),
+            ),
+        )
+    if _is_binary(data):
+        raise refuse(
+            "unreadable_file",
+            Message(
+                "{file} is no text and no workbook. Send a CSV file or an Excel workbook (.xlsx).", file=shown(filename)
+            ),
+        )
+    return "csv"
+
+
+def _is_binary(data: bytes) -> bool:
+    """Return whether more than one byte in ten of the start is a control character; Ctrl-Z ends some texts."""
+    sample = data[:4096]
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample):
+        return False
+    controls = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
+    return len(sample) - len(sample.translate(None, controls)) > len(sample) / 10

@@ -5,11 +5,10 @@ Read as a table it would make SKUs of its labels. The refusal lists the labels f
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from pipelines.reading.columns import recognise, substitute_column
-from pipelines.reading.fields import LONGEST_HEADER
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.levels import level_of
 from pipelines.reading.refusal import ReadingRefused, refuse
@@ -28,8 +27,7 @@ _LONGEST_TITLE: Final = 6
 """Words of the longest title of a block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A cell that names a field and has its answer to the right."""
 
     place: str
@@ -46,17 +44,13 @@ def labels_of_form(grid: Grid) -> list[Label]:
     labels: list[Label] = []
     lines, widest = 0, 0
     for index in range(min(grid.cells.height, _LINES)):
-        cells = grid.row(index)[:_CELLS]
-        fields = [_field_of_label(cell) for cell in cells]
-        widest = max(widest, len({field for field in fields if field is not None}))
-        line = grid.lines[index]
-        found = [
-            Label(f"{letter(at)}{line}", str(cells[at]), field)
-            for at, field in enumerate(fields)
-            if field is not None and _has_answer(cells, fields, at)
-        ]
-        labels += found
-        lines += bool(found)
+        cells = {at: cell for at, cell in enumerate(grid.row(index)[:_CELLS]) if cell is not None}
+        fields = {at: field for at, cell in cells.items() if (field := _field_of_label(cell)) is not None}
+        widest = max(widest, len(set(fields.values())))
+        places = list(cells)
+        answered = [at for at, beside in pairwise(places) if at in fields and beside not in fields]
+        labels += [Label(f"{letter(at)}{grid.lines[index]}", cells[at], fields[at]) for at in answered]
+        lines += bool(answered)
     named = {label.field for label in labels}
     is_form = lines >= _FEWEST_LINES and len(named) > widest and named & _KEYS and not _is_table(grid)
     return labels if is_form else []
@@ -95,18 +89,10 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     return refuse("missing_column", message)
 
 
-def _field_of_label(cell: str | None) -> str | None:
+def _field_of_label(cell: str) -> str | None:
     """Return the field of the SKU that a cell names; None for a material's name alone, which may be an answer."""
-    if cell is None or len(cell) >= LONGEST_HEADER:
-        return None
     column = recognise(cell, 0, "sku") or substitute_column(cell)
     return None if column is None or column.group is not None else column.name
-
-
-def _has_answer(cells: list[str | None], fields: list[str | None], at: int) -> bool:
-    """Return whether the next cell that is not empty is no label itself."""
-    beside = next((index for index in range(at + 1, len(cells)) if cells[index] is not None), None)
-    return beside is not None and fields[beside] is None
 
 
 def _block_levels(grid: Grid) -> Iterator[tuple[str, str]]:

@@ -1,12 +1,12 @@
 """Takes a header apart: its term, and what stands around the term: unit, per what, object, period, market, note.
 
 Each word has a role (`words.csv`, vocabulary `header_part`; `header_word` for words of terms; units in `units.csv`). A
-word without one is reported, never dropped. `columns.py` finds the term, and a unit that the caller's mapping writes is
-read by the same rules (`measure_of`).
+word without one is reported, never dropped. Roles make terms too (`header_roles`): `Poids de l'emballage vide`.
+`columns.py` finds the term, and a unit that the caller's mapping writes is read by the same rules (`measure_of`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -15,16 +15,20 @@ from typing import Final, NamedTuple
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
 from pipelines.reading.levels import SALES, level_at
-from pipelines.reading.units import unit_of
+from pipelines.reading.units import first_words_of_units, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.words import code_of, fold, words
 
 UNITS_OF_FIELDS: Final = ("g", "percent", "um", "g/cm3", "mg/kg")
 """Units of fields whose columns may be in another unit."""
+TEXTS: Final = ("text", "gtin")
+"""Kinds of fields whose notes say no unit."""
 PIECES: Final = "units"
 """The unit of a volume."""
 MOST_WORDS: Final = 12
+MOST_KEPT: Final = 8_192
+"""Headers and words of which it is kept what they mean: as many as the cells that are searched for a header."""
 _MOST_PARTS: Final = 40
 _TOKEN: Final = re.compile(r"\d{1,3}(?:[.,'’\s]\d{3})+(?!\d)|[^\W_]+|[%‰€$£/+&<>≤≥=×|]")
 _GROUPED: Final = re.compile(r"(?<=\d)[.,'’\s](?=\d{3})")
@@ -34,6 +38,8 @@ _CLAUSES: Final = re.compile(r"[,;](?=\s)")
 _HYPHEN_AT_BREAK: Final = re.compile(r"(?<=\w)[-‐\u00ad]\s*\n\s*(?=[a-zß-ÿ])")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_PHRASE: Final = 4
+_BEFORE_MEASURE: Final = frozenset({"in", "per", "for", "one", "thousand", "million"})
+"""Roles of words with which a unit or a quantity may begin."""
 _OF_QUANTITY: Final = {"per", "for", "bundle", "size", "thousand", "million"}
 _WITH_LEVEL: Final = ("material", "material_subtype", "weight_grams", "packaging_format", "recycled_content_percent")
 """Fields of the packaging that forms have for each level."""
@@ -81,12 +87,18 @@ class Sense:
     unknown: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def tokens_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, folded, and its signs that mean something; a number without its grouping."""
     found: list[str] = []
     for token in _TOKEN.findall(text.translate(WITHOUT_INVISIBLE)):
-        found += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else fold(token).split()
+        found += [_GROUPED.sub("", token)] if token[0].isdigit() and not token.isalnum() else _folded(token)
     return tuple(found)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _folded(token: str) -> list[str]:
+    return fold(token).split()
 
 
 def spellings(header: str) -> Iterator[str]:
@@ -97,7 +109,13 @@ def spellings(header: str) -> Iterator[str]:
         yield _CAMEL.sub(" ", joined)
 
 
-def segmentations(header: str, most: int = MOST_WORDS) -> list[Segments]:
+@lru_cache(maxsize=MOST_KEPT)
+def divided(header: str) -> tuple[Segments, ...]:
+    """Return the ways to divide each spelling of a header of not too many words."""
+    return tuple(way for text in spellings(header) for way in _segmentations(text, MOST_WORDS))
+
+
+def _segmentations(header: str, most: int) -> list[Segments]:
     """Return the ways to divide a header: all of it is the term, without its brackets, or its first line alone."""
     ways = [Segments(tokens_of(header), ())]
     lines = [line for line in header.splitlines() if line.strip()]
@@ -116,7 +134,10 @@ def key_of(tokens: Tokens) -> str:
 
 def measure_at(tokens: Tokens, at: int) -> Measure | None:
     """Return the unit that begins at a word, with what it is per; or a quantity alone: `per 1000`, `per case of 12`."""
-    begin = at + 1 if _role(tokens, at)[0] == "in" else at
+    role = _role(tokens, at)[0]
+    if role not in _BEFORE_MEASURE and not _may_be_unit(tokens[at]) and not tokens[at].isdigit():
+        return None
+    begin = at + 1 if role == "in" else at
     unit = _unit_at(tokens, begin)
     if unit is None:
         return _count_of_pieces(tokens, begin) or _per_at(tokens, at)
@@ -192,7 +213,7 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
         after_unit = False
         if role == "other":
             sense = replace(sense, other=True)
-        elif role == "unknown" and not seen and not (note and field.kind in ("text", "gtin")):
+        elif role == "unknown" and not seen:
             sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
         at = end
     return sense
@@ -201,8 +222,9 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
 def _with_measure(sense: Sense, found: Measure, field: Field, said: Tokens) -> Sense:
     """Add a unit or a quantity; one of another kind, or a second, is not what the field is in."""
     sense = replace(sense, measured=True)
-    if field.kind in ("truth", "text", "gtin"):  # `above 0.1 %` is a part of what is answered by yes or no
-        return replace(sense, other=sense.other or names_bundle(" ".join(said)))
+    if field.kind in ("truth", *TEXTS):  # `above 0.1 %` is a part of what is answered by yes or no
+        of_another = names_bundle(" ".join(said))
+        return replace(sense, unknown=(*sense.unknown, *said)) if of_another else sense
     if found.state == "other" or (found.unit and found.unit != field.unit):
         if field.unit in (PIECES, None):
             return replace(sense, unknown=(*sense.unknown, *said))
@@ -239,7 +261,7 @@ def unit_of_mapped(header: str, field: Field) -> Sense:
     Unknown is a note with a unit or a quantity of which a part was not understood, and a word for *per* without what
     it is per.
     """
-    *_, (main, notes) = segmentations(header, _MOST_PARTS) or [Segments((), (tokens_of(header),))]
+    *_, (main, notes) = _segmentations(header, _MOST_PARTS) or [Segments((), (tokens_of(header),))]
     senses = []
     for segment in (main, *notes):
         sense = sense_of(segment, field, note=True)
@@ -270,13 +292,15 @@ def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str,
     for end in range(min(len(tokens), at + _LONGEST_PHRASE), at, -1) if note else ():
         if _is_value(" ".join(tokens[at:end]), field):
             return "known", end
-    level = level_at(tokens, at, in_title=note)
-    if level is not None and (note or field.name in _WITH_LEVEL):
-        return ("known" if level[0] == SALES else "other"), level[1]
+    level, end_of_level = level_at(tokens, at, in_title=note) or (None, at)
     role, end = _role(tokens, at)
+    if note and field.kind in TEXTS:  # a note on a text may say anything but that it is another object's
+        changed = (roles_of_word(tokens[at]) or frozenset()) & _CHANGES_MEANING
+        of_another = level not in (None, SALES) or role == "bundle" or changed
+        return ("unknown" if of_another else "known"), max(end_of_level, end)
+    if level is not None and (note or field.name in _WITH_LEVEL):
+        return ("known" if level == SALES else "other"), end_of_level
     of_volume = field.unit == PIECES
-    if note and field.kind in ("text", "gtin") and role != "bundle":
-        role = None
     match role:
         case "see" | "remark":
             return ("see" if role == "see" else "known"), end
@@ -327,8 +351,10 @@ def is_help(note: Tokens, field: Field) -> bool:
 
 def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
     """Return the role of the longest phrase at a word, and its end."""
+    if (reach := _longest_from().get(tokens[at])) is None:
+        return None, at + 1
     known = words("header_part")
-    for end in range(min(len(tokens), at + _longest_from().get(tokens[at], 0)), at, -1):
+    for end in range(min(len(tokens), at + reach), at, -1):
         if (role := known.get(" ".join(tokens[at:end]))) is not None:
             return role, end
     return None, at + 1
@@ -336,15 +362,20 @@ def _role(tokens: Tokens, at: int) -> tuple[str | None, int]:
 
 @cache
 def _longest_from() -> dict[str, int]:
-    """Return by its first word how many words the longest phrase has."""
+    return longest_by_first_word(words("header_part"))
+
+
+def longest_by_first_word(phrases: Iterable[str]) -> dict[str, int]:
+    """Return by its first word how many words the longest of the phrases has: no more need to be looked up."""
     longest: dict[str, int] = {}
-    for phrase in words("header_part"):
-        first, *more = phrase.split()
-        longest[first] = min(max(longest.get(first, 0), 1 + len(more)), _LONGEST_PHRASE)
+    for first, *more in map(str.split, phrases):
+        longest[first] = max(longest.get(first, 0), 1 + len(more))
     return longest
 
 
 def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
+    if at >= len(tokens) or not _may_be_unit(tokens[at]):
+        return None
     for end in range(min(len(tokens), at + 3), at, -1):
         if tokens[end - 1] == "/" or not all(map(_is_latin, tokens[at:end])):  # folding would drop the others
             continue
@@ -354,11 +385,15 @@ def _unit_at(tokens: Tokens, at: int) -> tuple[int, str, Decimal] | None:
     return None
 
 
+def _may_be_unit(token: str) -> bool:
+    return token in first_words_of_units() or not token[0].isalnum()
+
+
 def _is_latin(token: str) -> bool:
     return token.isascii() or not token.isalpha()
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def _unit_of_phrase(phrase: str) -> tuple[str, Decimal] | None:
     for field_unit in UNITS_OF_FIELDS:
         if (unit := unit_of(phrase, field_unit)) is not None:
@@ -430,10 +465,12 @@ def _is_link(token: str) -> bool:
 
 
 _SHORTEST_PART: Final = 2
+_STEM: Final = 4
+"""A beginning of a word must be longer than this many letters to count as the word: `pack` begins `package` too."""
 _NOTHING: Final = "nothing"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def roles_of_word(token: str) -> frozenset[str] | None:
     """Return the role of a word, or the roles of the two words of a compound: `Verpackungsgewicht`."""
     known = words("header_word")
@@ -446,8 +483,34 @@ def roles_of_word(token: str) -> frozenset[str] | None:
     return None
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=MOST_KEPT)
 def word_roles(header: str) -> frozenset[str]:
     """Return the roles of those words of a header that have one."""
     found = [token for text in {header, *spellings(header)} for token in tokens_of(text)[:MOST_WORDS]]
     return frozenset(role for token in found for role in (roles_of_word(token) or ()))
+
+
+def names_packaging(header: str) -> bool:
+    """Return whether a word of the header names the packaging: `Packaging Weight (g)`, `PKG_WEIGHT`."""
+    return "packaging" in word_roles(header)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def mentions(text: str, role: str) -> bool:
+    """Return whether a word of a header, title or sheet name has a role or begins so: `Verpackungsdaten`."""
+    if role in word_roles(text):
+        return True
+    begin = tuple(word for word, known in words("header_word").items() if known == role and len(word) > _STEM)
+    return any(token.startswith(begin) for token in fold(text).split()[:_MOST_PARTS])
+
+
+def composed_field(tokens: Tokens) -> str | None:
+    """Return the SKU's field that the roles of all words make together; None where one word has no role.
+
+    No list contains every wording. `Poids net (g)` has a word without a role: it is not the packaging's.
+    """
+    found = [roles_of_word(token) for token in tokens]
+    if None in found:
+        return None
+    roles = {role for each in found for role in each or ()} - {_NOTHING}
+    return words("header_roles").get(fold(" ".join(sorted(roles))))

@@ -4,7 +4,9 @@ Only the shape and the spreadsheet names of columns belong here. `delimited.py` 
 grid; `header.py` finds a header in it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -15,6 +17,28 @@ MOST_COLUMNS = 4_096
 
 TEXT, NUMBER, NO_VALUE, DAY, NOT_SHOWN = range(5)
 """Kinds of cells in `Grid.kinds`."""
+
+
+LINES_OF_SHEET: Final = 1 << 32
+"""A table of several sheets numbers its lines on: line 5 of its second sheet is this and 5 (`Sheet.places`)."""
+
+
+class ReadSheet(NamedTuple):
+    """One of the several sheets that a table is read from, and the line of its header."""
+
+    name: str
+    header_row: int
+
+
+def own_line(line: int) -> int:
+    """Return a line of a table as its own sheet counts it."""
+    return line % LINES_OF_SHEET
+
+
+def sheet_starts(lines: pl.Series) -> list[int]:
+    """Return the rows at which a further sheet of the table begins."""
+    starts: list[int] = ((lines // LINES_OF_SHEET).diff() > 0).fill_null(value=False).arg_true().to_list()
+    return starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +93,23 @@ class Grid:
             None if self.kinds is None else self.kinds.filter(keep),
             filled=None if self.filled is None else self.filled.filter(keep),
         )
+
+
+def one_below_another(grids: Sequence[Grid]) -> Grid:
+    """Return the grids of the sheets of one table, which have the same columns, as one."""
+    if len(grids) == 1:
+        return grids[0]
+    return Grid(
+        pl.concat(grid.cells for grid in grids),
+        pl.concat(grid.lines + at * LINES_OF_SHEET for at, grid in enumerate(grids)),
+        kinds=pl.concat(grid.kinds for grid in grids if grid.kinds is not None),
+        filled=pl.concat(grid.filled if grid.filled is not None else _filled(grid) for grid in grids),
+    )
+
+
+def _filled(grid: Grid) -> pl.Series:
+    """Return the number of cells that each row has among those that were read."""
+    return grid.cells.select(filled=pl.sum_horizontal(pl.all().is_not_null()).cast(pl.UInt32)).to_series()
 
 
 def check_width(columns: int) -> None:

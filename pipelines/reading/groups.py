@@ -8,22 +8,24 @@ words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
+from typing import Final
 
 from compliance import ruleset
 from compliance.words import resolve_material
-from pipelines.reading.composed import composed_field
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
+from pipelines.reading.grammar import MOST_KEPT, composed_field
 from schemas.fields import SKU_CODE
 from schemas.words import code_of, fold, headers, words
 
 _WEIGHT = "weight_g"
-_COMPONENT_FIELDS = {
+COMPONENT_FIELDS: Final = {
     "material": "material_family",
     "material_subtype": "polymer_or_grade",
     "weight_grams": _WEIGHT,
     "recycled_content_percent": "recycled_content_percent",
 }
+"""SKU column -> component column, in a group and where the lines of a SKU are its components."""
 _UNIT_ROLES = ("unit", "unit_name")
 _NUMBER = re.compile(r"[1-9]\d?")
 _JOINED = re.compile(r"([a-z]+)(\d{1,2})")
@@ -76,7 +78,7 @@ def _without_group_word(tokens: list[str]) -> Iterator[str]:
 def _part_field(bare: str) -> str | None:
     """Return the component field that a header names."""
     composed = composed_field(bare.split()) if bare else None
-    return _part_headers().get(bare) or (None if composed is None else _COMPONENT_FIELDS.get(composed))
+    return _part_headers().get(bare) or (None if composed is None else COMPONENT_FIELDS.get(composed))
 
 
 @cache
@@ -85,7 +87,7 @@ def _part_headers() -> dict[str, str]:
 
     Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.
     """
-    of_sku = {header: _COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in _COMPONENT_FIELDS}
+    of_sku = {header: COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in COMPONENT_FIELDS}
     of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
     return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
 
@@ -102,20 +104,24 @@ def _material_column(tokens: list[str], header: str) -> Column | None:
 
     With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
     """
+    parts = [code_of(token, "component_type") for token in tokens]
+    of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
+    beside = [bool(part) + unit for part, unit in zip(parts, of_unit, strict=True)]
+    beside = [
+        count + (code_of(token, "weight_column") is not None) for token, count in zip(tokens, beside, strict=True)
+    ]
+    own = [at for at, count in enumerate(beside) if count != 1]  # words that can only be the material's
     for size in range(len(tokens), 0, -1):
         for start in range(len(tokens) - size + 1):
-            material = _material_of_word(" ".join(tokens[start : start + size]))
-            if material is None:
+            end = start + size
+            found = [part for part in (*parts[:start], *parts[end:]) if part is not None]
+            if len(found) > 1 or (own and not start <= own[0] <= own[-1] < end):
                 continue
-            beside = [*tokens[:start], *tokens[start + size :]]
-            parts = [part for token in beside if (part := code_of(token, "component_type")) is not None]
-            of_weight = [token for token in beside if code_of(token, "weight_column") is not None]
-            units = [token for token in beside if code_of(token, "header_word") in _UNIT_ROLES]
-            if len(parts) <= 1 and len(parts) + len(of_weight) + len(units) == len(beside):
+            if (material := _material_of_word(" ".join(tokens[start:end]))) is not None:
                 if start and code_of(tokens[start - 1], "header_part") == "per":
                     return None  # a carton that something is per is no material
-                name = "weight_unit" if units else _WEIGHT
-                return _column_of_material(material, parts[0] if parts else "body", name, header)
+                name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
+                return _column_of_material(material, found[0] if found else "body", name, header)
     return None
 
 
@@ -128,6 +134,7 @@ def _column_of_material(material: str, part: str, name: str, header: str) -> Col
     return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
 
 
+@lru_cache(maxsize=MOST_KEPT)
 def _material_of_word(folded: str) -> str | None:
     return _grades_by_word().get(folded) or words("material_family").get(folded) or _family_and_kind(folded)
 

@@ -1,40 +1,55 @@
-"""Finds the columns of a grid: the row that contains the headers, and the field of each column.
+"""Finds the columns of a grid: the row that contains the headers, the field of each column, and further headers below.
 
 A table is refused when a column it needs is missing or when two columns fit one field. The caller's mapping
-takes precedence over recognised columns. `columns.py` recognises one header.
+takes precedence over recognised columns, by their headers or letters. `columns.py` recognises one header.
+
+A further header, as of files that were put one below the other, that means the same columns is only left out. One that
+means others, or the same ones in another order or unit, begins another table: its lines are rejected, since read by the
+first header they would say something false. Where the first header comes again, its lines are read again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from pipelines.reading import missing_column
-from pipelines.reading.columns import recognise
-from pipelines.reading.composed import mentions_packaging, names_packaging
+import polars as pl
+
+from pipelines.reading.column_values import (
+    Searched,
+    best_fitting,
+    issues_of_missing,
+    watched_columns,
+    with_code,
+    without_article_numbers,
+)
+from pipelines.reading.columns import column_for, recognise
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.forms import form_refusal
-from pipelines.reading.grid import Grid, letter
+from pipelines.reading.grammar import mentions, names_packaging
+from pipelines.reading.grid import Grid, LineFault, letter, position
 from pipelines.reading.groups import usable_groups
-from pipelines.reading.header_row import REQUIRED_FIELDS, header_index, without_header
-from pipelines.reading.key_columns import Searched, best_fitting, with_code, without_article_numbers
-from pipelines.reading.labels import header_labels
-from pipelines.reading.mapped_columns import check_component_type, mapped_columns
+from pipelines.reading.header_row import REQUIRED_FIELDS, Cells, header_index, header_labels, recognised_fields
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
-from pipelines.reading.outline import outline_of
-from pipelines.reading.refusal import ReadingRefused
+from pipelines.reading.published import outline_of
+from pipelines.reading.refusal import ReadingRefused, refuse
+from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
 from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
-from pipelines.reading.watched_columns import watched_columns
+from schemas.fields import SKU_CODE
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
-from schemas.messages import Message
+from schemas.messages import Message, message_of
 from schemas.normalise import shown
 from schemas.report import Asked, QuestionKind
+from schemas.words import fold, headers
 
 _MOST_NAMED: Final = 20
 """Most columns that one sentence names."""
+_LONGEST_SEEN: Final = 500
+_LONGEST_SHOWN: Final = 200
+_UNIT: Final = r"\((?:k?g|mg|%)\)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +131,11 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         tuple(columns),
         ignored,
         _switched_off(mapped, recognised),
-        any(map(mentions_packaging, above)),
+        any(mentions(text, "packaging") for text in above),
         find_possible_materials(columns, cells, grid, at),
         (*questions_of(asked, sheet, table), *judged.questions),
         judged.asked,
-        tuple(watched_columns([*columns, *asked], cells, grid, at)),
+        tuple(watched_columns([*columns, *asked], searched)),
     )
 
 
@@ -128,8 +143,7 @@ def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None)
     """Return the header whose columns are wanted, and its last line."""
     row = header_index(grid, table, mapped)
     if row is None:
-        cells, last_line = without_header(grid)
-        return Searched(grid, table, sheet, -1, 0, cells), last_line
+        return Searched(grid, table, sheet, -1, 0, [None] * len(grid.row(0))), 0
     cells, last_line = header_labels(grid, row, REQUIRED_FIELDS[table])
     return Searched(grid, table, sheet, row, int(grid.lines[row]), cells), last_line
 
@@ -145,11 +159,13 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
     if table == "sku":
         found = _without_stray_parts(found, (*chosen, *mapped.constants))
         found = without_article_numbers(found, chosen, header)
-    open_columns = [column for column in found if (column.table, column.name) not in named]
-    columns = [*chosen, *_one_per_field(open_columns, chosen, header, issues)]
+    unnamed = [column for column in found if (column.table, column.name) not in named]
+    columns = [*chosen, *_one_per_field(unnamed, chosen, header, issues)]
     if table == "sku":
         columns = with_substitutes(columns, cells, mapped=mapped.columns)
-    columns = with_units_beside(with_code(columns, header), cells, grid, at)
+    doubtful = {c.name: c for c in open_columns(cells, [*columns, *mapped.constants], table)}
+    columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
+    columns = with_units_beside(columns, cells, grid, at)
     if table == "sku":
         columns += unknown_weights(columns, cells, grid, at)
     columns = [column for column in columns if mapped.reads(column)]
@@ -157,8 +173,11 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
         check_component_type(columns, mapped)
     given = {column.name for column in (*columns, *mapped.constants)}
     missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
-    if missing:
-        issues += missing_column.issues_of(missing, header, columns)
+    for name in (name for name in missing if name in doubtful):
+        [asked] = questions_of([doubtful[name]], header.sheet, table)
+        message, kind = message_of(asked["message"]), asked["kind"]
+        issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=asked["answer"]))
+    issues += issues_of_missing([name for name in missing if name not in doubtful], header, columns)
     if issues:
         raise ReadingRefused(issues)
     return columns
@@ -240,3 +259,149 @@ def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
         )
     kind: QuestionKind | None = None if answer is None else "column"
     return Issue("ambiguous_column", message, name, kind=kind, could_be=[name], answer=answer)
+
+
+def mapped_columns(cells: Cells, mapped: SheetMapping, table: Table) -> list[Column]:
+    """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
+
+    Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
+    """
+    columns: list[Column] = []
+    for name, places in mapped.columns.items():
+        at = next((at for place in places if (at := _position(cells, place)) is not None), None)
+        column = None if at is None else column_for(name, at, cells[at] or "", table)
+        if column is None:
+            lacking = " or ".join(map(shown, places))
+            seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in enumerate(cells) if cell is not None)
+            message = Message(
+                "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
+                "{last}; the headers are: {seen}.",
+                header=lacking,
+                name=name,
+                last=letter(len(cells) - 1),
+                seen=seen[:_LONGEST_SEEN],
+            )
+            raise refuse("invalid_mapping", message, "mapping")
+        columns.append(column)
+    return columns
+
+
+def check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
+    """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
+    given = [*columns, *mapped.constants]
+    parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
+    if parts and not any(column.name == "component_type" for column in given):
+        message = Message(
+            "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
+            'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
+            name=parts[0],
+        )
+        raise refuse("invalid_mapping", message, "mapping")
+
+
+def _position(cells: Cells, header: str) -> int | None:
+    """Return the column that the caller means: a header as written, a header after folding, or a column letter."""
+    for same in (lambda cell: cell.strip() == header.strip(), lambda cell: fold(cell) == fold(header)):
+        found = [at for at, cell in enumerate(cells) if cell is not None and same(cell)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            where = ", ".join(map(letter, found))
+            message = Message(
+                "The header {header} stands over columns {where}; name the letter.", header=shown(header), where=where
+            )
+            raise refuse("invalid_mapping", message, "mapping")
+    if header.isascii() and header.isalpha() and len(header) <= 3 and position(header) < len(cells):
+        return position(header)
+    return None
+
+
+class OneTable(NamedTuple):
+    """The lines of the first header's table, and further headers with the reason why they are left out."""
+
+    body: Grid
+    headers: tuple[tuple[int, str], ...]
+
+
+def of_one_table(body: Grid, header: Header, table: Table, helping: Collection[int]) -> OneTable:
+    """Return the lines that the header describes; lines below another header are faults.
+
+    Rows that help, directly below the header, stay: they name its columns once more.
+    """
+    if header.line == 0 or header.line != header.last_line:  # no header, or one of two lines, of which each is a part
+        return OneTable(body, ())
+    rows = {at: body.row(at) for at in _candidates(body, header, table) if at not in helping}
+    found = {at: row for at, row in rows.items() if _fields(row, table).issuperset(REQUIRED_FIELDS[table])}
+    if not found:
+        return OneTable(body, ())
+    same = {at: _is_same(row, header, table) for at, row in found.items()}
+    kept = pl.Series([True]).new_from_index(0, body.cells.height).scatter(list(found), values=False)
+    faults: list[LineFault] = []
+    starts = sorted(found)
+    for at, end in zip(starts, [*starts[1:], body.cells.height], strict=True):
+        if not same[at] and end > at + 1:
+            faults += _faults(body, range(at + 1, end), found[at], int(body.lines[at]), table)
+            kept = kept.scatter(list(range(at + 1, end)), values=False)
+    one = replace(
+        body,
+        cells=body.cells.filter(kept),
+        lines=body.lines.filter(kept),
+        kinds=None if body.kinds is None else body.kinds.filter(kept),
+        filled=None if body.filled is None else body.filled.filter(kept),
+        faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)),
+    )
+    return OneTable(one, tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts))
+
+
+def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
+    """Return the rows whose code or name could be a header, by a comparison of whole columns.
+
+    Most people write the known headers in lower case, with spaces or underscores or neither.
+    """
+    known = {column.header.strip().casefold() for column in header.columns}
+    known |= {text for name in headers(table) for text in (name, name.replace(" ", "_"), name.replace(" ", ""))}
+    found = pl.Series([False]).new_from_index(0, body.cells.height)
+    for column in header.columns:
+        if column.name in REQUIRED_FIELDS[table] and f"c{column.position}" in body.cells.columns:
+            cells = body.cells[f"c{column.position}"].str.strip_chars().str.to_lowercase()
+            found |= (cells.is_in(list(known)) | cells.str.contains(_UNIT)).fill_null(value=False)
+    return found.arg_true().to_list()
+
+
+def _fields(row: Cells, table: Table) -> set[str]:
+    return recognised_fields((cell for cell in row if cell is not None), table)
+
+
+def _is_same(row: Cells, header: Header, table: Table) -> bool:
+    """Return whether a header means the same columns, in the same units, at the same places; an empty cell is none."""
+
+    def meaning(column: Column | None) -> object:
+        if column is None:
+            return None
+        return column.field.name, column.factor, column.market, column.year, column.half, column.group
+
+    own = {column.position: column for column in header.columns}
+    texts = {**dict(header.ignored), **{at: column.header for at, column in own.items()}}
+    return all(
+        cell is None
+        or fold(cell) == fold(texts.get(at, ""))
+        or meaning(recognise(cell, at, table)) == meaning(own.get(at))
+        for at, cell in enumerate(row)
+    )
+
+
+def _faults(body: Grid, rows: range, row: Cells, line: int, table: Table) -> list[LineFault]:
+    """Return a fault for each row below another header; its code is read by that header."""
+    message = Message(
+        "Line {line} is another header, with other columns or in another order than the first: this line cannot be "
+        "read by the first. Send the lines below it as a file of their own.",
+        line=line,
+    )
+    key = next((at for at, cell in enumerate(row) if cell and _fields([cell], table) == {"sku_code"}), None)
+    faults = []
+    for at in rows:
+        cells = body.row(at)
+        code = None if key is None else cells[key]
+        text = " | ".join(cell or "" for cell in cells)[:_LONGEST_SHOWN]
+        faults.append(LineFault(int(body.lines[at]), "ambiguous_column", message, text, code and code.strip()))
+    return faults

@@ -1,25 +1,31 @@
 """Finds the header line of a grid: the one with most known headers, or the one that the caller's mapping names.
 
-`header.py` decides whether its columns are enough.
+Its labels may be spread over lines, merged titles above or units below: `Weight` over `Glass | Paper` is `Weight Glass`
+and `Weight Paper`; `Emballage 1` over `Matière | Poids` likewise; `kg` below `Weight` is `Weight (kg)`. Where titles
+name levels of packaging, the columns of a level that is not sold keep their title, so that they do not count as the
+SKU's. `header.py` decides whether the columns are enough; `columns.py` recognises labels.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import accumulate
 from typing import Final
 
 import polars as pl
 
-from pipelines.reading.columns import column_for, open_column, recognise, substitute_column
-from pipelines.reading.fields import LONGEST_HEADER, Table
+from pipelines.reading.columns import column_for, open_column, recognise, substitute_column, words_of_terms
+from pipelines.reading.fields import LONGEST_HEADER, WEIGHTS, Table
+from pipelines.reading.grammar import UNITS_OF_FIELDS, measure_of, tokens_of, without_measures, word_roles
 from pipelines.reading.grid import Grid, position
 from pipelines.reading.groups import is_bare_material
-from pipelines.reading.labels import Cells
-from pipelines.reading.mapped_columns import mapped_headers
+from pipelines.reading.levels import SALES, level_of
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.refusal import refuse
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.words import fold
+from schemas.words import code_of, fold
+
+Cells = list[str | None]
 
 ROWS_SEARCHED: Final = 40
 REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
@@ -27,8 +33,12 @@ REQUIRED_FIELDS: Final[Mapping[Table, tuple[str, ...]]] = {
     "component": ("sku_code", "component_type"),
 }
 """The fields without which a table cannot be read."""
-_MOST_CELLS_SEARCHED: Final = 1_200
-"""Most cells that are searched for the header, in whole rows: each cell costs several look-ups."""
+_MOST_CELLS_SEARCHED: Final = 8_192
+"""Most cells that are searched for words of headers, in whole rows: a look-up a word."""
+_MOST_CELLS_READ: Final = 600
+"""Most cells that are read as headers, in whole rows, those with most such words first: each costs many look-ups."""
+_MOST_CELLS_DIVIDED: Final = 200
+"""The same of a text that is divided by each of the delimiters."""
 
 
 def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_count_once: bool = False) -> set[str]:
@@ -46,9 +56,36 @@ def recognised_fields(cells: Iterable[str], table: Table = "sku", *, materials_c
     return names
 
 
-def without_header(grid: Grid) -> tuple[Cells, int]:
-    """Return the labels of a table without a header, all of them empty, and 0, the line above its first one."""
-    return [None] * len(grid.row(0)), 0
+def known_headers(records: Sequence[Sequence[str | None]], of_mapping: Set[str]) -> int:
+    """Return the most known headers of one of a text's records, by which it looks rightly divided.
+
+    Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
+    """
+    most = 0
+    for at in _most_promising(records, of_mapping, _MOST_CELLS_DIVIDED):
+        short = [cell for cell in records[at] if cell is not None and len(cell) < LONGEST_HEADER]
+        known = [cell for cell in short if words_of_terms(cell)][:_MOST_CELLS_DIVIDED]
+        found = len(recognised_fields(known, materials_count_once=True))
+        most = max(most, found + sum(fold(cell) in of_mapping for cell in short))
+    return most
+
+
+def _most_promising(rows: Sequence[Sequence[str | None]], of_mapping: Set[str], most_cells: int) -> list[int]:
+    """Return the rows with most different words of terms, at least one, as many as have `most_cells` together."""
+    filled = [[cell for cell in row if cell is not None and len(cell) < LONGEST_HEADER] for row in rows]
+    promise = [
+        len(frozenset().union(*map(words_of_terms, row))) + sum(fold(cell) in of_mapping for cell in row if of_mapping)
+        for row in filled
+    ]
+    best = sorted(range(len(rows)), key=lambda at: -promise[at])
+    sums = accumulate(len(filled[at]) for at in best)
+    within = sum(cells <= most_cells for cells in sums)
+    return best[: max(1, within)]
+
+
+def mapped_headers(mapped: SheetMapping) -> set[str]:
+    """Return the headers that the mapping names, folded: lines that contain them look like a header."""
+    return {fold(header) for headers in mapped.columns.values() for header in headers}
 
 
 def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
@@ -68,64 +105,57 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
             raise refuse("invalid_mapping", message, "mapping")
         return int(grid.lines.to_list().index(mapped.header_row))
     headers, constant = mapped_headers(mapped), {column.name for column in mapped.constants}
+    top = grid.cells.head(ROWS_SEARCHED)
+    filled = top.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
+    rows = [grid.row(index) for index in range(max(1, int((filled <= _MOST_CELLS_SEARCHED).sum())))]
+    promising = set(_most_promising(rows, headers, _MOST_CELLS_READ))
 
-    def merit(index: int) -> tuple[bool, int, int]:
-        cells = [cell for cell in grid.row(index) if cell is not None]
+    def merit(row: Cells) -> tuple[bool, int, int]:
+        cells = [cell for cell in row if cell is not None]
         names = recognised_fields(cells, table)
         words = len({cell for cell in cells if any(map(str.isalpha, cell))})
         whole = (names | constant).issuperset(REQUIRED_FIELDS[table])
         return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
 
-    merits = [merit(index) for index in range(_rows_searched(grid))]
-    best = _first_of_its_table(grid, merits)
-    cells = [cell for cell in grid.row(best) if cell is not None]
+    merits = [merit(row) if at in promising else (False, 0, 0) for at, row in enumerate(rows)]
+    best = _first_of_its_table(rows, merits)
+    cells = [cell for cell in rows[best] if cell is not None]
     known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(known) > 1:
         return best
-    return _row_of_lettered_columns(grid, table, mapped, best)
+    return _row_of_lettered_columns(grid, rows, table, mapped, best)
 
 
-def _first_of_its_table(grid: Grid, merits: list[tuple[bool, int, int]]) -> int:
+def _first_of_its_table(rows: Sequence[Cells], merits: list[tuple[bool, int, int]]) -> int:
     """Return the row with most known headers; an earlier whole header where rows of a table are between the two.
 
     Otherwise the rows of the first of two files, one below the other, would be lost as titles of the second.
     """
     best = merits.index(max(merits))
     first = next((at for at in range(best) if merits[at][0]), best)
-    between = (merits[at][0] or sum(cell is not None for cell in grid.row(at)) < 2 for at in range(first + 1, best))
+    between = (merits[at][0] or sum(cell is not None for cell in rows[at]) < 2 for at in range(first + 1, best))
     return best if all(between) else first
 
 
-def _rows_searched(grid: Grid) -> int:
-    """Return the number of rows that are searched, at least one."""
-    rows = min(grid.cells.height, ROWS_SEARCHED)
-    filled = grid.cells.head(rows).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
-    return max(1, int((filled <= _MOST_CELLS_SEARCHED).sum()))
-
-
-def _row_of_lettered_columns(grid: Grid, table: Table, mapped: SheetMapping, best: int) -> int:
+def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, mapped: SheetMapping, best: int) -> int:
     """Return the header row of columns that the mapping names only by letters: the first row that fills all of them.
 
     Nothing in the file says that this row is a header. A row of values is refused, so that no data is lost.
     """
     lettered = {name: position(to[0]) for name, to in mapped.columns.items() if to[0].isascii() and to[0].isalpha()}
-    if not lettered:
-        return best
-    rows = [grid.row(index) for index in range(_rows_searched(grid))]
-    wide = max(lettered.values())
-    row = next(
-        (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values())), best
-    )
-    if len(rows[row]) > wide and any(_is_value(name, rows[row][to], table) for name, to in lettered.items()):
-        texts = ", ".join(shown(cell[:60]) for cell in rows[row] if cell is not None)[:500]
+    wide = max(lettered.values(), default=-1)
+    filled = (at for at, row in enumerate(rows) if len(row) > wide and all(row[to] for to in lettered.values()))
+    found = next(filled, best) if lettered else best
+    if len(rows[found]) > wide and any(_is_value(name, rows[found][to], table) for name, to in lettered.items()):
+        texts = ", ".join(shown(cell[:60]) for cell in rows[found] if cell is not None)[:500]
         message = Message(
             "The mapping names columns by letters, and line {line} is the first that fills them: {held}. "
             "It looks like data. Say header_row in the mapping: the line of the headers, or 0 where there are none.",
-            line=grid.lines[row],
+            line=grid.lines[found],
             held=texts,
         )
         raise refuse("invalid_mapping", message, "mapping")
-    return row
+    return found
 
 
 def _is_value(name: str, cell: str | None, table: Table) -> bool:
@@ -136,3 +166,108 @@ def _is_value(name: str, cell: str | None, table: Table) -> bool:
     if column.field.kind == "text":
         return column.field.name == "sku_code" and any(map(str.isdigit, cell))
     return not read_values(pl.Series([cell]), column, ".", None).faults.height
+
+
+def header_labels(grid: Grid, row: int, keys: Sequence[str]) -> tuple[Cells, int]:
+    """Return each column's label, and the header's last line. `row` is the header; `keys` are the fields of a key.
+
+    A further line belongs to the header where it is directly below, says nothing about the keys, and either is below
+    merged titles or contains only units.
+    """
+    cells, line = grid.row(row), int(grid.lines[row])
+
+    def at_line(index: int, number: int) -> Cells | None:
+        there = 0 <= index < grid.cells.height and int(grid.lines[index]) == number
+        return grid.row(index) if there else None
+
+    parts = at_line(row + 1, line + 1)
+    if parts is not None and not _contains_units(cells, parts, keys) and _is_below_titles(cells, parts, keys):
+        cells, row, line = _join_titles(cells, parts), row + 1, line + 1
+    elif (titles := at_line(row - 1, line - 1)) is not None:
+        cells = _with_titles(cells, titles)
+    units = at_line(row + 1, line + 1)
+    if units is not None and _contains_units(cells, units, keys):
+        with_unit = [
+            f"{cell} ({unit.strip().strip('()[]')})" if cell and unit and _is_unit(unit) else cell
+            for cell, unit in zip(cells, units, strict=True)
+        ]
+        return with_unit, line + 1
+    return cells, line
+
+
+def _contains_units(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
+    """Return whether a line contains units, none of them below a key, and otherwise only words of help and dashes."""
+    given = [(cell, _is_key(title, keys)) for title, cell in zip(cells, below, strict=True) if cell is not None]
+    units = {cell for cell, of_key in given if not of_key and _is_unit(cell)}
+    others = [cell for cell, of_key in given if of_key or cell not in units]
+    return bool(units) and all(not any(map(str.isalnum, cell)) or code_of(cell, "line") == "help" for cell in others)
+
+
+def _is_key(title: str | None, keys: Sequence[str]) -> bool:
+    column = None if title is None else recognise(title, 0, "sku")
+    return column is not None and column.name in keys
+
+
+def _is_unit(cell: str) -> bool:
+    return any(measure_of(cell, field_unit) is not None for field_unit in UNITS_OF_FIELDS)
+
+
+def _is_below_titles(cells: Cells, below: Cells, keys: Sequence[str]) -> bool:
+    """Return whether a line has parts of merged titles: words, some where the header is empty, none below a key."""
+    for cell, part in zip(cells, below, strict=True):
+        if part is not None and (not any(map(str.isalpha, part)) or _is_key(cell, keys)):
+            return False
+    spread = [part for cell, part in zip(cells, below, strict=True) if cell is None and part is not None]
+    return bool(spread) and len(spread) < sum(cell is not None for cell in below) * 2 and cells[0] is not None
+
+
+def _join_titles(titles: Cells, parts: Cells) -> Cells:
+    """Return each part behind the title that covers it."""
+    over = _covering_titles(titles, parts)
+    return [
+        title if part is None else part if above is None else f"{above} {part}"
+        for title, part, above in zip(titles, parts, over, strict=True)
+    ]
+
+
+def _covering_titles(titles: Cells, parts: Cells) -> Cells:
+    """Return the title over each part: the last one to its left that has a part of its own."""
+    found: Cells = []
+    reaching: str | None = None
+    for title, part in zip(titles, parts, strict=True):
+        if title is not None:
+            reaching = title if part is not None else None
+        found.append(None if part is None else reaching)
+    return found
+
+
+def _with_titles(cells: Cells, titles: Cells) -> Cells:
+    """Return the label with its title where the header alone is no field, or the title makes it another one."""
+    over, joined = _covering_titles(titles, cells), _join_titles(titles, cells)
+    levels = {title: level_of(title) for title in over if title is not None}
+    sold = SALES in levels.values()
+    return [
+        label
+        if sold and title is not None and levels[title] not in (None, SALES)
+        else _choose_label(cell, label, title)
+        for cell, title, label in zip(cells, over, joined, strict=True)
+    ]
+
+
+def _choose_label(cell: str | None, label: str | None, title: str | None) -> str | None:
+    """Return the joined label only where it is a field and the header alone is none, or it names a component.
+
+    `Code` below a title that names a supplier is theirs and no article's. A title that names the unit of the weights
+    below it gives it to each: `Weights in kg` over `Glass | Paper`.
+    """
+    if cell is None or label is None or title is None or label == cell:
+        return cell
+    alone, together, roles = recognise(cell, 0, "sku"), recognise(label, 0, "sku"), word_roles(title)
+    if alone is not None and alone.name in ("sku_code", "name") and "somebody" in roles and "thing" not in roles:
+        return label
+    if together is not None and (alone is None or together.group is not None):
+        return label
+    if alone is None or alone.has_unit or alone.field.name not in WEIGHTS:
+        return cell
+    said = " ".join(without_measures(tokens_of(title))[1])
+    return f"{cell} ({said})" if said else cell

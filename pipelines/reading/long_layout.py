@@ -10,7 +10,8 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
-from pipelines.reading.grid import TEXT, LineFault
+from pipelines.reading.grid import LINES_OF_SHEET, TEXT, LineFault
+from pipelines.reading.groups import COMPONENT_FIELDS
 from pipelines.reading.part_types import part_types, typed_or_open
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unit_columns import is_named, is_shared, weights_of_shared_unit
@@ -18,13 +19,6 @@ from pipelines.reading.values import as_codes
 from schemas.messages import Message
 from schemas.words import code_of
 
-_COMPONENT_FIELDS: Final = {
-    "material": "material_family",
-    "material_subtype": "polymer_or_grade",
-    "weight_grams": "weight_g",
-    "recycled_content_percent": "recycled_content_percent",
-}
-"""SKU column -> component column, where the lines of a SKU are its components."""
 _DISTINGUISHING: Final = ("material", "packaging_format", "weight_grams")
 _TYPE: Final = "component_type"
 _COMPONENT_HELPERS: Final = ("unit_count", "weight_share_percent")
@@ -60,12 +54,12 @@ def split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         return _without_helpers(sheet), None
     parts = _component_columns(sheet.columns)
     given = table.filter(repeated).with_columns(
-        pl.col(old).alias(new) for old, new in _COMPONENT_FIELDS.items() if old in table
+        pl.col(old).alias(new) for old, new in COMPONENT_FIELDS.items() if old in table
     )
     named = "packaging_format" in given.columns
     types = typed_or_open(given["packaging_format"], sheet.part_words()) if named else part_types(given["material"])
     given = given.with_columns(types.alias(_TYPE))
-    moved = (*_COMPONENT_FIELDS, *(column.name for column in helpers), *_formats_of_components(table, repeated))
+    moved = (*COMPONENT_FIELDS, *(column.name for column in helpers), *_formats_of_components(table, repeated))
     cleared = [pl.when(~repeated).then(pl.col(name)) for name in dict.fromkeys(moved) if name in table]
     return _split(sheet, table.with_columns(*cleared, grouped=repeated), list(sheet.columns), parts, given)
 
@@ -103,7 +97,8 @@ def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) ->
         return table
     carried = pl.all_horizontal(pl.col(keys).is_null()) & pl.col(distinguishing).is_not_null()
     code = pl.col("sku_code")
-    return table.with_columns(pl.when(carried).then(code.forward_fill()).otherwise(code).alias("sku_code"))
+    above = code.forward_fill().over(pl.col("line") // LINES_OF_SHEET)  # no line continues one of another sheet
+    return table.with_columns(pl.when(carried).then(above).otherwise(code).alias("sku_code"))
 
 
 def without_parts(sheet: Sheet) -> Sheet:
@@ -217,9 +212,9 @@ def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Ser
     distinguishing = [name for name in _DISTINGUISHING if name in names]
     if "material" not in names:
         return None
-    code = pl.col("sku_code")
+    code, sheet = pl.col("sku_code"), pl.col("line") // LINES_OF_SHEET
     one_name = pl.col("name").str.strip_chars().drop_nulls().n_unique().over(code) <= 1
-    differ = pl.struct(distinguishing).n_unique().over(code) > 1
+    differ = pl.struct(distinguishing).n_unique().over(code, sheet) > 1
     lines = table.select((code.is_not_null() & one_name & differ).fill_null(value=False)).to_series()
     return lines if lines.any() else None
 
@@ -232,12 +227,14 @@ def _as_component_columns(columns: tuple[Column, ...], parts: list[Column]) -> d
     named, of_parts = {column.name: column for column in columns}, {column.name for column in parts}
     if "material" not in named or of_parts & {"material_family", "component_id"}:
         return {}
-    fields = fields_of("component")
     return {
-        old: replace(named[old], name=new, field=fields[new], table="component", exact=False)
-        for old, new in _COMPONENT_FIELDS.items()
-        if old in named and new not in of_parts
+        old: _as_part(named[old], new) for old, new in COMPONENT_FIELDS.items() if old in named and new not in of_parts
     }
+
+
+def _as_part(column: Column, name: str) -> Column:
+    """Return a SKU's column as the one of a part's field."""
+    return replace(column, name=name, field=fields_of("component")[name], table="component", exact=False)
 
 
 def _formats_of_components(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
@@ -250,13 +247,7 @@ def _formats_of_components(table: pl.DataFrame, repeated: pl.Series) -> list[str
 
 def _component_columns(columns: tuple[Column, ...]) -> list[Column]:
     """Return the component columns that the SKU columns make."""
-    fields = fields_of("component")
     named = {column.name: column for column in columns}
-    format_or_material = named.get("packaging_format", named["material"])
-    kept = [
-        replace(named[old], name=new, field=fields[new], table="component", exact=False)
-        for old, new in _COMPONENT_FIELDS.items()
-        if old in named
-    ]
+    kept = [_as_part(named[old], new) for old, new in COMPONENT_FIELDS.items() if old in named]
     kept += [replace(column, table="component") for column in columns if column.field in WEIGHT_HELPERS]
-    return [replace(format_or_material, name=_TYPE, field=fields[_TYPE], table="component", exact=False), *kept]
+    return [_as_part(named.get("packaging_format", named["material"]), _TYPE), *kept]

@@ -3,7 +3,7 @@
 `{"columns": {field: header | letter | [headers] | null}, "constants": {field: value}, "values": {field: {text: value}},
 "sheet"?, "header_row"?, "units"?, "lists"?, "lines"?, "quantity"?, "decimal"?: "," | ".", "layout"?, "sheets"?,
 "encoding"?, "create"?, "components"?: {what is about one sheet, of the components sheet}}`; decisions §4 and §13.
-Fields and their values are checked here (`named_fields.py`); `mapped_columns.py` looks for the columns in the file.
+Fields and their values are checked here (`named_fields.py`); `header.py` looks for the columns in the file.
 """
 
 import re
@@ -37,18 +37,19 @@ LISTS: Final = ("iso", "uk_rpd", "uk_nations", "us_states", "97_129", "ours")
 QUANTITIES: Final = ("multiply", "divide", "ignore")
 _OF_SHEET: Final = ("columns", "constants", "values", "sheet", "header_row", "units", "lists", "lines", "quantity")
 _KEYS: Final = (*_OF_SHEET, "decimal", "layout", "components", "sheets", "encoding", "create")
-_RANGE: Final = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
+_RANGE: Final = re.compile(r"(?:(.+)!)?([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", re.DOTALL)
 _UNITS: Final = Message("units must be an object of field: unit, such as g, kg/1000, per case of 12 or fraction")
 _LINES_MUST: Final = Message('lines must be an object of line or range, such as 12 or 12-18: "skip" or "read"')
 _COLUMNS: Final = Message("columns must be an object of field: header, column letter, array of headers, or null")
 
 
 class MappedLines(NamedTuple):
-    """Lines of the file, the last one included, that the mapping says to read or to skip."""
+    """Lines of the file, the last one included, that the mapping says to read or to skip; on each sheet or on one."""
 
     first: int
     last: int
     read: bool
+    sheet: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +241,8 @@ def _lines(given: Mapping[str, object]) -> tuple[MappedLines, ...]:
         found = _RANGE.fullmatch(text)
         if found is None or use not in ("skip", "read"):
             raise _invalid_mapping(_LINES_MUST)
-        first, last = found.groups()
-        lines.append(MappedLines(int(first), int(last or first), use == "read"))
+        sheet, first, last = found.groups()
+        lines.append(MappedLines(int(first), int(last or first), use == "read", sheet))
     return tuple(lines)
 
 

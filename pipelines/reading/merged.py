@@ -7,7 +7,7 @@ Codes and names are left as they are: lines without them belong to the SKU above
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import TEXT, Grid, letter
@@ -23,6 +23,10 @@ _USES: Final = ("multiply", "divide", "ignore")
 _MOST_ASKED: Final = 100
 
 
+Filled: TypeAlias = dict[int, dict[str, int]]
+"""By column, the texts that were filled down, each with the number of rows that have it by that."""
+
+
 class Merge(NamedTuple):
     """A cell that is merged over lines, the last one included, and over columns, counted from 0."""
 
@@ -34,15 +38,17 @@ class Merge(NamedTuple):
 
 def read_merged(
     grid: Grid, merges: Sequence[Merge], columns: Sequence[Column], uses: Mapping[str, str], *, header: int, sheet: str
-) -> tuple[Grid, tuple[Asked, ...]]:
+) -> tuple[Grid, tuple[Asked, ...], Filled]:
     """Return the grid with merged cells filled down below the `header`'s last line, and what is asked about numbers.
 
-    `uses` is the mapping's `quantity`: by a column's letter or header `multiply` (the number is each line's), `divide`
-    (it is all lines' together) or `ignore`.
+    The third member are the texts that were filled down (`readings.py` says them). `uses` is the mapping's `quantity`:
+    by a column's letter or header `multiply` (the number is each line's), `divide` (it is all lines' together) or
+    `ignore`.
     """
     code = next((column.position for column in columns if column.name == "sku_code"), None)
     cells, kinds = grid.cells, grid.kinds
     questions: list[Asked] = []
+    filled: Filled = {}
     for merge in merges:
         found = [c for c in columns if merge.first_column == c.position and c.name not in _KEYS and c.constant is None]
         rows = grid.lines.is_between(merge.first_line, merge.last_line).arg_true()
@@ -55,20 +61,18 @@ def read_merged(
         if value is None or (column.field.kind in _NUMBERS and not several):
             continue
         if column.field.kind in _NUMBERS:
-            use = _use_of(column, uses)
+            named = (letter(column.position).lower(), fold(column.header))
+            use = next((use for name, use in uses.items() if name.lower() == named[0] or fold(name) == named[1]), None)
             if use is None:
                 questions.append(_question(column, merge, value, sheet))
             value = _number_of(value, len(rows), use)
+        else:
+            texts = filled.setdefault(column.position, {})
+            texts[value] = texts.get(value, 0) + len(rows)
         cells = cells.with_columns(cells[name].scatter(rows, value).alias(name))
         if kinds is not None:
             kinds = kinds.with_columns(kinds[name].scatter(rows, kind if value is not None else TEXT).alias(name))
-    return replace(grid, cells=cells, kinds=kinds), tuple(questions[:_MOST_ASKED])
-
-
-def _use_of(column: Column, uses: Mapping[str, str]) -> str | None:
-    """Return what the mapping makes of a column's merged numbers."""
-    names = (letter(column.position).lower(), fold(column.header))
-    return next((use for name, use in uses.items() if name.lower() == names[0] or fold(name) == names[1]), None)
+    return replace(grid, cells=cells, kinds=kinds), tuple(questions[:_MOST_ASKED]), filled
 
 
 def _number_of(value: str, lines: int, use: str | None) -> str | None:

@@ -1,6 +1,6 @@
 """Opens untrusted Office packages: measures a zip's table of contents before loading it, and parses XML without DTDs.
 
-Nothing that the file says of itself is trusted. `files/ooxml.py` and `reading/workbook/` read the parts.
+Nothing that the file says of itself is trusted. `media.py` and `workbook/` read the parts.
 """
 
 import struct

@@ -36,7 +36,7 @@ def open_columns(cells: Sequence[str | None], columns: Sequence[Column], table: 
     found = [
         column
         for at, cell in enumerate(cells)
-        if cell is not None and at not in taken and (column := open_column(cell, at, table)) is not None
+        if cell is not None and at not in taken and (column := open_column(cell, at, table, loose=True)) is not None
     ]
     has_parts = table == "component" or "component_type" in given
     of_table = [column for column in found if column.table == "sku" or column.group is not None or has_parts]
@@ -62,21 +62,15 @@ def _in_unit(column: Column, given: Sequence[tuple[Column, Sense]]) -> Column:
     for field, said in given:
         in_group = column.group is not None and field.group is None and column.table == field.table
         if (column.table, column.name) == (field.table, field.name) or (in_group and column.field == field.field):
-            open_text = column.open if _is_about_more(column) else None
+            # What was not understood may be more than the unit, so that a unit alone settles nothing.
+            open_text = None if column.mapped or _is_about_unit(column) else column.open
             return replace(column, factor=said.factor, per=said.per, has_unit=True, exact=False, open=open_text)
     return column
 
 
-def _is_about_more(column: Column) -> bool:
-    """Return whether what was not understood is more than the unit, so that a unit alone settles nothing."""
-    return not column.mapped and not _is_about_unit(column)
-
-
 def _is_about_unit(column: Column) -> bool:
     """Return whether the unit of an open column is open: a unit or a quantity is among what was not understood."""
-    if column.field.unit is None:
-        return False
-    return column.mapped or names_quantity(str(column.open))
+    return column.field.unit is not None and (column.mapped or names_quantity(str(column.open)))
 
 
 def _units_offered(column: Column) -> tuple[str, ...]:

@@ -1,12 +1,34 @@
-"""Writes the parts of `source` about a table: the columns read and ignored, and the effect of the caller's mapping."""
+"""Writes the parts of `source` about a table: the columns read and ignored, samples, the mapping's effect.
 
-from collections.abc import Iterable, Sequence
+Where a needed column is not known, the table is refused with its outline, so that a person can name it. An outline has
+the form of the source of a file that was read: what each header alone says, and samples of the cells. No row is read.
+"""
 
-from pipelines.reading.fields import LONGEST_HEADER, Column
-from pipelines.reading.grid import letter
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+import polars as pl
+
+from pipelines.reading.fields import LONGEST_HEADER, Column, Table
+from pipelines.reading.grid import Grid, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.samples import Samples
-from schemas.report import IgnoredColumn, MappedBy, SourceColumn
+from pipelines.reading.refusal import ReadingRefused
+from schemas.report import FileFormat, IgnoredColumn, ImportSource, MappedBy, SourceColumn, SourceSheet
+
+Samples: TypeAlias = Mapping[int, list[str]]
+"""Texts of a column's cells, by the column's position."""
+_ROWS: Final = 200
+_MOST: Final = 3
+_LONGEST: Final = 60
+
+
+def samples_of(cells: pl.DataFrame) -> Samples:
+    """Return up to three different texts of each column of a grid (`c0`, `c1`, …), from its first rows."""
+    top = cells.head(_ROWS)
+    texts = {int(name[1:]): top[name].drop_nulls().unique(maintain_order=True) for name in top.columns}
+    return {at: [_cut(text, _LONGEST) for text in found.head(_MOST)] for at, found in texts.items()}
 
 
 def published_columns(columns: Iterable[Column]) -> list[SourceColumn]:
@@ -46,6 +68,70 @@ def published_mapping(
     return effect
 
 
-def _cut(header: str) -> str:
-    """Return a header as it is published: cut where it is too long to be one."""
-    return header if len(header) <= LONGEST_HEADER else header[:LONGEST_HEADER] + "…"
+def _cut(text: str, longest: int = LONGEST_HEADER) -> str:
+    """Return a text of the file as it is published: cut where it is too long, as to be a header."""
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+_MOST_COLUMNS: Final = 500
+"""Most columns of an outline: a person looks through them."""
+
+
+@contextmanager
+def completed_by(about: FileFormat) -> Iterator[None]:
+    """Say in the outline of a refusal within the block what the file is."""
+    try:
+        yield
+    except ReadingRefused as refused:
+        if refused.outline is not None:
+            refused.outline = {**refused.outline, **about}
+        raise
+
+
+def outline_of(
+    table: Table,
+    sheet: str | None,
+    mapped: SheetMapping,
+    off: Iterable[tuple[str, int | None, str | None]],
+    *,
+    header_row: int,
+    cells: Sequence[str | None],
+    body: Grid,
+    recognised: Sequence[Column],
+) -> ImportSource:
+    """Return the outline of a table; `cells` is its header, `body` are the lines below.
+
+    A field that several columns fit is given to none of them.
+    """
+    fitting = Counter((column.table, column.name) for column in recognised)
+    columns = [column for column in recognised if fitting[column.table, column.name] == 1][:_MOST_COLUMNS]
+    samples, used = samples_of(body.cells), {column.position for column in columns}
+    others = [(at, cell or "") for at, cell in enumerate(cells) if at not in used and (cell or samples.get(at))]
+    shown = others[:_MOST_COLUMNS]
+    part: SourceSheet = {
+        "sheet": sheet,
+        "header_row": header_row,
+        "columns": published_columns(columns),
+        "ignored": published_ignored(shown),
+        "decimal_marks": {},
+        **published_mapping([*columns, *mapped.constants], off, mapped),
+        "hidden": None,
+        "words": {},
+        "samples": published_samples({at: samples.get(at, []) for at in (*used, *dict(shown))}),
+    }
+    nothing: SourceSheet = {"sheet": None, "header_row": 0, "columns": [], "ignored": [], "decimal_marks": {}}
+    of_parts = table == "component"
+    return {
+        "format": "csv",
+        "encoding": None,
+        "delimiter": None,
+        **(nothing if of_parts else part),
+        "components": part if of_parts else None,
+        "layout": "long" if any(column.table == "component" for column in columns) else "rows",
+        "volume_year": None,
+        "skipped": [],
+        "mapping_name": None,
+        "unread_sheets": [],
+        "asked": [],
+        "readings": [],
+    }

@@ -13,6 +13,7 @@ from typing import Final
 import polars as pl
 
 from compliance.likely_weights import is_likely
+from pipelines.reading.column_values import is_of_lines, quantity_of
 from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
 from pipelines.reading.grid import NUMBER, TEXT, LineFault, letter
 from pipelines.reading.questions import question, refused
@@ -20,7 +21,6 @@ from pipelines.reading.sheet import Sheet
 from pipelines.reading.skipped import SAME_PART
 from pipelines.reading.unit_columns import is_named
 from pipelines.reading.values import read_values
-from pipelines.reading.watched_columns import is_of_lines, quantity_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked

@@ -74,7 +74,7 @@ def refused(
 ) -> ReadingRefused:
     """Return the refusal of a file that cannot be imported before these questions about it are answered, to be raised.
 
-    Its issues carry kind and answer. `outline` describes the table as far as it was read (`outline.py`); without one
+    Its issues carry kind and answer. `outline` describes the table as far as it was read (`published.py`); without one
     nothing was read yet. `code` is one of `schemas.issues.ISSUE_CODES`.
     """
     issues = [

@@ -46,9 +46,10 @@ class _Text:
 
 
 def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
-    """Return what the texts of a table became; `after` are the tables of SKUs and of components that it was split into.
+    """Return what the texts of a table became, those of merged cells included.
 
-    `before` has the cells as the file has them, a row a line.
+    `after` are the tables of SKUs and of components that it was split into. `before` has the cells as the file has
+    them, a row a line.
     """
     named = {column.position: column for column in before.columns if column.constant is None}
     found: dict[tuple[int, str, str], tuple[bool, Reading]] = {}
@@ -60,6 +61,11 @@ def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
             for told, value, loses in _of_words(column, own, before, sheet):
                 reading = _reading(column, told.text, value, told.rows)
                 found.setdefault((column.position, told.text, value), (loses, reading))
+        for column in (each for each in sheet.columns if each.constant is None and each.position in named):
+            for text, rows in before.filled.get(column.position, {}).items():  # of merged cells
+                value = unescaped(pl.Series([text])).str.strip_chars()[0]
+                if not any(key[:2] == (column.position, text) for key in found):
+                    found[column.position, text, value] = (False, _reading(column, text, value, rows))
     lossy = [reading for loses, reading in found.values() if loses]
     kept = [reading for loses, reading in found.values() if not loses]
     samples = [reading for sheet in after for reading in _samples(sheet)]
@@ -197,7 +203,9 @@ def _samples(sheet: Sheet) -> Iterator[Reading]:
         value = None if place is None else typed.values[column.name][at.index(place)]
         if text is not None and value is not None:
             rows = sheet.table.height - sheet.table[column.name].null_count()
-            yield _reading(column, text, _step(text, column, sheet, value) + _number(value, column.field.unit), rows)
+            number, unit = f"{value:.15g}" if isinstance(value, float) else str(value), column.field.unit
+            with_unit = number if unit is None else f"{number} {_SIGNS.get(unit, unit)}"
+            yield _reading(column, text, _step(text, column, sheet, value) + with_unit, rows)
 
 
 def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:
@@ -214,8 +222,3 @@ def _step(text: str, column: Column, sheet: Sheet, value: object) -> str:
         return ""
     unit = unit_by_factor(factor, column.field.unit)
     return f"{number:.15g} {unit.name} = " if unit else f"{number:.15g} × {factor:.9g} = "
-
-
-def _number(value: object, unit: str | None) -> str:
-    text = f"{value:.15g}" if isinstance(value, float) else str(value)
-    return text if unit is None else f"{text} {_SIGNS.get(unit, unit)}"

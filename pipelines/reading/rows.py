@@ -12,7 +12,7 @@ import polars as pl
 from pipelines.reading import graphs
 from pipelines.reading.cells import TypedSheet, type_sheet
 from pipelines.reading.fields import SKU_HELPERS, VOLUME_YEAR
-from pipelines.reading.grid import letter
+from pipelines.reading.grid import LINES_OF_SHEET, letter
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.typed import faults_where
 from pipelines.reading.upload import Upload
@@ -66,11 +66,12 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     main, volumes = _with_volumes(main, default_year, served_markets)
     found = graphs.NO_GRAPHS if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
-    unread = _unread_codes(upload)
+    long = upload.source["layout"] == "long"  # only there a line that could not be read can have others of its SKU
+    unread = {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None} if long else set[str]()
     bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(found.faulty | unread)).fill_null(value=False)
     values, given = (frame.filter(~bad) for frame in _main_frames(main, volumes))
     if upload.parts is not None:
-        values, given = _with_graphs(values, given, code, found, upload.parts.name)
+        values, given = _with_graphs(values, given, code, found, upload.parts)
     values = values.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).select(*_PLACE, pl.exclude(_PLACE))
     reports = [_error_rows(typed) for typed in (main, found.typed) if typed is not None]
     known = set(code.drop_nulls())
@@ -79,6 +80,7 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
     errors = pl.concat(reports)
     if upload.parts is not None and upload.parts.name == upload.main.name:
         errors = errors.sort("line", maintain_order=True)
+    errors = errors.with_columns(pl.col("line") % LINES_OF_SHEET)
     return TypedRows(values, given, errors, rejected, _unnamed(main))
 
 
@@ -91,14 +93,7 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     place = None if column.constant is not None else letter(column.position)
     rows = pl.DataFrame({"line": main.sheet.table["line"], "sku_code": main.values["sku_code"]})
     found = rows.filter(faulty & ~main.given["name"] & rows["sku_code"].is_not_null())
-    return found.with_columns(sheet=pl.lit(main.sheet.name, pl.String), column=pl.lit(place, pl.String))
-
-
-def _unread_codes(upload: Upload) -> set[str]:
-    """Return the SKUs with a line that could not be read; only the long layout can have other lines of them."""
-    if upload.source["layout"] != "long":
-        return set()
-    return {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None}
+    return found.with_columns(main.sheet.places(found["line"])).with_columns(column=pl.lit(place, pl.String))
 
 
 def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -108,7 +103,7 @@ def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFr
     given = pl.DataFrame([main.given[name].alias(name) for name in names])
     if volumes is not None:
         values, given = values.with_columns(volumes=volumes), given.with_columns(volumes=volumes.is_not_null())
-    return values.with_columns(line=main.sheet.table["line"], sheet=pl.lit(main.sheet.name, pl.String)), given
+    return values.with_columns(main.sheet.places(main.sheet.table["line"])), given
 
 
 def _is_at(at: pl.Series, height: int) -> pl.Series:
@@ -158,7 +153,7 @@ def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str])
 
 
 def _with_graphs(
-    values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, found: graphs.Graphs, sheet: str | None
+    values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, found: graphs.Graphs, parts: Sheet
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add their graphs to the rows, and a row for each SKU that only the components name."""
     texts = found.texts
@@ -166,7 +161,7 @@ def _with_graphs(
     given = given.with_columns(components=values["components"].is_not_null())
     alone = texts.filter(~pl.col("sku_code").is_in(codes.drop_nulls().unique().implode()))
     if alone.height:
-        extra = alone.with_columns(sheet=pl.lit(sheet, pl.String))
+        extra = alone.with_columns(parts.places(alone["line"]))
         values = pl.concat([values, extra.select("line", "sheet", "sku_code", "components")], how="diagonal")
         given_alone = alone.select("sku_code", "components").select(pl.all().is_not_null())
         given = pl.concat([given, given_alone], how="diagonal").fill_null(value=False)
@@ -174,7 +169,7 @@ def _with_graphs(
 
 
 def _error_rows(typed: TypedSheet) -> pl.DataFrame:
-    """Return the report rows of a sheet, by line and then by column."""
+    """Return the report rows of a table, by its lines and then by column."""
     sheet = typed.sheet
     rows = [*_cell_error_rows(typed), *_line_error_rows(sheet)]
     rows.sort(key=lambda row: (row[1], row[-1]))
@@ -187,24 +182,26 @@ def _cell_error_rows(typed: TypedSheet) -> list[tuple[object, ...]]:
     lines, codes = table["line"], typed.values["sku_code"]
     reports: list[tuple[object, ...]] = []
     for at, code, text, name in typed.faults.iter_rows():
-        message = from_json(text)
+        message = sheet.told(from_json(text))
         column = columns.get(name)
         place = letter(column.position) if column and column.constant is None else None
         cell = table[name][at] if column else None
         shown_code = codes[at] if codes[at] is not None else _quotable(table["sku_code"][at])
         order = column.position if column else len(columns)
-        template = text if message.parameters else None
-        reports.append(
-            (sheet.name, lines[at], shown_code, name, place, _quotable(cell), code, message, template, order)
-        )
+        template = stored_template(message)
+        own = sheet.sheet_of(lines[at])
+        reports.append((own, lines[at], shown_code, name, place, _quotable(cell), code, message, template, order))
     return reports
 
 
 def _line_error_rows(sheet: Sheet) -> list[tuple[object, ...]]:
     reports: list[tuple[object, ...]] = []
     for fault in sheet.faults:
-        report = (fault.code, fault.message, stored_template(fault.message))
-        reports.append((sheet.name, fault.line, fault.sku_code, None, None, _quotable(fault.value), *report, -1))
+        message = sheet.told(fault.message)
+        report = (fault.code, message, stored_template(message))
+        reports.append(
+            (sheet.sheet_of(fault.line), fault.line, fault.sku_code, None, None, _quotable(fault.value), *report, -1)
+        )
     return reports
 
 

@@ -3,32 +3,36 @@
 `long_layout.py` splits a table that contains both SKUs and components. `rows.py` types the cells.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
 import polars as pl
 
-from pipelines.reading.composed import mentions_packaging
-from pipelines.reading.decimal_mark import decimal_marks
+from pipelines.reading.column_values import misleading_columns
+from pipelines.reading.delimited import without_ragged
 from pipelines.reading.fields import Column, Table, fields_of
-from pipelines.reading.grid import TEXT, Grid, LineFault
-from pipelines.reading.header import Header, find_header
+from pipelines.reading.grammar import mentions
+from pipelines.reading.grid import LINES_OF_SHEET, TEXT, Grid, LineFault, ReadSheet, own_line, sheet_starts
+from pipelines.reading.header import Header, find_header, of_one_table
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
-from pipelines.reading.marks import without_marks, without_null_words
-from pipelines.reading.misleading import misleading_columns
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
-from pipelines.reading.open_lines import with_answered_lines
-from pipelines.reading.other_headers import of_one_table
-from pipelines.reading.published import published_columns, published_ignored, published_mapping, published_samples
-from pipelines.reading.ragged import without_ragged
+from pipelines.reading.numbers import decimal_marks
+from pipelines.reading.published import (
+    Samples,
+    published_columns,
+    published_ignored,
+    published_mapping,
+    published_samples,
+    samples_of,
+)
 from pipelines.reading.refusal import refuse
-from pipelines.reading.samples import Samples, samples_of
-from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines
+from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
+from pipelines.reading.values import without_marks, without_null_words
 from schemas.messages import Message
 from schemas.report import Asked, SourceColumn, SourceSheet
 from schemas.texts import INVISIBLE
@@ -51,7 +55,9 @@ class Sheet:
     the cell that is read instead, and the number of rows. `taken` are codes that none of its rows may have, because
     rows of the file that was sent first have them. `questions` are what was not understood and so not read: of weights
     without a certain unit the positions are `asked`, of graphs the lines of their parts are `held`. `watched` are
-    columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them.
+    columns that say what weights are of, whose cells are in `others` until `judge.py` has seen them. `sheets` are those
+    that the table is read from, where they are several; `name` and `header_row` are of the first. `filled` are texts of
+    merged cells by position, with the rows that they were filled into.
     """
 
     name: str | None
@@ -76,11 +82,31 @@ class Sheet:
     held: tuple[int, ...] = ()
     watched: tuple[Column, ...] = ()
     others: pl.DataFrame = field(default_factory=pl.DataFrame)
+    sheets: tuple[ReadSheet, ...] = ()
+    filled: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
         """Return the number of data lines, those that could not be read included."""
         return self.table.height + len(self.faults)
+
+    def sheet_of(self, line: int) -> str | None:
+        """Return the name of the sheet that a line of the table is on."""
+        return self.sheets[line // LINES_OF_SHEET].name if self.sheets else self.name
+
+    def places(self, lines: pl.Series) -> pl.DataFrame:
+        """Return `line` and `sheet` of each of these lines of the table, as the file has them."""
+        if not self.sheets:
+            return pl.DataFrame({"line": lines}).with_columns(sheet=pl.lit(self.name, pl.String))
+        names = pl.Series([sheet.name for sheet in self.sheets], dtype=pl.String)
+        return pl.DataFrame({"line": lines % LINES_OF_SHEET, "sheet": names.gather(lines // LINES_OF_SHEET)})
+
+    def told(self, message: Message) -> Message:
+        """Return a message with the sheet beside each line that it names, where the table has several."""
+        line = message.parameters.get("line")
+        if not self.sheets or not isinstance(line, int):
+            return message
+        return message.with_parameter("line", f"{own_line(line)} ({self.sheet_of(line)})")
 
     def without(self, names: Collection[str]) -> "Sheet":
         """Return the table without some columns, which are then ignored."""
@@ -131,8 +157,9 @@ def read_sheet(
     *,
     delimiter: str | None,
     header: Header | None = None,
+    sheets: tuple[ReadSheet, ...] = (),
 ) -> Sheet:
-    """Read the recognised columns of a grid; `header` is given where it was found already.
+    """Read the recognised columns of a grid, put together from `sheets` if several; `header` may be found already.
 
     Raises `ReadingRefused` with `too_many_rows` or `unreadable_file`, or as `find_header` does.
     """
@@ -142,10 +169,10 @@ def read_sheet(
     one = of_one_table(below := grid.below(header.last_line), header, table, _help_below(below, header))
     body = without_ragged(one.body, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
-    reasons = find_skipped(
-        cells, header.columns, _label_cells(body, header), titled=any(position == 0 for position, _ in header.ignored)
+    names: list[str | None] = [sheet.name for sheet in sheets] or [name]
+    reasons, about_lines = with_answered_lines(
+        _find_skipped(cells, body, header), body, cells, mapping.lines, sheets=names, table=table
     )
-    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheet=name, table=table)
     is_data = ~reduce(or_, reasons.values())
     _check_lines(int(is_data.sum()) + len(body.faults), table)
     cells = cells.with_columns(line=body.lines).filter(is_data)
@@ -168,7 +195,7 @@ def read_sheet(
         skipped,
         header.off,
         mapping,
-        header.of_packaging or (name is not None and mentions_packaging(name)),
+        header.of_packaging or (name is not None and mentions(name, "packaging")),
         header.possible_materials,
         samples_of(body.cells),
         words,
@@ -177,9 +204,10 @@ def read_sheet(
         asked=header.asked,
         watched=header.watched,
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
+        sheets=sheets,
     )
     return _with_constants(
-        sheet.without(misleading_columns(columns, mapping.constants, cells, table)), mapping.constants
+        sheet.without(misleading_columns((*columns, *mapping.constants), cells, table)), mapping.constants
     )
 
 
@@ -188,6 +216,13 @@ def _check_lines(lines: int, table: Table) -> None:
     if lines > most:
         message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
         raise refuse("too_many_rows", message)
+
+
+def _find_skipped(cells: pl.DataFrame, body: Grid, header: Header) -> dict[str, pl.Series]:
+    """Return the lines that are no data by reason; `cells` has the columns that are read."""
+    titled = any(position == 0 for position, _ in header.ignored)
+    starts = sheet_starts(body.lines)
+    return find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
 
 
 def _check_columns(header: Header) -> None:

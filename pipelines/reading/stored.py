@@ -9,7 +9,7 @@ from decimal import Decimal
 import polars as pl
 
 from pipelines.reading.fields import Column, fields_of, volume_field
-from pipelines.reading.grid import LineFault
+from pipelines.reading.grid import LineFault, ReadSheet
 from pipelines.reading.sheet import Sheet
 from schemas.json_values import JsonObject
 from schemas.messages import from_json, to_json
@@ -63,6 +63,7 @@ def _describe_sheet(sheet: Sheet) -> dict[str, object]:
         "kinds": sheet.kinds is not None,
         "skipped": sheet.skipped,
         "taken": sheet.taken,
+        "sheets": sheet.sheets,
     }
 
 
@@ -78,6 +79,7 @@ def _sheet(about: JsonObject, frames: Iterator[pl.DataFrame]) -> Sheet:
         next(frames) if about["kinds"] else None,
         tuple((line, reason) for line, reason in about["skipped"]),
         taken=tuple(about.get("taken", ())),  # an upload that was queued under an earlier release has none
+        sheets=tuple(ReadSheet(*sheet) for sheet in about.get("sheets", ())),
     )
 
 

@@ -1,6 +1,6 @@
 """Chooses substitute columns, which count only where a field has no better one.
 
-`composed.py` decides which field a single header can stand for; headers that `columns.py` recognises come first.
+`grammar.py` decides which field a single header can stand for; headers that `columns.py` recognises come first.
 """
 
 from collections.abc import Container
@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from pipelines.reading.columns import substitute_column
-from pipelines.reading.composed import names_company, names_packaging
 from pipelines.reading.fields import LONGEST_HEADER, Column
+from pipelines.reading.grammar import names_packaging, word_roles
 from schemas.fields import SKU_CODE
 from schemas.words import fold
 
@@ -58,7 +58,7 @@ def _may_be_of_product(column: Column) -> bool:
 
 def _code_rank(column: Column) -> int:
     """Rank substitutes of the code: the article's own number, then a supplier's or customer's one, then a bare id."""
-    return 2 if fold(column.header) == "id" else int(names_company(column.header))
+    return 2 if fold(column.header) == "id" else int("somebody" in word_roles(column.header))
 
 
 def _choose_substitute(found: list[Column]) -> Column | None:

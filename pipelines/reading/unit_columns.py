@@ -11,21 +11,19 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from pipelines.reading.column_values import Searched
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
-from pipelines.reading.grammar import unit_in, word_roles
+from pipelines.reading.grammar import mentions, unit_in, word_roles
 from pipelines.reading.grid import MOST_COLUMNS, Grid, letter
-from pipelines.reading.key_columns import Searched
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question
 from pipelines.reading.units import unit_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
-from schemas.words import fold, words
+from schemas.words import fold
 
 _UNIT: Final = "weight_unit"
-_STEM: Final = 3
-_MOST_WORDS: Final = 40
 _LINES: Final = 40
 """Lines below the header that are searched for units."""
 _MOST_NAMED: Final = 8
@@ -75,7 +73,7 @@ def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: 
         if weight.field.name in WEIGHTS and weight.group not in owned
         for at in (weight.position + 1,)
         if at < len(cells) and at not in taken and not is_of_other_figure(cells[at] or "")
-        if _contains_units(grid, row, at)
+        if len(under := grid.under(at, row, _LINES)) and all(unit_of(cell, "g") is not None for cell in under)
     ]
     if len(beside) == 1:  # a single column applies to all weights
         table = "sku" if beside[0].group is not None else beside[0].table
@@ -88,7 +86,11 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
 
     A line with a figure is no such remark: `Net weight: 5 kg` describes one product.
     """
-    units = {unit for text in above if _mentions_weights(text) and (unit := unit_in(text, "g")) is not None}
+    units = {
+        unit
+        for text in above
+        if not any(map(str.isdigit, text)) and mentions(text, "weight") and (unit := unit_in(text, "g")) is not None
+    }
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
@@ -96,12 +98,6 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     return [
         replace(column, factor=unit.factor, per=unit.per) if column in without_unit else column for column in columns
     ]
-
-
-def _mentions_weights(text: str) -> bool:
-    tokens = fold(text).split()
-    begin = tuple(word for word, role in words("header_word").items() if role == "weight" and len(word) > _STEM)
-    return not any(map(str.isdigit, text)) and any(token.startswith(begin) for token in tokens[:_MOST_WORDS])
 
 
 def shared_unit_per_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
@@ -155,11 +151,6 @@ def _as_unit_of(weight: Column, column: Column) -> Column:
     return replace(column, name=name, field=field, table=weight.table, group=weight.group, fixed=weight.fixed)
 
 
-def _contains_units(grid: Grid, row: int, at: int) -> bool:
-    under = grid.under(at, row, _LINES)
-    return bool(len(under)) and all(unit_of(cell, "g") is not None for cell in under)
-
-
 class JudgedUnits(NamedTuple):
     """The columns that are read, a question for each weight whose unit is open, and the positions of those weights."""
 
@@ -182,13 +173,17 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
         if verdict != "weight":
             columns = [column for column in columns if column is not unit]
         if verdict == "open":
-            weights = [weight for weight in weights_of_shared_unit([*columns, unit]) if not _has_unit(weight)]
+            weights = [
+                weight for weight in weights_of_shared_unit([*columns, unit]) if not weight.has_unit or weight.exact
+            ]
             open_weights.update({weight.position: (weight, names, unit) for weight in weights})
     for weight in columns:
         if weight.field.name not in WEIGHTS or is_answered(weight, mapped):
             continue
-        tonnes = _unit_cells(weight, columns, header)
-        if weight.factor == _TONNES or (tonnes and all(_factor(cell) == _TONNES for cell in tonnes)):
+        own = next((c for c in columns if c.field.name == _UNIT and c.group == weight.group), None)
+        own = own or next((c for c in columns if is_shared(c) and weight in weights_of_shared_unit(columns)), None)
+        factors = set() if own is None else {_factor(cell) for cell in header.under(own.position).unique()}
+        if weight.factor == _TONNES or factors == {_TONNES}:
             open_weights[weight.position] = (weight, ["t"], None)
     questions = [_question(weight, names, unit, columns, header.sheet) for weight, names, unit in open_weights.values()]
     return JudgedUnits(columns, questions, frozenset(open_weights))
@@ -213,9 +208,9 @@ def _owner(unit: Column, names: Sequence[str], columns: Sequence[Column], header
     before = _number_before(unit, columns, header)
     if "packaging" in roles or before == "weight" or not names:
         return "weight"
-    if all(_has_unit(column) for column in columns if column.field.name in WEIGHTS):
+    if all(column.has_unit and not column.exact for column in columns if column.field.name in WEIGHTS):
         return "other"
-    factors = {_factor(name) for name in names}
+    factors = set(map(_factor, names))
     if None in factors:  # beside M, EA or ST even KG is a unit of quantity
         return "other"
     if before == "other" and "weight" not in roles:
@@ -238,17 +233,6 @@ def _number_before(unit: Column, columns: Sequence[Column], header: Searched) ->
         if numbers and (column is not None or "code" not in word_roles(header.cells[at] or "")):
             return "other"
     return None
-
-
-def _unit_cells(weight: Column, columns: Sequence[Column], header: Searched) -> list[str]:
-    """Return the cells of the column of units that applies to a weight."""
-    own = next((c for c in columns if c.field.name == _UNIT and c.group == weight.group), None)
-    own = own or next((c for c in columns if is_shared(c) and weight in weights_of_shared_unit(columns)), None)
-    return [] if own is None else header.under(own.position).unique().to_list()
-
-
-def _has_unit(weight: Column) -> bool:
-    return weight.has_unit and not weight.exact
 
 
 def _factor(cell: str) -> Decimal | None:

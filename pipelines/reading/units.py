@@ -7,7 +7,7 @@ from functools import cache
 from math import isclose
 from pathlib import Path
 
-from schemas.words import code_of
+from schemas.words import code_of, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,13 @@ def unit_by_factor(factor: float, field_unit: str | None) -> Unit | None:
     """Return the first unit of this factor to a field's unit; None where there is none."""
     units = (unit for by_name in _by_field_unit().get(field_unit or "", {}).values() for unit in by_name.values())
     return next((unit for unit in units if isclose(float(unit.factor), factor, rel_tol=1e-9)), None)
+
+
+@cache
+def first_words_of_units() -> frozenset[str]:
+    """Return the words with which a unit begins."""
+    dimensions = {dimension for units in _by_field_unit().values() for dimension in units}
+    return frozenset(word.split()[0] for dimension in dimensions for word in words(dimension) if word)
 
 
 @cache

@@ -20,6 +20,7 @@ from pipelines.reading.units import unit_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
+from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of, fold
 
 _LINES: Final = 40
@@ -27,7 +28,11 @@ _LINES: Final = 40
 _LONGEST: Final = 12
 """Words of the longest header that is examined."""
 _NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
-_COULD_BE: Final = ("wood_weight_g", "other_weight_g")
+_OTHER: Final = "other_weight_g"
+_COULD_BE: Final = (
+    _OTHER,
+    *(name for family in VOCABULARIES["material_family"] if (name := f"{family}_weight_g") != _OTHER),
+)
 _ROLES_OF_OTHERS: Final = frozenset(
     {"measure", "code", "name", "country", "market", "sale", "share", "recycled", "level", "parcel", "count"}
 )
@@ -71,17 +76,19 @@ def find_possible_materials(
     return (at,) if plain and _contains_numbers(grid, row, at) else ()
 
 
-def published_question(at: int, header: str, sheet: str | None) -> Asked:
-    """Return a column beside materials as `source.asked` shows it."""
+def published_question(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
+    """Return a column beside materials as `source.asked` shows it: it may be any material that has no column yet."""
+    taken = {column.name for column in columns}
+    could_be = [name for name in _COULD_BE if name not in taken] or [_OTHER]
     message = Message(
         "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
         'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.',
         header=shown(header),
-        name=_COULD_BE[-1],
+        name=could_be[0],
         place=letter(at),
     )
-    answer = {"columns": {_COULD_BE[-1]: letter(at)}}
-    return question("column", message, answer, could_be=_COULD_BE, at=at, header=header, sheet=sheet)
+    answer = {"columns": {could_be[0]: letter(at)}}
+    return question("column", message, answer, could_be=could_be, at=at, header=header, sheet=sheet)
 
 
 def _words_beside_material(column: Column) -> frozenset[str] | None:

@@ -6,35 +6,31 @@ Typing does not belong here: see `rows.py`.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from typing import Self
 
 import polars as pl
 
-from pipelines.reading import asked, open_parts, outline, stored, unknown_materials
-from pipelines.reading.container import detect_format
+from pipelines.reading import asked, open_parts, stored, unknown_materials
 from pipelines.reading.delimited import detect_delimiter, read_delimited
-from pipelines.reading.encoding import decode
+from pipelines.reading.encoding import decode, detect_format
 from pipelines.reading.fields import WEIGHTS
-from pipelines.reading.header_row import recognised_fields
+from pipelines.reading.grid import LINES_OF_SHEET, LineFault, own_line
+from pipelines.reading.header_row import known_headers, mapped_headers
 from pipelines.reading.judge import judged, without_asked
 from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
-from pipelines.reading.mapped_columns import mapped_headers
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
-from pipelines.reading.published import published_ignored, published_mapping, published_samples
+from pipelines.reading.published import completed_by, published_ignored, published_mapping, published_samples
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
+from pipelines.reading.skipped import MOST_LISTED, SAME_PART
 from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
-from schemas.report import Asked, FileFormat, ImportSource, Reading
-from schemas.words import fold
-
-_MOST_CELLS_JUDGED: Final = 40
-"""Cells of a line that say whether its delimiter is the right one: each costs several look-ups."""
+from schemas.report import Asked, FileFormat, ImportSource, Reading, SkippedLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +105,17 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
         raise refuse("invalid_mapping", message, "mapping")
     text = decode(data, mapped.encoding)
     of_mapping = mapped_headers(mapped)
-
-    def recognised(cells: list[str]) -> int:
-        # Materials alone are one field: a sentence may list them, as in “is not one of: plastic, paper, glass”.
-        of_headers = len(recognised_fields(cells[:_MOST_CELLS_JUDGED], materials_count_once=True))
-        return of_headers + sum(fold(cell) in of_mapping for cell in cells if len(cell) < 200)
-
-    delimiter = detect_delimiter(text.text, recognised)
+    delimiter = detect_delimiter(text.text, lambda records: known_headers(records, of_mapping))
     grid = read_delimited(text.text, delimiter)
     about: FileFormat = {"format": "csv", "encoding": text.encoding, "delimiter": delimiter}
-    with outline.completed_by(about):
+    with completed_by(about):
         sheet = read_sheet(grid, None, "sku", mapped, delimiter=delimiter)
         return _upload(sheet, None, about, mapped, today)
 
 
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
-    with outline.completed_by(about):
+    with completed_by(about):
         read = read_tables(Workbook(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)
@@ -163,7 +153,7 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "layout": layout,
         "decimal_marks": main.marks,
         "mapping_name": None,
-        "skipped": [{"line": line, "reason": reason} for line, reason in main.skipped],
+        "skipped": _published_skipped(main),
         "volume_year": today.year if dated else None,
         **published_mapping(main.columns, main.off, main.mapped),
         "hidden": None,
@@ -173,7 +163,19 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
         "words": {name: dict(values) for name, values in main.words.items()},
         "readings": readings,
     }
+    if main.sheets:
+        source["sheets"] = [{"sheet": name, "header_row": row} for name, row in main.sheets]
     return Upload(source, main, parts, lines)
+
+
+def _published_skipped(main: Sheet) -> list[SkippedLine]:
+    """Return the lines that are no data, with their sheet where the table has several."""
+    found: list[SkippedLine] = []
+    for line, reason in main.skipped:
+        found.append({"line": own_line(line), "reason": reason})
+        if main.sheets:
+            found[-1]["sheet"] = main.sheet_of(line)
+    return found
 
 
 def _readings(before: Sheet, before_parts: Sheet | None, main: Sheet, parts: Sheet | None) -> list[Reading]:
@@ -193,7 +195,7 @@ def _without_doubtful(main: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked
         kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
     headers = dict(main.ignored)
     more = [
-        unknown_materials.published_question(at, headers[at], main.name)
+        unknown_materials.published_question(at, headers[at], main.columns, main.name)
         for at in main.possible_materials
         if at in headers
     ]
@@ -232,4 +234,53 @@ def _split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple
     if found is not None and layout != "long":
         return *split_groups(main), found
     main, parts = split_long(main)
-    return main, parts, "rows" if parts is None else "long"
+    return (main, None, "rows") if parts is None else (*_without_repeats(main, parts), "long")
+
+
+def _without_repeats(main: Sheet, parts: Sheet) -> tuple[Sheet, Sheet]:
+    """Return both without lines that say a part once more on a further sheet; other values are a fault of its SKU.
+
+    Sheets of months list a packaging with all its parts each; sheets of levels list other parts of it.
+    """
+    named = [name for name in ("sku_code", "component_type", "material_family") if name in parts.table.columns]
+    if not main.sheets:
+        return main, parts
+    said = [name for name in parts.table.columns if name != "line"]
+    lines = parts.table.with_row_index("at").with_columns(sheet=pl.col("line") // LINES_OF_SHEET)
+    lines = lines.with_columns(
+        earlier=pl.col("sheet") > pl.col("sheet").min().over(named),
+        first=pl.col("line").min().over(named),
+        same=~pl.struct(said).is_first_distinct(),
+    )
+    again = lines.filter(pl.col("earlier") & pl.col("sku_code").is_not_null())
+    faults = [
+        LineFault(line, "duplicate_row", _other_part(first), None, code)
+        for line, first, code in again.filter(~pl.col("same")).select("line", "first", "sku_code").iter_rows()
+    ]
+    listed = [(line, SAME_PART) for line in again.filter("same")["line"]]
+    skipped = tuple(sorted((*main.skipped, *listed)))[:MOST_LISTED]
+    kept = sorted(set(range(lines.height)) - set(again["at"]))
+    return replace(main, skipped=skipped), replace(parts.rows_at(kept), faults=(*parts.faults, *faults))
+
+
+def _other_part(line: int) -> Message:
+    return Message(
+        "Line {line} has the same part with other values; name a part on one sheet, or with the same values on each.",
+        line=line,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PackedUpload:
+    """`source` and `rows` as in `Upload`; `codes` are the distinct ones of the main sheet, `table` is `to_bytes`."""
+
+    source: ImportSource
+    rows: int
+    codes: list[str]
+    table: bytes
+
+    @classmethod
+    def of(cls, upload: Upload) -> Self:
+        """Return the upload, packed."""
+        codes = upload.table["sku_code"].drop_nulls().unique().to_list()
+        return cls(upload.source, upload.rows, codes, upload.to_bytes())

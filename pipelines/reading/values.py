@@ -7,6 +7,7 @@ cell into the input of that function.
 import csv
 import re
 import uuid
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from pipelines.reading.part_types import part_type
 from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from schemas import normalise
 from schemas.fields import Field
-from schemas.formulas import COMPUTED
+from schemas.formulas import APOSTROPHE_BEFORE, NULL_WORDS
 from schemas.market_names import market_named
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
@@ -35,8 +36,6 @@ MATERIALS: Final = ("material", "material_family")
 _SEVERAL = re.compile(r"[/+&]|%.*%")
 _EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
-APOSTROPHE_BEFORE = rf"^'('*(?:{COMPUTED}|[#\d]|null$|NULL$|\s*$))"
-"""A text with a leading `'` that is removed. A writer of cells puts one before each text that matches with one."""
 EMPTY_LIST = "[]"
 _LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:(?:(?P<code>[a-z]{1,5})-\d{1,2}-\S+$)?", re.IGNORECASE)
 """A language, and behind it the recycling code with its number and its name: `en:pet-1-polyethylene-terephthalate`."""
@@ -256,3 +255,55 @@ def _ppm(cell: str, column: Column, mark: str | None) -> str:
     if text.startswith("<"):
         return normalise.attested_ppm(f"<{number:.15g}")
     return f"{normalise.measured_ppm(number):.15g}"
+
+
+_PAIRS: Final = (('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("‚", "‘"))
+_WRAPPED: Final = [
+    rf"^\s*{re.escape(begin)}\s*([^{re.escape(begin + end)}]*?[^{re.escape(begin + end)}\s])\s*{re.escape(end)}\s*$"
+    for begin, end in _PAIRS
+]
+
+
+def without_marks(cells: pl.DataFrame) -> pl.DataFrame:
+    """Return the cells without the quotation marks around codes; where all codes have them, around other cells too.
+
+    A file has them that was written with a space before each mark, or with single ones. A name in quotation marks
+    beside a plain code keeps them.
+    """
+    codes = cells["sku_code"]
+    if not codes.str.contains(r"^\s*\W.*\W\s*$").any():
+        return cells
+    everywhere = False
+    for pattern in _WRAPPED:
+        if codes.str.contains(pattern).any():
+            everywhere |= bool(codes.drop_nulls().str.contains(pattern).all())
+            names = cells.columns if everywhere else ["sku_code"]
+            cells = cells.with_columns(pl.col(names).str.replace(pattern, "$1"))
+    return cells
+
+
+_ZEROS: Final = r"^\s*0{6,}\s*$"
+"""How programs write that there is no number: no barcode and no code is made of zeros alone."""
+
+
+def without_null_words(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame:
+    """Return the cells with null in place of a program's word for no value, and of a number of zeros alone.
+
+    A code keeps it, which is a fault of its row (`is_null_word`); so do lists of markets, where NA is Namibia, and
+    columns with a vocabulary, whose words come first.
+    """
+    numbers = [column.name for column in columns if column.field.kind == "gtin" or column.name == "sku_code"]
+    if any(cells[name].str.starts_with("0000").any() for name in numbers):
+        cells = cells.with_columns(pl.when(~pl.col(name).str.contains(_ZEROS)).then(pl.col(name)) for name in numbers)
+    names = [column.name for column in columns if column.field.kind == "text" and column.name != "sku_code"]
+    found = pl.col(names).str.strip_chars().is_in(NULL_WORDS)
+    if not names or not cells.select(found.any()).select(pl.any_horizontal(pl.all())).item():
+        return cells
+    return cells.with_columns(
+        pl.when(~pl.col(name).str.strip_chars().is_in(NULL_WORDS)).then(pl.col(name)) for name in names
+    )
+
+
+def is_null_word(cells: pl.Series) -> pl.Series:
+    """Return which cells are a program's word for no value."""
+    return cells.str.strip_chars().is_in(NULL_WORDS).fill_null(value=False)

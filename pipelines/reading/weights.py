@@ -62,11 +62,6 @@ def _with_unit(
     return grams, [(weight.name, found)]
 
 
-def contains_mass_units(cells: pl.Series) -> bool:
-    """Return whether a column of units contains units of mass; `pieces` beside a weight means something else."""
-    return any(unit_of(cell, "g") is not None for cell in cells.drop_nulls().unique())
-
-
 def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     """Multiply weights by the factor of the unit beside them; a unit in the cell or in the header must be the same."""
     cells, units = table[weight.name], table[unit.name]

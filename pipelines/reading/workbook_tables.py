@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, TypeAlias
 
 from pipelines.reading.fields import Table
-from pipelines.reading.grid import letter
+from pipelines.reading.grid import LINES_OF_SHEET, Grid, ReadSheet, letter, one_below_another, own_line
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.header_row import ROWS_SEARCHED, recognised_fields
 from pipelines.reading.mapping import CheckedMapping, SheetMapping
-from pipelines.reading.merged import Merge, read_merged
+from pipelines.reading.merged import Filled, Merge, read_merged
 from pipelines.reading.questions import question, refused
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.sheet import Sheet, read_sheet
@@ -22,6 +22,11 @@ from schemas.words import code_of, fold
 _MOST_LISTED: Final = 200
 _MOST_SEARCHED: Final = 50
 """Sheets that are searched for a header; a mapping can name any other."""
+
+_MOST_TOGETHER: Final = 400
+"""Sheets that are searched for one table: one for each day of a year."""
+_Headed: TypeAlias = tuple[SheetPart, Header]
+"""A sheet with its header."""
 
 HIDDEN = Message("the sheet is hidden")
 HEADLESS = Message("no line has the headers that are needed")
@@ -44,14 +49,15 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
     """Read the tables of a workbook. Raises `ReadingRefused` where no sheet has SKUs or the mapping fits none."""
     tables, graph = _candidates(book, mapped)
     headless: list[SheetPart] = []
-    part, header = _first_with_header(book, tables, mapped, headless)
-    if (
-        mapped.sheet is None
-        and mapped.sheets is None
-        and (others := _of_same_header(book, tables, part, header, mapped))
-    ):
-        raise refused([_question([part.name, *others])])
-    main = _read(book, part, "sku", mapped, header)
+    if isinstance(mapped.sheets, tuple):
+        chosen = [_first_with_header(book, [sheet], mapped, headless) for sheet in tables]
+    else:
+        chosen = [_first_with_header(book, tables, mapped, headless)]
+        chosen += _of_same_header(book, tables, chosen[0], mapped) if mapped.sheets or mapped.sheet is None else []
+    if len(chosen) > 1 and mapped.sheets is None:
+        raise refused([_question([sheet.name for sheet, _ in chosen])])
+    _check_columns(chosen)
+    main = _read(book, chosen, "sku", mapped)
     master: SheetPart | None = None
     try:
         parts = None if graph is None else _read_components(book, graph, mapped)
@@ -63,12 +69,13 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
             refusal.outline = {**refusal.outline, **main.published()}
         if master is None:
             raise
-    read = [part] if graph is None or parts is None else [part, graph]
+    of_skus = [sheet for sheet, _ in chosen]
+    read = of_skus if graph is None or parts is None else [*of_skus, graph]
     return WorkbookTables(
         main,
         parts,
-        _hidden_places(book, part, main),
-        None if graph is None else _hidden_places(book, graph, parts),
+        _hidden_places(book, of_skus, main),
+        None if graph is None else _hidden_places(book, [graph], parts),
         [_unread_sheet(sheet, headless, master) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
     )
 
@@ -85,17 +92,29 @@ def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -
     if not top.cells.height and mapped.components is None:
         return None
     header = find_header(top, "component", mapping, sheet=graph.name)
-    return _read(book, graph, "component", mapped, header)
+    return _read(book, [(graph, header)], "component", mapped)
 
 
-def _read(book: Workbook, part: SheetPart, table: Table, mapped: CheckedMapping, header: Header) -> Sheet:
-    """Read the sheet of a header, with its merged cells."""
-    body = book.body(part, header.needed)
-    merges = [Merge(*place) for place in book.hidden(part).merges if place[0] < place[1]]
+def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: CheckedMapping) -> Sheet:
+    """Read the sheets of one table, which have the columns of the first, with their merged cells."""
+    first, header = chosen[0]
     uses = mapped.of_table(table).quantity
-    body, asked = read_merged(body, merges, header.columns, uses, header=header.last_line, sheet=part.name)
-    sheet = read_sheet(body, part.name, table, mapped, delimiter=None, header=header)
-    return replace(sheet, questions=(*sheet.questions, *asked))
+    grids: list[Grid] = []
+    asked: list[Asked] = []
+    filled: Filled = {}
+    for part, own in chosen:
+        body = book.body(part, header.needed)
+        merges = [Merge(*place) for place in book.hidden(part).merges if place[0] < place[1]]
+        body, questions, texts = read_merged(body, merges, header.columns, uses, header=own.last_line, sheet=part.name)
+        grids.append(body.below(own.last_line) if grids else body)
+        asked += questions
+        for position, of_column in texts.items():
+            known = filled.setdefault(position, {})
+            known |= {text: rows + known.get(text, 0) for text, rows in of_column.items()}
+    sheets = tuple(ReadSheet(part.name, own.line) for part, own in chosen) if len(chosen) > 1 else ()
+    grid = one_below_another(grids)
+    sheet = read_sheet(grid, first.name, table, mapped, delimiter=None, header=header, sheets=sheets)
+    return replace(sheet, questions=(*sheet.questions, *asked), filled=filled)
 
 
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
@@ -110,26 +129,17 @@ def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart]
             raise refuse(
                 "invalid_mapping", Message("The mapping speaks of components, but no sheet is named so."), "mapping"
             )
-    if mapped.sheet is None and mapped.sheets is None:
+    names = mapped.sheets or (None if mapped.sheet is None else (mapped.sheet,))
+    if not isinstance(names, tuple):
         return [sheet for sheet in visible if sheet not in (named, graph)], graph
-    chosen = _sheet_named(book, mapped.sheet if mapped.sheet is not None else _only(mapped.sheets))
-    if chosen == graph and mapped.components is not None:
+    chosen = list(dict.fromkeys(_sheet_named(book, name) for name in names))
+    if graph is not None and graph in chosen and mapped.components is not None:
         raise refuse(
             "invalid_mapping",
-            Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(chosen.name)),
+            Message("The mapping reads SKUs and components from {sheet}.", sheet=shown(graph.name)),
             "mapping",
         )
-    return [chosen], None if chosen == graph else graph
-
-
-def _only(sheets: tuple[str, ...] | Literal["all"] | None) -> str:
-    """Return the one sheet that the mapping names. Raises `ReadingRefused` where it names several."""
-    if not isinstance(sheets, tuple) or len(sheets) != 1:
-        message = Message(
-            "The mapping's sheets must be one sheet here; put the table into one sheet, or send each alone."
-        )
-        raise refuse("invalid_mapping", message, "mapping")
-    return sheets[0]
+    return chosen, None if graph in chosen else graph
 
 
 def _sheet_named(book: Workbook, name: str) -> SheetPart:
@@ -168,12 +178,19 @@ def _first_with_header(
 
 
 def _of_same_header(
-    book: Workbook, sheets: Sequence[SheetPart], chosen: SheetPart, header: Header, mapped: CheckedMapping
-) -> list[str]:
-    """Return the names of the other sheets whose header has the same columns as the chosen one's, and a line below."""
-    names = []
-    for sheet in sheets[:_MOST_SEARCHED]:
-        if sheet == chosen:
+    book: Workbook, sheets: Sequence[SheetPart], chosen: _Headed, mapped: CheckedMapping
+) -> list[_Headed]:
+    """Return the other sheets whose header has the same columns as the chosen one's, and a line below."""
+    found: list[_Headed] = []
+    first, header = chosen
+    if mapped.sheets == "all" and len(sheets) > _MOST_TOGETHER:
+        message = Message(
+            "At most {most} sheets are searched for one table; name its sheets, or put it into fewer.",
+            most=_MOST_TOGETHER,
+        )
+        raise refuse("invalid_mapping", message, "mapping")
+    for sheet in sheets[: _MOST_TOGETHER if mapped.sheets == "all" else _MOST_SEARCHED]:
+        if sheet == first:
             continue
         top = book.top(sheet, ROWS_SEARCHED)
         try:
@@ -181,32 +198,51 @@ def _of_same_header(
         except ReadingRefused:
             continue
         if _titles(other) == _titles(header) and top.below(other.last_line).cells.height:
-            names.append(sheet.name)
-    return names
+            found.append((sheet, other))
+    return found
 
 
 def _titles(header: Header) -> set[str]:
     return {fold(column.header) for column in header.columns}
 
 
+def _check_columns(chosen: Sequence[_Headed]) -> None:
+    """Refuse sheets that cannot be read as one table: their columns are others than the first's, or elsewhere."""
+    first, header = chosen[0]
+    for sheet, other in chosen[1:]:
+        places = {(column.position, fold(column.header)) for column in other.columns}
+        for column in header.columns:
+            if (column.position, fold(column.header)) not in places or len(other.columns) != len(header.columns):
+                message = Message(
+                    "The sheets {first} and {sheet} cannot be read as one table: their columns differ, or stand in "
+                    "another order, as {header} does. Make their headers the same, or read each sheet alone.",
+                    first=first.name,
+                    sheet=sheet.name,
+                    header=shown(column.header),
+                )
+                raise refuse("invalid_mapping", message, "mapping")
+
+
 def _question(names: Sequence[str]) -> Asked:
     """Return the question which of several sheets with one header are read."""
     message = Message(
-        "Several sheets have the same header: {sheets}. One is read at a time; say which: "
-        'mapping={{"sheets": ["{name}"]}}, or put them into one sheet.',
+        "Several sheets have the same header: {sheets}. Say which are read: all as one table, "
+        'mapping={{"sheets": "all"}}, or one: mapping={{"sheets": ["{name}"]}}.',
         sheets=", ".join(names)[:500],
         name=names[0],
     )
-    return question("sheet", message, {"sheets": [names[0]]}, could_be=names, sheet=names[0])
+    return question("sheet", message, {"sheets": "all"}, could_be=["all", *names], sheet=names[0])
 
 
-def _hidden_places(book: Workbook, part: SheetPart, sheet: Sheet | None) -> HiddenPlaces | None:
+def _hidden_places(book: Workbook, parts: Sequence[SheetPart], sheet: Sheet | None) -> HiddenPlaces | None:
     """Return the hidden data lines and columns of a table that were read nevertheless; None where there are none."""
     if sheet is None:
         return None
-    hidden = book.hidden(part)
-    lines = [line for line in sheet.table["line"] if line in hidden.rows]
-    columns = [letter(column.position) for column in sheet.columns if column.position in hidden.columns]
+    hidden = [book.hidden(part) for part in parts]
+    rows = {at * LINES_OF_SHEET + line for at, of_sheet in enumerate(hidden) for line in of_sheet.rows}
+    lines = [own_line(line) for line in sheet.table["line"] if line in rows]
+    hidden_columns = {at for of_sheet in hidden for at in of_sheet.columns}
+    columns = [letter(column.position) for column in sheet.columns if column.position in hidden_columns]
     return {"rows": len(lines), "lines": lines[:_MOST_LISTED], "columns": columns} if lines or columns else None
 
 

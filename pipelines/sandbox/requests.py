@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Generic, Literal, NamedTuple, TypeVar  # Any: 
 from pipelines.corrections import Edit, RejectedRow
 from pipelines.reading import TypedRows, Upload
 from pipelines.reading.named_fields import Words
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox import answer_file
 from pipelines.sandbox.limits import FileKind
 from schemas.messages import stored_message
@@ -102,7 +102,7 @@ def preview_request(
 
 
 def detection_request(source: Source, declared: MediaType | None) -> ReadRequest[MediaType]:
-    """Request `pipelines.reading.media.detect` of a document."""
+    """Request `pipelines.reading.media.detect_media_type` of a document."""
     parameters = {"declared": None if declared is None else declared.media_type}
     return ReadRequest("kind", parameters, source, _media_type, file_kind="document")
 

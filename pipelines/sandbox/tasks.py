@@ -10,9 +10,9 @@ from typing import BinaryIO, Final
 
 from pipelines.corrections import Edit, as_csv, as_workbook, edits, rejected_tables, repeats
 from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.media.detect import detect_media_type
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.media import detect_media_type
 from pipelines.reading.refusal import refuse
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox import answer_file
 from schemas.json_values import JsonObject
 from schemas.messages import Message, templates
@@ -113,7 +113,7 @@ def corrected_file(
     tables = edits.with_edits(before, [Edit(**change) for change in changes])
     taken = taken_codes if whole else repeats.taken_codes(before, tables, place, report, taken_codes)
     if form == "csv" and len(tables) > 1:
-        message = Message("The rejected rows have two sheets, which a CSV cannot have; choose xlsx.")
+        message = Message("The rejected rows have several sheets, which a CSV cannot have; choose xlsx.")
         raise refuse("invalid_format", message, "format")
     data = as_workbook(tables) if form == "xlsx" else as_csv(tables[0], place)
     answer_file.write(answer, {"sheets": [table.name for table in tables], "taken_codes": taken}, [data])

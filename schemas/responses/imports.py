@@ -70,6 +70,13 @@ class UnreadSheet(Answer):
     reason: str
 
 
+class ReadSheet(Answer):
+    """One of the several sheets that the table is read from, and the line of its header."""
+
+    sheet: str
+    header_row: int
+
+
 class SwitchedOff(Answer):
     """A field that the mapping reads from no column, with the column that it would have been read from."""
 
@@ -83,6 +90,7 @@ class MappingEffect(Answer):
 
     `mapped` are the fields whose column it names, `constants` the values that every line has, `values` what the texts
     of a field's cells mean, as the mapping says it. `header_row_mapped` is true where it names the header's line.
+    `sheets` are there where the table is read from several, of which `sheet` is the first.
     """
 
     mapped: list[str] | SkipJsonSchema[None] = None
@@ -90,6 +98,7 @@ class MappingEffect(Answer):
     constants: dict[str, str] | SkipJsonSchema[None] = None
     values: dict[str, dict[str, Any]] | SkipJsonSchema[None] = None
     header_row_mapped: bool | SkipJsonSchema[None] = None
+    sheets: list[ReadSheet] | SkipJsonSchema[None] = None
 
 
 class SourceSheet(MappingEffect):
@@ -106,10 +115,11 @@ class SourceSheet(MappingEffect):
 
 
 class SkippedLine(Answer):
-    """A line that is not data, and why."""
+    """A line that is not data, and why; `sheet` is there where the table is read from several."""
 
     line: int
     reason: str
+    sheet: str | SkipJsonSchema[None] = None
 
 
 class ImportSource(MappingEffect):

@@ -70,7 +70,7 @@ def test_a_market_shows_what_is_counted_what_is_missing_and_how_sure_each_row_is
     assert "Aluminium 35 0 35 0 packaging that typically ends in households" in told
     assert "on a page of the authority" in told
     assert "30 0, up to 35 not decidable: it is not known what is counted (Deposit)" in told
-    assert "1 items lack one" in told
+    assert "1 item lacks one" in told
     assert "drinks containers with a deposit no" in told
     assert "Pfand" in words(browser.get("/markets/DE?lang=de"))
     assert browser.get("/markets/XX").status_code == 404

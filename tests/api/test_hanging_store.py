@@ -11,6 +11,8 @@ from starlette.testclient import TestClient
 from api.app import create
 from tests import stores
 from tests.api.conftest import PROXY, Caller, Checked
+from tests.api.people import Browser, added
+from tests.api.portfolios import exported
 from tests.api.test_files import upload
 from tests.keys import with_keys
 from tests.waiting import wait_until
@@ -19,6 +21,7 @@ from warehouse import deadlines
 from warehouse.settings import Settings
 
 DEADLINE_SECONDS = 1.5
+_IDLE = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
 CSV = b"sku_code,name\nH-1,Jar\n"
 
 
@@ -126,8 +129,29 @@ def test_every_request_of_another_kind_is_answered_while_uploads_hang(caller, jo
             )
         assert store.hangs
         assert {each.result().status_code for each in sent} == {503}
-    with pool.system() as conn:
-        (idle,) = conn.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
-        ).fetchone()
-    assert idle == 0
+
+    def nobody_waits_in_a_transaction() -> bool:
+        with pool.system() as conn:
+            return conn.execute(_IDLE).fetchone() == (0,)
+
+    wait_until(nobody_waits_in_a_transaction)
+
+
+def test_every_door_that_gives_a_file_out_says_that_the_store_is_away(caller, pool) -> None:
+    """Each whole or not at all: none begins an answer that it cannot end."""
+    sku = caller.made()["id"]
+    file = upload(caller, sku).json()["data"]["id"]
+    export = caller.post("/exports", {"format": "csv"}).json()["data"]["id"]
+    assert exported(caller)["completed"] == 1
+    browser = Browser(caller.http, caller.address)
+    browser.sign_in(added(pool, caller.company))
+    path = f"/items/{sku}/files/{file}"
+    assert [browser.get(path).status_code, caller.get(f"/exports/{export}/file").status_code] == [200, 200]
+    for ask in (lambda: browser.get(path), lambda: caller.get(f"/exports/{export}/file")):
+        with stores.hanging() as store:
+            answer, seconds = timed(ask)
+            assert answer.status_code == 503
+            assert int(answer.headers["Retry-After"]) > 0
+            assert seconds < 3 * DEADLINE_SECONDS
+            store.hangs = False
+            wait_until(lambda ask=ask: ask().status_code == 200)

@@ -182,3 +182,32 @@ def test_an_own_word_settles_the_material_of_parts_where_the_report_says_the_fau
     run(caller, again.json()["id"])
     sku = stored(caller)["M-1"]
     assert (sku["weight_grams"], {part["material_family"] for part in sku["components"]}) == (52.75, {"paper"})
+
+
+@pytest.mark.parametrize("first_runs_first", [True, False])
+def test_an_answer_before_the_import_has_run_is_written_whatever_runs_first(caller, first_runs_first):
+    sent = caller.request("POST", "/imports", files={"file": ("list.csv", ASKING.encode())})
+    answer = caller.post(f"/imports/{sent.json()['id']}/repeat", {"mapping": WEIGHT})
+    assert answer.status_code == 202, answer.text
+    both = [sent.json()["id"], answer.json()["id"]]
+    for each in both if first_runs_first else reversed(both):
+        run(caller, each)
+    assert {code: sku["weight_grams"] for code, sku in stored(caller).items()} == {"Q-1": 180, "Q-2": 8}
+
+
+def test_an_answer_to_what_was_not_asked_writes_only_what_it_changes(caller):
+    """A question that is not open is a mapping like any other; what the import wrote stays."""
+    first = imported(caller, ASKING)
+    report = answered(caller, first, {"lists": {"B": "iso"}, "quantity": {"C": "multiply"}})
+    assert report["counts"]["updated"] == 0
+    assert [each["kind"] for each in report["source"]["asked"]] == ["column"]
+    assert {code: (sku["name"], sku["weight_grams"]) for code, sku in stored(caller).items()} == {
+        "Q-1": ("Jar", None),
+        "Q-2": ("Lid", None),
+    }
+
+
+def test_another_company_answers_nothing(caller, join):
+    first = imported(caller, ASKING)
+    assert join().post(f"/imports/{first}/repeat", {"mapping": WEIGHT}).status_code == 404
+    assert stored(caller)["Q-1"]["weight_grams"] is None

@@ -309,7 +309,7 @@ def test_what_was_asked_is_answered_with_the_printed_option(importer, tmp_path):
     file = tmp_path / "asking.csv"
     file.write_text("SKU;Name;Weight\nASKED-1;Jar;180\n", encoding="utf-8")
     told = importer.told(file)
-    assert "Completed, 1 questions open" in told
+    assert "Completed, 1 question open" in told
     [option] = [line.strip() for line in told.splitlines() if line.strip().startswith("--mapping")]
     [command] = [line.partition("pcds import ")[2] for line in told.splitlines() if "--answer" in line]
     answer, mapping = shlex.split(command)[1], shlex.split(option)[1]

@@ -66,4 +66,4 @@ def test_warnings_are_counted_with_what_they_mean():
 
 
 def test_an_import_of_before_asks_nothing():
-    assert summary(done(), [], "en") == "Completed, 1 SKUs: 1 created, 0 updated, 0 unchanged, 0 rejected."
+    assert summary(done(), [], "en") == "Completed, 1 SKU: 1 created, 0 updated, 0 unchanged, 0 rejected."

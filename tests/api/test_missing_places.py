@@ -3,6 +3,7 @@
 The commands are those of the program itself, found by walking it, so that a new one is held to this too.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from tests.api.test_commands import NOBODY
 from tests.conftest import as_operators, migrated
 from tools.ports import free_port
 from warehouse.database import Database
+from warehouse.revisions import head
 from warehouse.settings import Settings
 
 VALUES = {UUID: NOBODY, int: "1", float: "1", datetime: "2026-01-01", date: "2026-01-01"}
@@ -215,3 +217,16 @@ def test_a_restore_makes_the_data_directory_that_it_is_told(server: Database, em
     finally:
         with psycopg.connect(server.owner_url, autocommit=True) as owner:
             owner.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_what_a_command_logs_is_no_part_of_its_answer(empty: Database, tmp_path: Path) -> None:
+    """The first migration makes keys and logs it; a program that reads the answer must be able to."""
+    done = subprocess.run(
+        [sys.executable, "-m", "api.cli", "migrate", "--json", "--data-dir", str(tmp_path / "data")],
+        env=os.environ | {"DATABASE_URL": empty.owner_url},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=False,
+    )
+    assert json.loads(done.stdout) == {"revision": head()}
+    assert b"key.made" in done.stderr

@@ -85,7 +85,7 @@ def test_the_portfolio_counts_and_leads_to_the_items_behind_each_count(caller, b
     weighed(caller)
     page = browser.get("/portfolio")
     told = words(page)
-    assert "2 packaging items, 1 components" in told
+    assert "Packaging items: 2, components: 1" in told
     assert "Nothing was written since then" in told
     assert "Tonnes placed on the market in 2025" in told
     assert "France (FR) 20" in told

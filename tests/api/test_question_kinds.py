@@ -41,6 +41,7 @@ class Case(NamedTuple):
 HEAD = ["sku_code", "name", "weight_grams"]
 CASES = (
     Case("column", "SKU;Name;Weight\nQ-1;Jar;180\n", {"Weight": "weight_grams"}, {"weight_grams": 180}),
+    Case("column", "SKU;Name;Glas;Papier;Kork\nQ-1;Jar;1;2;3\n", {"Kork": "wood_weight_g"}, {"weight_grams": 6}),
     Case(
         "value",
         "sku_code;name;Component;material_family;component_weight_g\nQ-1;Tray;Film;plastic;4\nQ-1;Tray;Tray;plastic;20\n",
@@ -84,6 +85,12 @@ CASES = (
         {"sheets": "Paper"},
         {"weight_grams": 14},
     ),
+    Case(
+        "sheet",
+        workbook({"Glass": [HEAD, ["Q-2", "Jar", 180]], "Paper": [["2026"], HEAD, ["Q-1", "Box", 14]]}),
+        {"sheets": "all"},
+        {"weight_grams": 14},
+    ),
     Case("encoding", "sku_code;name\nQ-1;Fľaša\n", {"letters": "cp1250"}, {"name": "Fľaša"}, "cp1250"),
     Case("value", "SKU;Name;brand_id\nQ-1;Jar;Waldhonig\n", {"Waldhonig": "create"}, {"name": "Jar"}),
 )
@@ -91,7 +98,7 @@ assert {case.kind for case in CASES} == {*get_args(QuestionKind)}, "every kind"
 
 
 def ids(case: Case) -> str:
-    return f"{case.kind}-{next(iter(case.choices))}"
+    return f"{case.kind}-{'-'.join(next(iter(case.choices.items())))}"
 
 
 def chosen(case: Case, asked: dict[str, Any]) -> str:

@@ -43,7 +43,10 @@ def test_several_questions_of_a_written_import_are_answered_at_once(caller, brow
         "material": "glass",
         "weight_grams": 180,
     }
-    assert "questions open" not in browser.get(answer.headers["Location"]).text
+    told = browser.get(answer.headers["Location"]).text
+    assert "questions open" not in told
+    assert f'href="/imports/{first}' in told, "the page links back to the import that asked"
+    assert f'href="{answer.headers["Location"].partition("?")[0]}' in browser.get(f"/imports/{first}").text
 
 
 def test_a_column_that_is_nothing_of_the_packaging_is_asked_about_no_more(caller, browser):
@@ -71,7 +74,7 @@ def test_an_open_word_is_answered_in_the_dry_run(caller, browser):
 
 
 @pytest.mark.parametrize(
-    ("lang", "sentence"), [("en", "1 questions open"), ("fr", "1 questions ouvertes"), ("de", "1 Fragen offen")]
+    ("lang", "sentence"), [("en", "1 question open"), ("fr", "1 question ouverte"), ("de", "1 Frage offen")]
 )
 def test_the_list_of_imports_counts_the_open_questions(caller, browser, lang, sentence):
     imported(caller, ASKING)

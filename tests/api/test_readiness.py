@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -19,12 +21,16 @@ from schemas.responses.service import Health
 from schemas.states import State
 from services import place_checks
 from tests import stores
+from tests.code_servers import code_server
 from tests.conftest import migrated
 from tests.keys import with_keys
 from tests.waiting import wait_until
-from warehouse import dagster_home, deployment_keys
+from warehouse import dagster_home, deployment_keys, store_identity
 from warehouse.database import Database
+from warehouse.imports import queue
 from warehouse.imports.queue import LISTENER
+from warehouse.launches import queries
+from warehouse.objects import IDENTITY
 from warehouse.settings import Settings
 
 
@@ -129,17 +135,38 @@ def test_after_the_first_worker_a_missing_one_degrades_and_refuses_nobody(
         wait_until(lambda: ask() == (200, ["worker"]))
 
 
-def test_a_code_server_that_is_gone_is_named_and_so_is_its_return(
+def test_a_worker_that_hangs_is_named_and_one_with_a_run_is_not(
+    database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was stopped stays connected; one that executes a run does not look for others."""
+    monkeypatch.setattr(queue, "SILENT_AFTER", timedelta(seconds=2))
+    with (
+        serving(database, tmp_path, warm_workers=True) as ask,
+        psycopg.connect(database.app_url, application_name=LISTENER, autocommit=True) as worker,
+    ):
+        wait_until(lambda: worker.execute("SELECT 1") and ask() == (200, []))
+        wait_until(lambda: ask() == (200, ["worker"]))
+        run_id = str(uuid4())
+        queries.hold(worker, queries.enrol(worker), run_id)
+        time.sleep(2)
+        wait_until(lambda: ask() == (200, []))
+        worker.execute("UPDATE launches SET ended_at = clock_timestamp() WHERE run_id = %s", [run_id])
+        wait_until(lambda: ask() == (200, ["worker"]))
+
+
+def test_a_code_server_that_is_gone_or_hangs_is_named_and_so_is_its_return(
     database: Database, catalogue: object, tmp_path: Path
 ) -> None:
     with serving(database, tmp_path) as ask:
         assert ask() == (200, []), "where none was ever started, none is away"
         path = dagster_home.code_socket(Settings.load(data_dir=tmp_path))
         path.parent.mkdir(exist_ok=True)
-        with socket.socket(socket.AF_UNIX) as served:
-            served.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as hanging:
+            hanging.bind(str(path))
+            hanging.listen()
             wait_until(lambda: ask() == (200, ["code_server"]))
-            served.listen()
+        path.unlink()
+        with code_server(path):
             wait_until(lambda: ask() == (200, []))
         wait_until(lambda: ask() == (200, ["code_server"]))
 
@@ -156,6 +183,15 @@ def test_a_store_that_hangs_is_told_in_the_background_and_all_else_is_ready(
             ask()
             assert time.monotonic() - begun < 0.25, "no caller waits for the store"
         wait_until(lambda: ask() == (200, []))
+
+
+def test_an_empty_store_belongs_to_the_deployment_from_its_first_start(server: Database, tmp_path: Path) -> None:
+    """Before anything is stored: no other deployment becomes its first writer later."""
+    with migrated(server) as database, psycopg.connect(database.owner_url, autocommit=True) as owner:
+        store_identity.prepare(owner)
+        with serving(database, tmp_path):
+            wait_until((tmp_path / "objects" / IDENTITY).exists)
+        assert (tmp_path / "objects" / IDENTITY).read_bytes() == store_identity.mine(database.app_url)
 
 
 def test_a_key_that_is_not_the_deployments_is_noted_at_the_start(

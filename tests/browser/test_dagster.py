@@ -24,7 +24,14 @@ from warehouse.settings import Settings
 
 pytestmark = pytest.mark.browser
 
-OPERATOR, PERSON = "olga@operator.example", "ada@brand.example"
+OPERATOR, ANALYST, PERSON = "olga@operator.example", "ana@operator.example", "ada@brand.example"
+BUTTONS = (
+    ("assets/figures?view=partitions", "Materialize"),
+    ("asset-groups", "Materialize all"),
+    ("deployment", "Reload all"),
+    ("locations/pcds/jobs/import_file", "Materialize all"),
+)
+"""What acts on Dagster's pages: for operators it does, for analysts it is grey by Dagster's own means."""
 HOSTILE = '<img src=x onerror="alert(1)">'
 HOSTILE_FILE = "**bold** ![x](http://elsewhere.example/a.png) <img src=x>.csv"
 DAYS_BACK = 2 * 86_400
@@ -33,7 +40,8 @@ DAYS_BACK = 2 * 86_400
 @pytest.fixture(scope="module")
 def service(browser: Browser) -> Iterator[Service]:
     with running("--dagster-ui") as service:
-        service.made("staff", "add", "--email", OPERATOR, "--role", "operator", "--password-stdin", said=PASSWORD)
+        for email, role in ((OPERATOR, "operator"), (ANALYST, "analyst")):
+            service.made("staff", "add", "--email", email, "--role", role, "--password-stdin", said=PASSWORD)
         service.made(
             "user", "add", "--company", service.company_id, "--email", PERSON, "--password-stdin", said=PASSWORD
         )
@@ -93,11 +101,34 @@ def test_the_timeline_shows_the_import_under_its_job(page: Page, service: Servic
     page.locator(".bp5-popover").get_by_role("link").first.click()
     expect(page.get_by_role("main").or_(page.locator("body")).last).to_contain_text("import_file")
     expect(page.locator("body")).to_contain_text("Success")
+    expect(page.locator("body")).to_contain_text("RUN_SUCCESS")  # the events of the run, over the web socket
     page.goto(f"{service.address}/dagster/locations/pcds/jobs/import_file/runs")
     expect(page.locator("body")).to_contain_text(f"pcds/import_id: {sent}")
     page.goto(f"{service.address}/dagster/runs")
     expect(dagster.row(page, "refresh_catalogue").first).to_be_visible()
     expect(page.locator("body")).not_to_contain_text("Manually launched")
+
+
+@pytest.mark.usefixtures("sent")
+def test_an_analyst_sees_grey_buttons_and_no_company_s_page(browser: Browser, service: Service, page: Page):
+    with browser.new_context(viewport={"width": 2200, "height": 1400}, locale="en-GB") as context:
+        context.set_default_timeout(1_000 * PATIENCE_SECONDS)
+        analyst = context.new_page()
+        dagster.sign_in(analyst, service.address, ANALYST, PASSWORD)
+        analyst.wait_for_url("**/dagster/**")
+        for path, name in BUTTONS:
+            for window, is_grey in ((analyst, True), (page, False)):
+                window.goto(f"{service.address}/dagster/{path}")
+                button = window.get_by_role("button", name=name).first
+                (expect(button).to_be_disabled if is_grey else expect(button).to_be_enabled)()
+        for window, is_grey in ((analyst, True), (page, False)):
+            window.goto(f"{service.address}/dagster/locations/pcds/schedules/daily_housekeeping")
+            switch = window.locator("input[type=checkbox]").first
+            (expect(switch).to_be_disabled if is_grey else expect(switch).to_be_enabled)()
+        analyst.goto(f"{service.address}/dagster/runs")
+        dagster.row(analyst, "import_file").first.wait_for()
+        analyst.goto(f"{service.address}/portfolio")
+        assert analyst.url.partition("?")[0] == f"{service.address}/sign-in"
 
 
 def test_an_import_is_found_by_its_id(page: Page, service: Service, company: Company, sent: str):
@@ -108,6 +139,7 @@ def test_an_import_is_found_by_its_id(page: Page, service: Service, company: Com
     expect(rows).to_have_count(1)
     for said in ("Success", "partition: example", "portfolio.xlsx", f"pcds/import_id: {sent}", "user: pcds"):
         expect(rows).to_contain_text(said)
+    expect(rows).not_to_contain_text("pcds_")  # tags that only the machinery reads
     sign_in(page, service.address, PERSON, PASSWORD, back=f"/imports/{sent}")
     page.get_by_role("link", name="Runs of this import in Dagster").click()
     expect(rows).to_have_count(1)
@@ -151,10 +183,10 @@ def test_a_backfill_over_all_companies_ends(page: Page, service: Service):
 
 
 def test_a_declaration_leads_to_the_uploaded_file(page: Page, service: Service, sent: str):
-    dagster.materialised(page, service.address, "declarations", "example", "DE-2026")
+    dagster.materialised(page, service.address, "declarations", "example")
     expect(page.locator("body")).to_contain_text("Success")
-    page.goto(f"{service.address}/dagster/assets/declarations?view=partitions&partition=example|DE-2026")
-    expect(page.locator("body")).to_contain_text("total_tonnes")
+    page.goto(f"{service.address}/dagster/assets/declarations?view=partitions&partition=example")
+    expect(page.locator("body")).to_contain_text("scope_missing")
     page.get_by_role("tab", name="Lineage").or_(page.get_by_role("link", name="Lineage")).last.click()
     for asset in (
         "figures",

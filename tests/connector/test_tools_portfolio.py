@@ -93,7 +93,7 @@ async def test_what_a_table_asks_is_said_and_answered_by_a_mapping(assistant: As
     text = "SKU;Name;Weight\nN-1;Jar;180\n"
     answer = await assistant.call("check_bulk_import", csv=text)
     [asked] = answer.told["import"]["source"]["asked"]
-    assert "1 questions are open" in answer.told["next_step"]
+    assert "1 question is open" in answer.told["next_step"]
     settled = (await assistant.call("check_bulk_import", csv=text, mapping=asked["answer"])).told
     assert settled["import"]["source"]["asked"] == []
     assert "questions" not in settled["next_step"]

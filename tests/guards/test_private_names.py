@@ -8,13 +8,11 @@ ROOT = Path(__file__).parents[2]
 ALLOWED = {
     "pipelines/engine/launcher.py": {"dagster._core.launcher", "dagster._serdes"},
     "pipelines/engine/coordinator.py": {"dagster._core.run_coordinator"},
-    "pipelines/engine/worker.py": {"dagster._cli.api", "dagster._utils.interrupts"},
-    # As Dagster's own packages of compute logs: dagster-aws and others subclass these (decision 0046).
-    "pipelines/engine/run_logs.py": {
-        "dagster._core.storage.cloud_storage_compute_log_manager",
-        "dagster._core.storage.compute_log_manager",
-        "dagster._core.storage.local_compute_log_manager",
-        "dagster._serdes",
+    # As Dagster's own command that executes a run.
+    "pipelines/engine/worker.py": {
+        "dagster._grpc.impl",
+        "dagster._utils.hosted_user_process",
+        "dagster._utils.interrupts",
     },
     # As Dagster's own program `dagster-daemon`, but for how it connects.
     "pipelines/engine/daemon.py": {

@@ -16,6 +16,8 @@ RENDERED = {"md", "url", "notebook", "path"}
 CLASSES = {"MarkdownMetadataValue", "UrlMetadataValue", "NotebookMetadataValue", "PathMetadataValue"}
 DRAWS = ("pipelines/shown/preview.py", "bars")
 """The one place that makes Markdown: a picture of its own, and no text."""
+FACTORY = ("pipelines/engine/checks.py", "checks_of")
+"""Makes checks while definitions load, each with the description that its module wrote."""
 PATHS = {"file": "jurisdiction_catalogue"}
 """Settings of a run that name a file, with the asset that takes it: each is confined to a folder by its step."""
 
@@ -55,7 +57,7 @@ def test_a_description_is_written_by_us_and_not_made_when_something_runs():
         for file, tree in trees()
         if file.startswith(("pipelines/defs/", "pipelines/engine/", "pipelines/shown/"))
         for function, node in functions_of(tree)
-        if function and isinstance(node, ast.Call)
+        if function and (file, function) != FACTORY and isinstance(node, ast.Call)
         for keyword in node.keywords
         if keyword.arg == "description"
         and not isinstance(keyword.value, ast.Constant)

@@ -171,7 +171,10 @@ class Place:
 
     def graphql(self, query: str, **variables: object) -> dict[str, Any] | None:
         """What Dagster's webserver answers; None where it is away or has a fault to tell."""
-        key = {dagster_home.DOOR_HEADER: dagster_home.door_key(self.settings)}
+        key = {
+            dagster_home.DOOR_HEADER: dagster_home.door_key(self.settings),
+            dagster_home.ACTOR_HEADER: dagster_home.SERVICE,
+        }
         url = f"http://127.0.0.1:{self.settings.dagster_port}{dagster_home.PREFIX}/graphql"
         try:
             answer = self.client.post(url, headers=key, json={"query": query, "variables": variables})

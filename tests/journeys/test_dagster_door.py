@@ -132,17 +132,21 @@ def test_an_operator_reads_asks_and_acts_and_is_named(operator: httpx2.Client):
 
 def test_an_analyst_looks_and_changes_nothing(analyst: httpx2.Client):
     assert ask(analyst, QUERY).status_code == 200
-    for query in (MUTATION, f"{QUERY} mutation M {{ setNuxSeen }}", f"#\n,,{MUTATION}", f"{MUTATION} {QUERY}"):
-        refused = ask(analyst, query)
-        assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (403, "dagster.analyst")
+    permissions = ask(analyst, "{ permissions { value disabledReason } }").json()["data"]["permissions"]
+    assert {each["value"] for each in permissions} == {False}
     backfill = {"backfillParams": {"assetSelection": [{"path": ["figures"]}], "partitionNames": ["somebody"]}}
-    assert ask(analyst, BACKFILL, backfill).status_code == 403
-    twice = b'{"query": "query { version }", "query": "mutation { setNuxSeen }"}'
-    sent = analyst.post("/dagster/graphql", content=twice, headers={"Content-Type": "application/json"})
-    assert sent.status_code == 403, "whichever of the two counts for Dagster, that one is judged"
+    params = {"selector": WHERE | {"jobName": "keep_house"}, "runConfigData": {}, "mode": "default"}
+    for query, variables in (
+        (ADD, {"key": "nobody", "where": WHERE}),
+        (LAUNCH, {"executionParams": params}),
+        (BACKFILL, backfill),
+    ):
+        for more in ({}, {dagster_home.ACTOR_HEADER: EMAILS["operator"]}):
+            [answer] = ask(analyst, query, variables, **more).json()["data"].values()
+            assert answer == {"__typename": "UnauthorizedError"}
 
 
-def test_a_backfill_is_named_and_what_cannot_be_named_is_refused(operator: httpx2.Client):
+def test_a_backfill_is_named(operator: httpx2.Client):
     assert added_partition(operator, "somebody-else") == "AddDynamicPartitionSuccess"
     tags = [{"key": "user", "value": "somebody else"}]
     wanted = {"assetSelection": [{"path": ["figures"]}], "partitionNames": ["somebody-else"], "tags": tags}
@@ -150,9 +154,6 @@ def test_a_backfill_is_named_and_what_cannot_be_named_is_refused(operator: httpx
     assert asked["__typename"] == "LaunchBackfillSuccess", asked
     found = ask(operator, HELD, {"id": asked["backfillId"]}).json()["data"]["partitionBackfillOrError"]["tags"]
     assert {tag["value"] for tag in found if tag["key"] == "user"} == {EMAILS["operator"]}
-    inline = 'mutation { launchPartitionBackfill(backfillParams: {partitionNames: ["somebody"]}) { __typename } }'
-    refused = ask(operator, inline)
-    assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (400, "dagster.variables")
 
 
 def listening(port: int) -> set[str]:
@@ -199,8 +200,6 @@ def test_without_its_pages_dagster_still_launches():
         ("POST", "/dagster/graphql", {"Origin": "null"}, b"", 403),
         ("POST", "/dagster/graphql", {"Sec-Fetch-Site": "cross-site"}, b"", 403),
         ("POST", "/dagster/graphql", {"Sec-Fetch-Site": "same-site"}, b"", 403),
-        ("POST", "/dagster/graphql", {"Content-Type": "application/json"}, b"[]", 400),
-        ("POST", "/dagster/graphql", {"Content-Type": "application/json"}, b'{"query": "{"}', 400),
         ("POST", "/dagster/graphql", {"Content-Type": "application/json"}, b"{" * 2**20 + b"{", 413),
         ("POST", "/dagster/report_asset_materialization/figures", {"Content-Type": "application/json"}, b"{}", 405),
         ("GET", "/dagster/report_asset_check/figures", {}, b"", 404),

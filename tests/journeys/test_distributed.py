@@ -109,7 +109,10 @@ def graphql(place: Place, query: str, **variables: object) -> Any:
         f"http://{dagster_home.HOST}:{place.settings.dagster_port}{dagster_home.PREFIX}/graphql",
         json={"query": query, "variables": variables},
         timeout=PATIENCE_SECONDS,
-        headers={dagster_home.DOOR_HEADER: dagster_home.door_key(place.settings)},
+        headers={
+            dagster_home.DOOR_HEADER: dagster_home.door_key(place.settings),
+            dagster_home.ACTOR_HEADER: dagster_home.SERVICE,
+        },
     )
     assert answer.is_success, answer.text
     assert "errors" not in answer.json(), answer.text

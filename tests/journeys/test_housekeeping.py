@@ -9,11 +9,14 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import psycopg
+
 from compliance.catalogue import PINNED, REVIEW_HOLDS_MONTHS
 from pipelines.housekeeping.orphans import GRACE
 from tests.journeys.place import Place
 from tests.services.making import PDF
 from tests.waiting import wait_until
+from warehouse.database import Database
 
 THIRTEEN_MONTHS = int(timedelta(days=400).total_seconds())
 
@@ -90,11 +93,30 @@ def as_read(place: Place) -> tuple[object, object]:
     return sku["doc_status"], next(row["depth"] for row in listed if row["code"] == "AT")  # type: ignore[index, union-attr]
 
 
+BACK = """
+UPDATE dagster.instigators SET instigator_body = regexp_replace(
+    instigator_body, '"(start_timestamp|last_iteration_timestamp)": [0-9.]+', '"\\1": ' || %s, 'g'
+) WHERE instigator_type = 'SCHEDULE'
+"""
+
+
+def away_for(place: Place, days: int) -> None:
+    """Have the daemon believe, at its next start, that it last looked at its schedules so many days ago."""
+    with psycopg.connect(Database.of(place.settings).owner_url) as owner:
+        assert owner.execute(BACK, [f"{time.time() - days * 86_400:.3f}"]).rowcount == 2
+
+
 def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(place: Place, tmp_path: Path) -> None:
     """A DoC and a lawyer's review that end the day after tomorrow; nothing runs for ten days."""
     last_day = datetime.now(UTC).date() + timedelta(days=2)
     file = catalogue_with("AT", reviewed_until(last_day), tmp_path / "catalogue.csv")
-    place.start_and_wait("api")
+    succeeded = "SELECT count(*) FROM dagster.runs WHERE pipeline_name = '{}' AND status = 'SUCCESS'"
+
+    def done(job: str) -> object:
+        return place.one(succeeded.format(job))[0]
+
+    place.start_and_wait("api", "worker")
+    wait_until(lambda: (done("keep_house"), done("refresh_catalogue")) == (1, 1))  # the first day
     place.call("POST", "/api/v1/skus", json={"sku_code": "K-1", "name": "Bottle"})
     company = ("--company", str(place.company))
     for command in (
@@ -113,12 +135,13 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
             last_day.isoformat(),
         ),
     ):
-        done = place.pcds(*command)
-        assert done.returncode == 0, done.stderr
+        result = place.pcds(*command)
+        assert result.returncode == 0, result.stderr
     assert as_read(place) == ("valid", 3)
 
-    place.end("api")
-    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0) + timedelta(days=10)  # far from any schedule's time
+    place.end()
+    away_for(place, 10)
+    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0) + timedelta(days=10)
     offset = int((noon - datetime.now(UTC)).total_seconds())
     place.settings = place.settings.model_copy(update={"test_clock_offset": offset})
     place.start_and_wait("api")
@@ -129,18 +152,13 @@ def test_days_that_passed_while_the_service_was_stopped_are_made_up_for_once(pla
     )
     assert place.one(entered) == (0, None)
     place.start("worker")
-    by_day = (
-        "SELECT count(*) FROM dagster.runs r JOIN dagster.run_tags t USING (run_id) "
-        "WHERE t.key = 'pcds/day' AND r.status = 'SUCCESS'"
-    )
-    wait_until(lambda: place.one(by_day) == (2,))
+    wait_until(lambda: (done("keep_house"), done("refresh_catalogue")) == (2, 3))
     assert place.one(entered) == (1, f"Its last day, {last_day}, has passed.")
     place.restart("worker")
     wait_until(lambda: place.one("SELECT count(*) = 0 FROM dagster.runs WHERE status = 'STARTED'") == (True,))
     assert place.one(entered)[0] == 1
-    runs = "SELECT count(*) FROM dagster.runs WHERE pipeline_name = '{}' AND status = 'SUCCESS'"
-    assert place.one(runs.format("keep_house")) == (1,), "ten days that were missed are one run"
-    assert place.one(runs.format("refresh_catalogue")) == (2,), "the operator's and the schedule's"
+    assert done("keep_house") == 2, "ten days that were missed are one run"
+    assert done("refresh_catalogue") == 3, "of the first day, the operator's and the schedule's"
     told = (
         "SELECT event::jsonb #>> '{dagster_event,event_specific_data,materialization,metadata_entries}' "
         "FROM dagster.event_logs WHERE dagster_event_type = 'ASSET_MATERIALIZATION' "

@@ -59,7 +59,7 @@ class Release:
         program = [sys.executable, "-m", "api.cli", *arguments, "--json"]
         done = subprocess.run(program, cwd=self.code, env=self.environment, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
-        return dict(orjson.loads(done.stdout))
+        return dict(orjson.loads(done.stdout.splitlines()[-1]))  # behind what the last release logs there
 
     @contextmanager
     def serving(self, log: Path) -> Iterator[None]:

@@ -9,7 +9,7 @@ from tests.waiting import wait_until
 _FILE = b"sku_code,name,material,weight_grams\nZ-4711,Hidden bottle,PET,25\nZ-4712,Hidden jar,glass,90\n"
 _WITHIN = {
     "POST /api/v1/imports": {"import.read", "import.accept", "run import_file", "run publish_portfolio"},
-    "run import_file": {"step typed_rows", "step graded_skus", "import.grade", "import.store"},
+    "run import_file": {"step imported_file", "import.grade", "import.store"},
     "run publish_portfolio": {"step portfolio_snapshot", "step portfolio_overview"},
 }
 

@@ -15,10 +15,10 @@ import xlsxwriter
 
 from pipelines import imports
 from pipelines.definitions import defs
-from pipelines.engine.jobs import run_config
+from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.reading import read_upload
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox.pool import Readers
 from pipelines.writing.plans import PlanLimitReached
 from tests.pipelines.stocked import Stocked, stock
@@ -75,18 +75,16 @@ class Desk(Stocked):
 
     def launch(
         self,
-        import_id: UUID | None,
+        import_id: UUID | str | None,
         *,
         assets: Sequence[str] | None = None,
         run_id: str | None = None,
         partition: str | None = None,
+        run_tags: Mapping[str, str] | None = None,
     ) -> dg.ExecuteInProcessResult:
         """Run `import_file`, or some of its assets, for the company or another partition."""
-        named = {} if import_id is None else {"import_id": str(import_id)}
-        takes_config = assets is None or "uploaded_file" in assets
-        config = run_config(uploaded_file=named) if takes_config else run_config()
-        if assets is None or "graded_skus" in assets:
-            config["resources"] = {"importing": {"config": {"chunk_rows": self.resources.importing.chunk_rows}}}
+        config = run_config() if import_id is None else import_config(import_id)
+        config["resources"] = {"importing": {"config": {"chunk_rows": self.resources.importing.chunk_rows}}}
         with patch(
             "pipelines.engine.resources.shared_resources", lambda: self.resources
         ):  # some assets take no others handed in
@@ -94,6 +92,7 @@ class Desk(Stocked):
                 run_config=config,
                 instance=self.instance,
                 run_id=run_id,
+                tags=dict(run_tags or {}),
                 raise_on_error=False,
                 asset_selection=None if assets is None else [dg.AssetKey(name) for name in assets],
                 partition_key=partition or partition_of(self.instance, self.pool, self.company),

@@ -42,9 +42,14 @@ def follow(
     return [run for run in started if run is not None]
 
 
-def requested_by(company: UUID) -> Callable[[dg.RunRequest], bool]:
-    """Which requests are for this company: those of other tests are in the same database."""
-    return lambda request: request.tags["pcds/company_id"] == str(company)
+def requested_by(company: UUID, job_name: str | None = None) -> Callable[[dg.RunRequest], bool]:
+    """Which requests are for this company, of one job or of any: those of other tests are in the same database."""
+    return lambda request: request.tags.get("pcds/company_id") == str(company) and job_name in {None, request.job_name}
+
+
+def of_job(*job_names: str) -> Callable[[dg.RunRequest], bool]:
+    """Which requests are for these jobs."""
+    return lambda request: request.job_name in job_names
 
 
 def statuses(instance: dg.DagsterInstance, pool: Pool, company: UUID, *assets: str) -> dict[str, str]:

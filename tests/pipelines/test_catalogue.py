@@ -13,7 +13,7 @@ from compliance.catalogue import PINNED
 from pipelines import catalogue
 from pipelines.catalogue import Changes
 from pipelines.definitions import defs
-from pipelines.defs.catalogue.schedules import daily_catalogue
+from pipelines.defs.catalogue import BY_SCHEDULE
 from pipelines.engine import checks
 from pipelines.engine.jobs import run_config
 from pipelines.engine.runs.catalogue import refresh_catalogue
@@ -126,10 +126,8 @@ def test_a_run_reads_no_file_outside_its_folder(desk: Desk, name: str) -> None:
 
 def by_schedule(desk: Desk) -> Changes:
     """A run as the daily schedule asks for it."""
-    context = dg.build_schedule_context(desk.instance, resources=desk.resources.as_definitions())
-    [request] = daily_catalogue.evaluate_tick(context).run_requests or []
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
-        run_config=request.run_config, instance=desk.instance, resources=desk.resources.as_definitions()
+        run_config=BY_SCHEDULE, instance=desk.instance, resources=desk.resources.as_definitions()
     )
     changes = result.output_for_node("jurisdiction_catalogue")
     assert isinstance(changes, Changes)

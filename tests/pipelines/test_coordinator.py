@@ -86,7 +86,7 @@ def test_no_more_start_at_once_than_may_be_under_way(submit: Submit) -> None:
 @pytest.mark.parametrize("limited", [tags.FOLLOWED, {tags.REGRADE: "2026-11-22"}])
 def test_a_run_of_a_limit_for_any_value_is_queued(submit: Submit, limited: dict[str, str]) -> None:
     assert submit("a", **limited).status == QUEUED
-    assert submit("b", **{"pcds/size": "small"}).status == STARTING
+    assert submit("b", **{".dagster/pcds_size": "small"}).status == STARTING
 
 
 def test_one_large_run_starts_at_once_and_the_next_is_queued(submit: Submit) -> None:

@@ -8,13 +8,15 @@ from pipelines.declarations import declare
 from pipelines.declarations.declare import NotDeclarable
 from pipelines.declarations.filing import Filing, compute_filing
 from pipelines.definitions import defs
-from pipelines.defs.figures import assets as rollups
-from pipelines.defs.figures.assets import obligations, portfolio
-from pipelines.defs.publication.assets import portfolio_overview
+from pipelines.defs import figures as rollups
+from pipelines.defs.figures import obligations, portfolio
+from pipelines.defs.publication import portfolio_overview
+from pipelines.engine.jobs import run_config
 from pipelines.engine.outputs import outputs
 from pipelines.engine.runs.of_company import publish_company
 from pipelines.figures.compute import loaded_catalogue
 from tests.pipelines.conftest import Desk
+from tests.pipelines.sensing import statuses
 from tests.pipelines.shown import lines
 from warehouse import figures
 
@@ -27,31 +29,34 @@ FILE = (
 HALVES = "sku_code,name,annual_volume_gb_2026_h1,annual_volume_gb_2026_h2\nR1,Bottle,1000,\nR2,Jar,,500\n"
 
 
-def declared(desk: Desk, filing: str) -> dg.ExecuteInProcessResult:
-    """The asset by itself, as the UI starts it."""
+def declared(desk: Desk, filing: str | None = None) -> dg.ExecuteInProcessResult:
+    """The asset by itself, as the UI starts it: of a market and period, or of each."""
     [slug] = desk.instance.get_dynamic_partitions("companies")
     return defs.resolve_job_def("what_would_be_filed").execute_in_process(
-        partition_key=dg.MultiPartitionKey({"company": slug, "filing": filing}),
+        partition_key=slug,
+        run_config=run_config(**({"declarations": {"filing": filing}} if filing else {})),
         instance=desk.instance,
         resources=desk.resources.as_definitions(),
         raise_on_error=False,
     )
 
 
-def test_figures_add_the_filings_they_speak_of_and_each_is_what_the_command_declares(desk: Desk) -> None:
+def test_each_declaration_is_what_the_command_declares(desk: Desk) -> None:
     desk.run(desk.send(FILE))
     snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
-    assert sorted(desk.instance.get_dynamic_partitions("filings")) == ["DE-2026", "FR-2026"]
+    [every] = declared(desk).asset_materializations_for_node("declarations")
+    assert [line.split(" | ")[0] for line in lines(every.metadata["filings"].value)] == ["DE-2026", "FR-2026"]
+    assert {line.split(" | ")[0] for line in lines(every.metadata["tonnes"].value)} == {"DE-2026", "FR-2026"}
     run = declared(desk, "FR-2026")
     assert run.success
     [made] = run.asset_materializations_for_node("declarations")
     shown = {name: each.value for name, each in made.metadata.items()}
     assert shown["total_tonnes"] == 20.2
     assert (shown["uncounted_skus"], shown["dagster/row_count"]) == (1, 2)
-    assert lines(shown["tonnes"])[0].startswith("plastique_pet | ")
-    assert "R3 | 10 | material_missing" in lines(shown["uncounted"])[0]
-    assert lines(shown["obligations"])[0].startswith("join_scheme | all | 20.2")
+    assert lines(shown["tonnes"])[0].startswith("FR-2026 | plastique_pet | ")
+    assert "FR-2026 | R3 | 10 | material_missing" in lines(shown["uncounted"])[0]
+    assert lines(shown["obligations"])[0].startswith("FR-2026 | join_scheme | all | 20.2")
     held = figures.current(desk.data_dir, desk.company)
     assert held is not None
     with desk.pool.company(desk.company) as conn:
@@ -68,7 +73,8 @@ def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_ton
     desk.run(desk.send(FILE))
     desk.run(desk.send(HALVES))
     publish_company(desk.resources, desk.instance, desk.company)
-    names = set(desk.instance.get_dynamic_partitions("filings"))
+    [every] = declared(desk).asset_materializations_for_node("declarations")
+    names = {line.split(" | ")[0] for line in lines(every.metadata["filings"].value)}
     assert {"DE-2026", "FR-2026", "GB-2026-H1", "GB-2026-H2"} <= names
     [record] = desk.instance.fetch_materializations(dg.AssetKey("figures"), limit=1).records
     metadata = record.asset_materialization.metadata
@@ -127,5 +133,18 @@ def test_what_names_no_filing_is_refused(name: str) -> None:
 def test_a_filing_of_which_the_figures_say_nothing_is_refused(desk: Desk) -> None:
     desk.run(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
-    desk.instance.add_dynamic_partitions("filings", ["AT-2026"])
     assert not declared(desk, "AT-2026").success
+
+
+def test_declarations_are_a_company_s_as_its_figures_are_and_stale_after_them_alone(desk: Desk) -> None:
+    """No cross product: most pairs of a company and a filing cannot exist, and would count as missing."""
+    graph = defs.resolve_asset_graph()
+    of_company = graph.get(dg.AssetKey("figures")).partitions_def
+    assert graph.get(dg.AssetKey("declarations")).partitions_def == of_company
+    for tonnes in (FILE, FILE.replace("1000000", "2000000")):
+        desk.run(desk.send(tonnes))
+        publish_company(desk.resources, desk.instance, desk.company)
+        before = statuses(desk.instance, desk.pool, desk.company, "declarations")
+        assert before == {"declarations": "MISSING" if tonnes == FILE else "STALE"}
+        assert declared(desk).success
+        assert statuses(desk.instance, desk.pool, desk.company, "declarations") == {"declarations": "FRESH"}

@@ -15,14 +15,13 @@ import yaml
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from pipelines.definitions import defs
-from pipelines.defs.publication.sensors import (
+from pipelines.defs.publication import (
     LARGE_PORTFOLIO_SKUS,
     WAIT_WHILE_IMPORTING,
     WAIT_WHILE_MIGRATING,
     WRITE_QUIET_TIME,
-    lost_portfolios,
-    written_portfolios,
 )
+from pipelines.defs.sensors import due_companies, overdue_work
 from pipelines.engine import run_requests
 from pipelines.engine.run_requests import Failures
 from pipelines.engine.runs.of_company import publish_all, publish_company
@@ -52,17 +51,17 @@ def write(desk: Desk, number: int = 0) -> None:
     desk.clock.advance(WAIT_WHILE_MIGRATING)
 
 
-def look(desk: Desk, sensor: dg.SensorDefinition = written_portfolios) -> list[dg.ExecuteInProcessResult]:
+def look(desk: Desk, sensor: dg.SensorDefinition = due_companies) -> list[dg.ExecuteInProcessResult]:
     """A tick, and the runs of this company that it asks for."""
-    return follow(sensor, desk.instance, desk.resources, only=requested_by(desk.company))
+    return follow(sensor, desk.instance, desk.resources, only=requested_by(desk.company, "publish_portfolio"))
 
 
-def asked(desk: Desk, sensor: dg.SensorDefinition = written_portfolios) -> list[dg.RunRequest]:
+def asked(desk: Desk, sensor: dg.SensorDefinition = due_companies) -> list[dg.RunRequest]:
     """What a tick asks for this company."""
     return [
         each
         for each in tick(sensor, desk.instance, desk.resources).run_requests or ()
-        if requested_by(desk.company)(each)
+        if requested_by(desk.company, "publish_portfolio")(each)
     ]
 
 
@@ -81,7 +80,7 @@ def test_a_write_has_a_run_of_its_company_and_is_seen_in_the_ledger(desk: Desk) 
     assert held is not None
     assert (snapshot.rows["skus"], snapshot.number, held.origin.snapshot) == (2, 3, snapshot.path)
     desk.clock.advance(timedelta(days=1))
-    assert look(desk) == look(desk, lost_portfolios) == [], "nothing was written since"
+    assert look(desk) == look(desk, overdue_work) == [], "nothing was written since"
 
 
 def test_what_comes_while_a_run_is_under_way_has_the_next_one_together(desk: Desk) -> None:
@@ -107,7 +106,7 @@ def test_what_comes_while_a_run_is_under_way_has_the_next_one_together(desk: Des
 @pytest.fixture
 def just_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import has just ended, however busy the machine is: Dagster stamps its runs with the real time."""
-    monkeypatch.setattr("pipelines.defs.publication.sensors.NEXT_FILE_WITHIN", timedelta(hours=1))
+    monkeypatch.setattr("pipelines.defs.publication.NEXT_FILE_WITHIN", timedelta(hours=1))
 
 
 @pytest.mark.usefixtures("just_ended")
@@ -141,14 +140,14 @@ def test_a_company_without_imports_waits_less_long_for_those_of_others(desk: Des
 def test_large_portfolios_are_published_one_at_a_time(desk: Desk) -> None:
     write(desk)
     [request] = asked(desk)
-    assert "pcds/publication_size" not in request.tags
+    assert ".dagster/pcds_publication_size" not in request.tags
     with desk.pool.company(desk.company) as conn:
         conn.execute("UPDATE company_counters SET skus = %s", (LARGE_PORTFOLIO_SKUS,))
     [request] = asked(desk)
     limits = yaml.safe_load(Path("dagster.yaml").read_text(encoding="utf-8"))["concurrency"]["runs"]
     alone = {each["key"]: each["limit"] for each in limits["tag_concurrency_limits"] if each.get("value") == "large"}
-    assert alone["pcds/publication_size"] == 1
-    assert request.tags["pcds/publication_size"] == "large"
+    assert alone[".dagster/pcds_publication_size"] == 1
+    assert request.tags[".dagster/pcds_publication_size"] == "large"
 
 
 def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> None:
@@ -183,10 +182,10 @@ def test_a_snapshot_that_was_lost_is_made_again(desk: Desk) -> None:
     look(desk)
     shutil.rmtree(desk.data_dir / "snapshots")
     assert look(desk) == [], "nobody wrote"
-    [run] = look(desk, lost_portfolios)
+    [run] = look(desk, overdue_work)
     assert run.success
     assert published(desk) is not None
-    assert look(desk, lost_portfolios) == []
+    assert look(desk, overdue_work) == []
 
 
 def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later(
@@ -238,13 +237,13 @@ def test_a_rollup_that_fails_is_tried_again(desk: Desk, monkeypatch: pytest.Monk
         broken.setattr("pipelines.figures.compute.compute_obligations", None)
         look(desk)
         assert (published(desk) is not None, figures.current(desk.data_dir, desk.company)) == (True, None)
-        assert look(desk, lost_portfolios) == [], "not at once"
+        assert look(desk, overdue_work) == [], "not at once"
     monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
     desk.clock.advance(timedelta(minutes=1))
-    [run] = look(desk, lost_portfolios)
+    [run] = look(desk, overdue_work)
     assert run.success
     assert figures.current(desk.data_dir, desk.company).origin.number == published(desk).number
-    assert look(desk, lost_portfolios) == [], "nothing is left to do"
+    assert look(desk, overdue_work) == [], "nothing is left to do"
 
 
 def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
@@ -261,7 +260,7 @@ def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
     assert figures.current(desk.data_dir, desk.company) == before
     assert look(desk) == [], "nobody wrote"
     monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
-    look(desk, lost_portfolios)
+    look(desk, overdue_work)
     held, snapshot = figures.current(desk.data_dir, desk.company), published(desk)
     assert held is not None
     assert snapshot is not None
@@ -327,7 +326,7 @@ def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
     lost, data_dir = published(desk), desk.data_dir
     assert (lost.rows["skus"], lost.number > first.number) == (4, True)
     assert up_to_date_snapshot(desk.pool, data_dir, desk.company) is None, "it has writes that never were"
-    [run] = look(desk, lost_portfolios)
+    [run] = look(desk, overdue_work)
     assert run.success
     found = published(desk)
     assert (found.rows["skus"], found.number, found.link_hash) == (2, first.number, first.link_hash)

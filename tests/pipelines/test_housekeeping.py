@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -13,16 +13,15 @@ import pytest
 
 from pipelines import housekeeping
 from pipelines.definitions import defs
-from pipelines.defs.catalogue.sensors import missed_catalogue
-from pipelines.defs.housekeeping.schedules import daily_housekeeping
-from pipelines.defs.housekeeping.sensors import missed_housekeeping
+from pipelines.defs.sensors import overdue_work
+from pipelines.engine import run_requests
 from pipelines.engine.interruption import Stopping
 from pipelines.engine.runs import of_company
-from pipelines.engine.tags import FOLLOWED, of_day
+from pipelines.engine.tags import FOLLOWED
 from pipelines.housekeeping import heads, orphans
 from services.technical_files import record
 from tests.pipelines.conftest import ORIGIN, Desk
-from tests.pipelines.sensing import follow, tick
+from tests.pipelines.sensing import follow, of_job
 from warehouse.audit import signing
 from warehouse.audit.heads import still_stands
 from warehouse.settings import Settings
@@ -169,7 +168,7 @@ def test_old_runs_go_and_young_ones_stay(desk: Desk, monkeypatch: pytest.MonkeyP
 
     assert imported.run_id in keep_house()
     later = datetime.now().astimezone() + timedelta(days=31)
-    monkeypatch.setattr("pipelines.defs.housekeeping.ops.dagster_now", lambda: later)
+    monkeypatch.setattr("pipelines.defs.housekeeping.dagster_now", lambda: later)
     assert len(keep_house()) == 1, "the run itself is left"
 
 
@@ -178,7 +177,7 @@ def test_runs_that_followed_a_write_go_after_two_days(desk: Desk, monkeypatch: p
         of_company.run("publish_portfolio", desk.resources, desk.instance, desk.company, run_tags=run_tags)
     for days, kept in ((1, 2), (3, 1)):
         later = datetime.now().astimezone() + timedelta(days=days)
-        monkeypatch.setattr("pipelines.defs.housekeeping.ops.dagster_now", lambda later=later: later)
+        monkeypatch.setattr("pipelines.defs.housekeeping.dagster_now", lambda later=later: later)
         assert kept_house(desk).success
         assert len(desk.instance.get_runs(dg.RunsFilter(job_name="publish_portfolio"))) == kept
 
@@ -190,24 +189,25 @@ def test_a_run_whose_process_stops_ends_as_canceled(desk: Desk) -> None:
     assert run.status == dg.DagsterRunStatus.CANCELED
 
 
-def test_a_day_whose_schedules_did_not_tick_is_made_up_for_once(desk: Desk) -> None:
-    clock = desk.clock
-    clock.advance(timedelta(hours=12))
+def begun(desk: Desk) -> list[str]:
+    """The days' work that the sensor starts."""
+    daily = of_job("keep_house", "refresh_catalogue")
+    return sorted(run.dagster_run.job_name for run in follow(overdue_work, desk.instance, desk.resources, only=daily))
 
-    def begun() -> list[str]:
-        looked = (follow(each, desk.instance, desk.resources) for each in (missed_housekeeping, missed_catalogue))
-        return [run.dagster_run.job_name for runs in looked for run in runs]
 
-    assert begun() == ["keep_house", "refresh_catalogue"], "they never ran"
-    assert tick(missed_catalogue, desk.instance, desk.resources).cursor == f"{clock.now():%Y-%m-%d}"
-    assert begun() == []
-    clock.advance(timedelta(days=10))
-    assert begun() == ["keep_house", "refresh_catalogue"], "ten days that were missed are one run of each"
-    context = dg.build_schedule_context(desk.instance, resources=desk.resources.as_definitions())
-    [request] = daily_housekeeping.evaluate_tick(context).run_requests or []
-    assert request.tags.items() >= of_day(clock.now()).items(), "so that it is not done twice"
-    clock.advance(datetime.combine(clock.now().date() + timedelta(days=1), time(0, 29), UTC) - clock.now())
-    assert begun() == [], "the schedules have half an hour"
+def test_the_first_day_has_its_work_and_what_failed_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler does neither by itself; days that it missed it makes up for (journeys/test_housekeeping.py)."""
+    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
+    assert begun(desk) == ["keep_house", "refresh_catalogue"], "they never ran"
+    assert begun(desk) == []
+    desk.stopping.set()
+    assert not kept_house(desk).success
+    desk.stopping.clear()
+    with monkeypatch.context() as busy:
+        busy.setattr(run_requests, "RETRY_SECONDS", 3_600.0)
+        assert begun(desk) == [], "not at once"
+    assert begun(desk) == ["keep_house"]
+    assert begun(desk) == []
 
 
 def test_the_heads_of_all_chains_are_shipped_signed_where_a_folder_is_set(

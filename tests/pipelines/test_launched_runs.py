@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.definitions import defs
 from pipelines.engine import leaving
-from pipelines.engine.jobs import run_config
+from pipelines.engine.jobs import import_config
 from pipelines.engine.partitions import partition_of
 from pipelines.imports import work
 from tests.pipelines.conftest import Desk
@@ -24,7 +24,7 @@ def failure(result: dg.ExecuteInProcessResult) -> str:
 def test_the_run_of_a_dead_process_is_closed_by_its_successor(desk: Desk) -> None:
     """A killed process leaves its run as started for ever; the import's row remembers which run that was."""
     import_id, pool = desk.send(FILE), desk.pool
-    config = run_config(uploaded_file={"import_id": str(import_id)})
+    config = import_config(import_id)
     partition = {"dagster/partition": partition_of(desk.instance, pool, desk.company)}
     dead = desk.instance.create_run_for_job(defs.resolve_job_def("import_file"), run_config=config, tags=partition)
     first = claims.take(pool, desk.clock, desk.company, import_id, UUID(dead.run_id))

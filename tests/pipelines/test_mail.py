@@ -1,6 +1,10 @@
 """Mails to suppliers, by the sensor and its runs, to a real mail server: what is sent when, and what is not."""
 
+import contextlib
+import socket
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -15,12 +19,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pipelines.defs.mail.sensors import mails_due
+from pipelines.defs.sensors import due_companies
 from pipelines.engine.resources import Mailing
+from pipelines.mail import server
 from pipelines.mail.send import TRIES_AFTER, Post, send_due
 from pipelines.mail.server import MailServer, NotSent, message
 from pipelines.writing.records import write_records
 from schemas.enquiries import SupplierEnquiryInput
+from schemas.refusals import Refused
 from services import review, supplier_enquiries, supplier_requests
 from tests import mailbox
 from tests.keys import with_keys
@@ -95,7 +101,9 @@ class Asker:
     def send(self, later: timedelta = timedelta(0)) -> int:
         """Let the time pass and the daemon look; how many runs it had."""
         self.desk.clock.advance(later)
-        runs = follow(mails_due, self.desk.instance, self.resources, only=requested_by(self.desk.company))
+        runs = follow(
+            due_companies, self.desk.instance, self.resources, only=requested_by(self.desk.company, "send_mails")
+        )
         assert all(run.success for run in runs)
         return len(runs)
 
@@ -205,6 +213,26 @@ def test_a_silent_server_postpones_every_due_mail_at_once(desk: Desk, tmp_path: 
     assert len(post.mails) == 3
 
 
+def test_a_server_that_sends_a_byte_at_a_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is never silent for long, and would keep the run that sends for hours."""
+    monkeypatch.setattr(server, "_WHOLE_SECONDS", 1.0)
+    mail = message("a@b.example", "c@d.example", "Hello", "Text", mail_id="1", reply_to=None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            caller = listener.accept()[0]
+            with caller, contextlib.suppress(OSError):
+                while True:
+                    caller.sendall(b"2")
+                    time.sleep(0.1)
+
+        threading.Thread(target=drip, daemon=True).start()
+        begun = time.monotonic()
+        with pytest.raises(NotSent, match="server_unreachable"):
+            MailServer(f"smtp://127.0.0.1:{listener.getsockname()[1]}", "a@b.example").send(mail)
+        assert time.monotonic() - begun < 5
+
+
 def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_same_id(
     desk: Desk, asker: Asker, post: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,7 +242,7 @@ def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_s
     enquiry = asker.ask("MAIL-30")
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.mail.send.mails.end", die)
-        runs = follow(mails_due, desk.instance, asker.resources, only=requested_by(desk.company))
+        runs = follow(due_companies, desk.instance, asker.resources, only=requested_by(desk.company, "send_mails"))
         assert [run.success for run in runs] == [False]
     assert asker.states(enquiry) == [("asked", "waiting", None)]
     owed = send_due(desk.pool, desk.company, asker.post(), desk.clock, lambda: None)
@@ -252,7 +280,8 @@ def test_without_a_mail_server_nothing_waits(desk: Desk, tmp_path: Path) -> None
     asker = Asker(desk, tmp_path, None)
     enquiry = asker.ask("MAIL-10")
     assert asker.states(enquiry) == []
-    assert "PCDS_SMTP_URL" in str(tick(mails_due, desk.instance, asker.resources).skip_reason)
+    asked = tick(due_companies, desk.instance, asker.resources).run_requests or ()
+    assert "send_mails" not in {request.job_name for request in asked}
 
 
 def test_a_company_has_no_more_mails_a_day_than_the_limit(
@@ -260,7 +289,7 @@ def test_a_company_has_no_more_mails_a_day_than_the_limit(
 ) -> None:
     monkeypatch.setattr(supplier_enquiries, "MAILS_A_DAY", 2)
     asker.ask("MAIL-11", due_on=(desk.clock.now().date() + timedelta(days=1)).isoformat())
-    with pytest.raises(supplier_enquiries.EnquiryRefused) as refused:
+    with pytest.raises(Refused) as refused:
         asker.ask("MAIL-12")
     assert [issue.field for issue in refused.value.issues] == ["supplier_email"]
 

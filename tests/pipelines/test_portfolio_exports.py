@@ -17,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines import housekeeping
-from pipelines.defs.exports.sensors import queued_exports
+from pipelines.defs.sensors import due_companies
 from pipelines.exports import files
 from pipelines.exports.process import Place, export_waiting
 from pipelines.writing.records import write_records
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.formulas import harmless
+from tests import stores
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
 from warehouse import snapshots
@@ -87,7 +88,12 @@ class Shelf:
 
     def run(self, later: timedelta = timedelta(seconds=5)) -> int:
         self.desk.clock.advance(later)
-        runs = follow(queued_exports, self.desk.instance, self.desk.resources, only=requested_by(self.desk.company))
+        runs = follow(
+            due_companies,
+            self.desk.instance,
+            self.desk.resources,
+            only=requested_by(self.desk.company, "export_portfolio"),
+        )
         assert all(run.success for run in runs)
         return len(runs)
 
@@ -216,8 +222,35 @@ def test_an_export_that_kills_its_runs_is_given_up(shelf):
         shelf.desk.clock.advance(STALLED_AFTER * 2)
     shelf.run()
     assert shelf.state(asked)["status"] == "failed"
-    asked_for = tick(queued_exports, shelf.desk.instance, shelf.desk.resources).run_requests or ()
-    assert not list(filter(requested_by(shelf.desk.company), asked_for))
+    asked_for = tick(due_companies, shelf.desk.instance, shelf.desk.resources).run_requests or ()
+    assert not list(filter(requested_by(shelf.desk.company, "export_portfolio"), asked_for))
+
+
+def test_an_export_waits_while_the_store_is_away_and_goes_on(shelf):
+    """decisions §13, Operation: however often it was tried."""
+    asked = shelf.ask("csv")
+    with stores.refusing():
+        for _ in range(claims.MAX_ATTEMPTS + 2):
+            with pytest.raises(ConnectionError):
+                export_waiting(shelf.place, uuid4(), lambda: None)
+    assert shelf.state(asked)["status"] == "processing"
+    assert export_waiting(shelf.place, uuid4(), lambda: None)["completed"] == 1
+    assert shelf.state(asked)["status"] == "completed"
+
+
+def test_an_export_that_a_fault_of_ours_ends_is_not_tried_for_ever(shelf, monkeypatch):
+    asked = shelf.ask("csv")
+
+    def refuse(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "write", refuse)
+        for _ in range(claims.MAX_ATTEMPTS):
+            with pytest.raises(ZeroDivisionError):
+                export_waiting(shelf.place, uuid4(), lambda: None)
+        assert export_waiting(shelf.place, uuid4(), lambda: None)["failed"] == 1
+    assert shelf.state(asked)["status"] == "failed"
 
 
 def test_files_make_room_and_go_after_their_week(shelf):

@@ -32,7 +32,7 @@ def test_the_sensor_asks_for_a_run_that_writes_its_import(desk: Desk, requests: 
     import_id = desk.send(FILE)
     request = requests()[str(import_id)]
     assert request.partition_key == partition_of(desk.instance, desk.pool, desk.company)
-    assert request.run_config["ops"]["uploaded_file"]["config"] == {"import_id": str(import_id)}
+    assert request.run_config["ops"]["imported_file"]["config"] == {"import_id": str(import_id)}
     assert desk.launch(import_id).success
     assert desk.poll(import_id)["counts"]["created"] == 2
     assert str(import_id) not in requests()
@@ -62,5 +62,5 @@ def test_a_large_import_is_marked_so_that_it_leaves_a_worker_to_small_ones(desk:
     rows = "".join(f"N{number},Bottle\n" for number in range(2_001))
     large, small = desk.send(f"sku_code,name\n{rows}"), desk.send(FILE)
     asked = requests()
-    sizes = {import_id: asked[str(import_id)].tags.get("pcds/size") for import_id in (large, small)}
+    sizes = {import_id: asked[str(import_id)].tags.get(".dagster/pcds_size") for import_id in (large, small)}
     assert sizes == {large: "large", small: None}

@@ -8,7 +8,8 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.defs.publication.sensors import WAIT_WHILE_MIGRATING, written_portfolios
+from pipelines.defs.publication import WAIT_WHILE_MIGRATING
+from pipelines.defs.sensors import due_companies
 from pipelines.engine import checks
 from pipelines.engine.runs.catalogue import refresh_catalogue
 from tests.pipelines.conftest import Desk
@@ -25,7 +26,7 @@ def said(desk: Desk, *assets: str) -> dict[str, str]:
 
 def publish(desk: Desk) -> None:
     desk.clock.advance(WAIT_WHILE_MIGRATING)
-    runs = follow(written_portfolios, desk.instance, desk.resources, only=requested_by(desk.company))
+    runs = follow(due_companies, desk.instance, desk.resources, only=requested_by(desk.company, "publish_portfolio"))
     assert [run.success for run in runs] == [True]
 
 

@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from pipelines import webhooks as sending
-from pipelines.defs.webhooks.sensors import webhooks_due
+from pipelines.defs.sensors import due_companies
 from pipelines.engine.resources import WebhookSending
 from pipelines.webhooks import deliver
 from pipelines.webhooks.deliver import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
@@ -85,7 +85,12 @@ class Office:
 
     def runs(self) -> list[dg.ExecuteInProcessResult]:
         """The runs of this company for which the daemon's next look asks; other tests leave webhooks of their own."""
-        return follow(webhooks_due, self.desk.instance, self.resources, only=requested_by(self.desk.company))
+        return follow(
+            due_companies,
+            self.desk.instance,
+            self.resources,
+            only=requested_by(self.desk.company, "send_webhooks"),
+        )
 
     def stored(self) -> dict[str, Any]:
         with self.desk.pool.company(self.desk.company) as conn:
@@ -328,7 +333,7 @@ def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, rec
         "https://localhost/x",
     ):
         act = partial(Act, company_id=desk.company, origin=ORIGIN, now=desk.clock.now(), sender=strict, dry_run=True)
-        with desk.pool.company(desk.company) as conn, pytest.raises(webhooks.WebhookRefused):
+        with desk.pool.company(desk.company) as conn, pytest.raises(Refused):
             webhooks.add(act(conn), WebhookInput(url=url))
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Address
-from warehouse.embedded import Server, places, revive, running
+from warehouse.embedded import Server, ServerError, places, revive, running
 from warehouse.settings import Settings, SettingsError
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
@@ -202,3 +202,14 @@ def test_another_accounts_data_is_refused_in_one_sentence(here: Settings, monkey
     monkeypatch.setattr(os, "geteuid", lambda: 1234)
     with pytest.raises(SettingsError, match="belongs to the account with uid 65534"):
         Server(here.data_dir).start()
+
+
+@pytest.mark.parametrize("major", [15, 99])
+def test_a_cluster_of_another_major_version_is_left_alone(open_dir: Path, major: int) -> None:
+    cluster = open_dir / "data" / "postgres"
+    cluster.mkdir(parents=True)
+    (cluster / "PG_VERSION").write_text(f"{major}\n", encoding="ascii")
+    refused = pytest.raises(ServerError, match=f"made by Postgres {major}.*take `pcds backup`.*Nothing was changed")
+    with refused, running(Settings.load(data_dir=open_dir / "data")):
+        pass
+    assert [path.name for path in cluster.iterdir()] == ["PG_VERSION"]

@@ -1,4 +1,6 @@
 import asyncio
+import os
+import threading
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +131,7 @@ def test_a_server_that_is_silent_has_a_deadline_by_every_call(monkeypatch: pytes
     with stores.silent_server() as address:
         for call in (
             lambda each: each.put(key, b"x"),
+            lambda each: each.put_file(key, Path(__file__)),
             lambda each: each.get(key),
             lambda each: each.open(key),
             lambda each: each.file(key),
@@ -140,6 +143,27 @@ def test_a_server_that_is_silent_has_a_deadline_by_every_call(monkeypatch: pytes
             with pytest.raises(ConnectionError):
                 call(remote(monkeypatch, address))
             assert time.monotonic() - begun < 3
+
+
+def test_a_disk_that_does_not_flush_or_open_has_a_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the data directory may be a network's."""
+    key, answers = f"{uuid4()}/files/a", threading.Event()
+    Objects.of(Settings.load(data_dir=tmp_path)).put(key, b"x")
+    monkeypatch.setattr(os, "fsync", lambda _: answers.wait())
+    monkeypatch.setattr(Path, "open", lambda *_: answers.wait())
+    try:
+        for call in (
+            lambda each: each.put(key, b"x"),
+            lambda each: each.put_file(key, Path(__file__)),
+            lambda each: asyncio.run(each.put_stream(key, pieces(1))),
+            lambda each: each.file(key),
+        ):
+            begun = time.monotonic()
+            with pytest.raises(ConnectionError):
+                call(Objects.of(Settings.load(data_dir=tmp_path, objects_seconds=0.3)))
+            assert time.monotonic() - begun < 3
+    finally:
+        answers.set()
 
 
 def test_a_server_that_is_gone_is_away_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

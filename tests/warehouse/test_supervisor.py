@@ -57,14 +57,15 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     process, settings = service
     _refuse_header_without_end(settings)
     _refuse_a_second_one(process, settings)
-    _take_its_socket(settings)
+    _stop_the_code_server(process, settings)
     _is_all_at_rest(process, settings)
     postmaster = _postmaster(settings)
     apis = _apis(process)
     assert len(apis) == 2
     forked = _worker(process)
     forker = [] if sys.platform != "linux" else [forked[0].parent()]
-    for victim in (*apis, *forker, postmaster):
+    keepers = {each for each in _everything(process, settings) if "warehouse.keeper" in _command(each)}
+    for victim in (*apis, *forker, *keepers, postmaster):
         victim.kill()
     gone = (*apis, *forked) if forker else apis  # what was forked ends with the process that forked it
     wait_until(lambda: not any(map(lives, gone)))
@@ -72,6 +73,7 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     assert _postmaster(settings).pid != postmaster.pid
     found: list[psutil.Process] = []
     wait_until(lambda: found.extend(_worker(process)) or found)
+    assert [each for each in _everything(process, settings) if "warehouse.keeper" in _command(each)]
     everything = _everything(process, settings)
     with suppress(psutil.NoSuchProcess):  # a database at a new address has the supervisor start it again
         found[0].suspend()  # it does not hear that it shall end
@@ -176,13 +178,15 @@ def _is_all_at_rest(process: subprocess.Popen[bytes], settings: Settings) -> Non
     assert all(taken.pss >= taken.private > 0 for taken in found.values())
 
 
-def _take_its_socket(settings: Settings) -> None:
-    """A code server that lives and cannot be reached is told, and started anew."""
+def _stop_the_code_server(process: subprocess.Popen[bytes], settings: Settings) -> None:
+    """A code server that lives and answers nothing is told, and started anew; the system still connects to it."""
     path = dagster_home.code_socket(settings)
-    wait_until(lambda: dagster_home.answers(path))
-    path.unlink()
+    wait_until(lambda: dagster_home.serves(path))
+    [stopped] = [each for each in _everything(process, settings) if "pipelines.engine.code_server" in _command(each)]
+    stopped.suspend()
+    assert dagster_home.answers(path)
     wait_until(lambda: _body(settings) == {"status": "degraded", "failing": ["code_server"]})
-    wait_until(lambda: dagster_home.answers(path))
+    wait_until(lambda: dagster_home.serves(path))
     wait_until(lambda: _body(settings)["status"] == "ok")
 
 

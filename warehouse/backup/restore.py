@@ -20,7 +20,7 @@ from warehouse.dagster_home import make_tables
 from warehouse.database import Database
 from warehouse.migrate import migrate
 from warehouse.objects import IDENTITY
-from warehouse.revisions import knows
+from warehouse.revisions import BEFORE_BASELINE, every, knows
 from warehouse.sessions import Connection
 from warehouse.settings import Settings
 
@@ -70,15 +70,18 @@ def _from_rows(
     settings: Settings, database: Database, folder: Path, listed: Held, at: datetime, *, keep_keys: bool
 ) -> Restored:
     if not knows(listed.revision):
+        older = listed.revision < BEFORE_BASELINE
         raise BackupError(
-            f"The backup is of a newer release: its tables have the revision {listed.revision}. Nothing was changed; "
-            "restore it with that release."
+            f"The backup is of {'an older release' if older else 'a newer release'}: its tables have the revision "
+            f"{listed.revision}. Nothing was changed; restore it with that release"
+            + (f", bring it to revision {BEFORE_BASELINE} and take a new one." if older else ".")
         )
+    revision = every()[0] if listed.revision == BEFORE_BASELINE else listed.revision
     with psycopg.connect(database.owner_url) as owner:
-        if tables.revision_of(owner, OURS) not in (None, listed.revision):
+        if tables.revision_of(owner, OURS) not in (None, revision, listed.revision):
             raise BackupError(_NOT_EMPTY)
         _refuse_companies(owner)
-    migrate(database, listed.revision)
+    migrate(database, revision)
     if listed.dagster:
         make_tables(settings, database)
     with psycopg.connect(database.owner_url) as owner:

@@ -15,12 +15,10 @@ from typing import IO
 from warehouse.database import Database
 from warehouse.embedded import clusters
 from warehouse.embedded.clusters import ServerError
-from warehouse.embedded.places import remove
 from warehouse.embedded.server import Server
-from warehouse.embedded.upgrade import kept
 from warehouse.settings import Settings, SettingsError
 
-__all__ = ["Server", "ServerError", "kept", "other_major", "prepare_data_dir", "remove", "revive", "running"]
+__all__ = ["Server", "ServerError", "other_major", "prepare_data_dir", "revive", "running"]
 
 
 @contextmanager
@@ -46,7 +44,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
 
 
 def _server(settings: Settings, *, durable: bool) -> Server:
-    return Server(settings.data_dir, durable, settings.old_postgres_bin)
+    return Server(settings.data_dir, durable)
 
 
 def revive(settings: Settings, *, durable: bool = True) -> bool:

@@ -56,8 +56,11 @@ def make(account: Account, data_dir: Path, secret: str, *, durable: bool) -> Pat
     return cluster
 
 
-def sync(account: Account, cluster: Path) -> None:
-    """Have all files of a stopped cluster written to the disk."""
-    done = account.run([places.binaries(account) / "initdb", "--sync-only", "-D", cluster])
-    if done.returncode != 0:
-        raise ServerError(f"The files of {cluster} could not be written: {done.stderr.strip()}")
+def refuse_other_major(cluster: Path) -> None:
+    """Raise `ServerError` where another major version made the cluster, which this release's programs cannot read."""
+    if (made_by := major_of(cluster)) != own_major():
+        raise ServerError(
+            f"The database in {cluster} was made by Postgres {made_by}; this release brings Postgres {own_major()}, "
+            "which cannot read it. Start the release that last ran here, take `pcds backup`, and restore that into a "
+            "new data directory. Nothing was changed."
+        )

@@ -15,7 +15,7 @@ from psycopg import pq
 
 from warehouse import whole_files
 from warehouse.database import Address
-from warehouse.embedded import clusters, locks, places, upgrade
+from warehouse.embedded import clusters, locks, places
 from warehouse.embedded.account import Account
 from warehouse.embedded.clusters import ServerError
 from warehouse.embedded.ports import LOOPBACK, becomes_free, free_port
@@ -29,25 +29,20 @@ _LOG_BYTES: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of one data directory. `durable` False turns fsync off, for tests only.
-
-    `old_programs` is where the programs of an earlier major version lie, if an upgrade does not find them itself.
-    """
+    """The server of one data directory. `durable` False turns fsync off, for tests only."""
 
     data_dir: Path
     durable: bool = True
-    old_programs: Path | None = None
 
     def start(self) -> None:
         """Start the server unless it runs, and wait until it answers. Raises `ServerError`."""
         place = self.data_dir / "postgres"
-        upgrade.go_on(place)
         if not (place / "PG_VERSION").exists():
             self._initialise()
         if self._joined(place.resolve()):
             return
-        upgrade.bring_over(place, self.old_programs, durable=self.durable)
         cluster = place.resolve()
+        clusters.refuse_other_major(cluster)
         self._configure(cluster)
         deadline = time.monotonic() + _LEFTOVER_SECONDS
         locks.clear(cluster)

@@ -38,7 +38,7 @@ UPDATE exports SET status = %(status)s, failure = %(failure)s, as_of = %(as_of)s
     size_bytes = %(size_bytes)s, sha256 = %(sha256)s, skus_done = coalesce(%(skus)s, skus_done), finished_at = %(now)s,
     expires_at = %(expires_at)s, claim = NULL
 WHERE id = %(id)s AND claim = %(run)s"""
-_HAND_BACK: Final = "UPDATE exports SET claim = NULL, attempts = attempts - 1 WHERE id = %s AND claim = %s"
+_HAND_BACK: Final = "UPDATE exports SET claim = NULL, attempts = attempts - %s WHERE id = %s AND claim = %s"
 _COMPANIES: Final = "SELECT company_id, slug, work, skus FROM pcds_open_exports(%s, %s)"
 
 
@@ -106,9 +106,12 @@ def _end(connection: Connection, export_id: UUID, run_id: UUID, now: datetime, r
     prove(connection.execute(_END, ended))
 
 
-def hand_back(connection: Connection, export_id: UUID, run_id: UUID) -> None:
-    """Release the claim, so that the next run has the export at once; does nothing where the claim is lost."""
-    connection.execute(_HAND_BACK, [export_id, run_id])
+def hand_back(connection: Connection, export_id: UUID, run_id: UUID, *, counts: bool) -> None:
+    """Release the claim, so that the next run has the export at once; does nothing where the claim is lost.
+
+    `counts` is whether the attempt counts.
+    """
+    connection.execute(_HAND_BACK, [0 if counts else 1, export_id, run_id])
 
 
 def companies(connection: Connection, now: datetime, *, asked_for: timedelta = timedelta(0)) -> list[Waiting]:

@@ -29,7 +29,11 @@ WHERE present.updated_at > (SELECT created_at FROM imports WHERE id = %(import)s
 AND NOT EXISTS (
     SELECT FROM imports
     WHERE imports.id = present.import_id AND (imports.id = %(import)s OR imports.answers = %(import)s))"""
-_OF: Final = "SELECT id FROM imports WHERE answers = %s ORDER BY created_at DESC, id DESC LIMIT 1"
+_LINKED: Final = """
+SELECT answers,
+    (SELECT id FROM imports AS answer
+     WHERE answer.answers = imports.id AND NOT answer.dry_run ORDER BY answer.created_at DESC, answer.id DESC LIMIT 1)
+FROM imports WHERE id = %s"""
 
 
 def rejected_codes(conn: Connection, import_id: UUID) -> set[str]:
@@ -50,7 +54,6 @@ def changed_since(conn: Connection, codes: Sequence[str], import_id: UUID) -> se
     return {code for (code,) in conn.execute(_CHANGED_SINCE, {"codes": list(codes), "import": import_id})}
 
 
-def newest_of(conn: Connection, import_id: UUID) -> UUID | None:
-    """Return the newest import that answers one; None where nobody answered."""
-    row = conn.execute(_OF, [import_id]).fetchone()
-    return None if row is None else row[0]
+def linked(conn: Connection, import_id: UUID) -> tuple[UUID | None, UUID | None]:
+    """Return the import that one answers, and the newest that answers it; None for none. A dry run is no answer."""
+    return conn.execute(_LINKED, [import_id]).fetchone() or (None, None)

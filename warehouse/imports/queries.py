@@ -68,6 +68,10 @@ _NAMED: Final = """
 AS named"""
 
 _FAIL_AT_ONCE: Final = "UPDATE imports SET failure = %s, finished_at = %s WHERE id = %s"
+_NEXT_WAITING: Final = """
+SELECT id FROM imports
+WHERE status IN ('queued', 'processing') AND (claim IS NULL OR heartbeat_at < %s)
+ORDER BY created_at, id LIMIT 1"""
 _TURN: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('undo ' || %s, 0))"
 _UNDONE: Final = "UPDATE imports SET undone_at = %s WHERE id = %s"
 
@@ -115,9 +119,9 @@ def undone(connection: Connection, import_id: UUID, at: datetime) -> None:
     connection.execute(_UNDONE, [at, import_id])
 
 
-def latest(connection: Connection) -> UUID | None:
-    """Return the import that the session's company sent last; None where it sent none."""
-    row = connection.execute("SELECT id FROM imports ORDER BY created_at DESC, id DESC LIMIT 1").fetchone()
+def next_waiting(connection: Connection, *, stalled_before: datetime) -> UUID | None:
+    """Return the oldest import of the session's company that no run works on; None where none waits."""
+    row = connection.execute(_NEXT_WAITING, [stalled_before]).fetchone()
     return None if row is None else row[0]
 
 

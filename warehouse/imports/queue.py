@@ -14,12 +14,18 @@ SMALL_ROWS: Final = 2_000
 """Up to this many data lines an import is small: done in about the time of a large one's chunk."""
 
 LISTENER: Final = "pcds-worker"
-"""Name of the connection on which a worker listens: while it is connected, a worker starts imports."""
+"""Name of the connection on which a worker listens, and looks for launched runs every two seconds."""
 
-_LISTENING: Final = (
-    f"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = '{LISTENER}' "
-    "AND datname = current_database())"
-)
+SILENT_AFTER: Final = timedelta(seconds=60)
+"""A worker that has not looked for so long, and has no run, hangs: a process that is stopped stays connected."""
+
+_LISTENING: Final = f"""
+SELECT EXISTS (
+    SELECT FROM pg_stat_activity AS worker WHERE application_name = '{LISTENER}' AND datname = current_database()
+    AND (state_change > clock_timestamp() - %s OR EXISTS (
+        SELECT FROM pg_locks JOIN launches ON launches.worker = pg_locks.objid AND launches.ended_at IS NULL
+        WHERE pg_locks.pid = worker.pid AND locktype = 'advisory')))
+"""
 
 STALLED_AFTER: Final = timedelta(seconds=30)
 """After this time without a heartbeat, the next run that asks takes over the claim (decisions §4)."""
@@ -52,12 +58,12 @@ def open_imports(conn: Connection, now: datetime, *, asked_for: timedelta = time
 
 def has_listener(conn: Connection) -> bool:
     """Return the same as `is_listened_to`, for a connection of a thread."""
-    return conn.execute(_LISTENING).fetchone() == (True,)
+    return conn.execute(_LISTENING, (SILENT_AFTER,)).fetchone() == (True,)
 
 
 async def is_listened_to(connection: AsyncConnection) -> bool:
     """Return whether a worker of this database waits for imports."""
-    return await (await connection.execute(_LISTENING)).fetchone() == (True,)
+    return await (await connection.execute(_LISTENING, (SILENT_AFTER,))).fetchone() == (True,)
 
 
 def is_stalled(alive: datetime | None, now: datetime) -> bool:

@@ -30,6 +30,15 @@ JOIN sku_versions AS skus ON skus.id = rests.sku_id AND skus.version = rests.ver
 WHERE rests.returned_at IS NULL AND rests.sku_code = ANY(%(codes)s)
 ORDER BY sku_code"""
 _EVERY: Final = f'SELECT {select_list(VALUE_COLUMNS)} FROM skus ORDER BY sku_code COLLATE "C"'
+_GRADES: Final = """
+SELECT recyclability_grade, grade_provisional, ruleset_version, min(recyclability_score), max(recyclability_score),
+       count(*)
+FROM skus GROUP BY recyclability_grade, grade_provisional, ruleset_version"""
+
+
+def grades(connection: Connection) -> list[tuple[object, ...]]:
+    """The company's grades: grade, whether provisional, rule-set; lowest and highest score (0 to 100), and SKUs."""
+    return connection.execute(_GRADES).fetchall()
 
 
 def block(connection: Connection, columns: Sequence[str], *, after: str | None, rows: int) -> Table:

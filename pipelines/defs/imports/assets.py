@@ -1,66 +1,75 @@
-"""Defines group intake: from the uploaded file to typed rows. `pipelines.reading` does the reading itself."""
+"""Defines the import of a file: one step that makes five assets, from the bytes that were sent to the caller's report.
 
-from collections.abc import Iterator
-from datetime import datetime
+The step reads, types, grades and writes the file under one claim (`claimed`), and shows what it made as it goes
+(`results`). `pipelines.reading` does the reading, `pipelines.imports` the writing.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import dagster as dg
 
-from pipelines.defs import OWNERS
-from pipelines.defs.imports.claimed import ClaimedImport, claim_import, goes_on
-from pipelines.defs.imports.faults import fail_import_once
-from pipelines.defs.imports.handover import Parsed, Received, Typed
-from pipelines.defs.imports.steps import NO_FILE, Made, import_step
+from pipelines.defs.imports import results
+from pipelines.defs.imports.claimed import ClaimedImport, claim_import
 from pipelines.engine import checks, tags
+from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.partitions import company_of, company_partitions
-from pipelines.engine.resources import FileReaders, ObjectStore, Postgres, ServiceClock, Shutdown
-from pipelines.imports import settle, work
+from pipelines.engine.resources import (
+    FileReaders,
+    Importing,
+    ObjectStore,
+    Postgres,
+    RuleSets,
+    ServiceClock,
+    Shutdown,
+)
+from pipelines.imports import process, settle, work
 from pipelines.imports.answers import rows_due
+from pipelines.imports.process import RunTotals
 from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.sandbox import requests
 from pipelines.sandbox.limits import ReadingStopped
 from pipelines.sandbox.pool import Readers
-from pipelines.shown import columns, preview
-from schemas import contracts
+from pipelines.writing.plans import PlanLimitReached
 from warehouse.catalogue.queries import served_markets
 from warehouse.clock import Clock
+from warehouse.companies.queries import counters
 from warehouse.imports import claims
-from warehouse.imports.queue import is_stalled
+from warehouse.imports.polls import status
 from warehouse.objects import NoSuchObject, Objects
+from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
-GROUP: Final = "intake"
+
+class ImportRun(dg.Config):
+    """The import of the partition's company that a run takes; where `import_id` is null, the next file that waits."""
+
+    import_id: str | None = None
 
 
-class _Services(NamedTuple):
-    """The services that typing a file's table needs."""
+class Services(NamedTuple):
+    """What an import needs of its process."""
 
     pool: Pool
     clock: Clock
     objects: Objects
     readers: Readers
+    rulesets: Rulesets
+    chunk_rows: int
 
 
-class ImportRun(dg.Config):
-    """The import of the partition's company that a run works on; the company's latest where `import_id` is null."""
-
-    import_id: str | None = None
-
-
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"file"},
-    tags={"pcds/stage": "received"},
+@dg.multi_asset(
+    name=IMPORT_STEP,
+    specs=results.SPECS,
+    check_specs=results.CHECKS,
     partitions_def=company_partitions,
-    dagster_type=dg.PythonObjectDagsterType(Received),
-    output_required=False,
-    hooks={fail_import_once},
+    can_subset=True,  # without it, a step that makes nothing would fail for want of its checks (Dagster 1.13)
 )
-def uploaded_file(
+def imported_file(
     context: dg.AssetExecutionContext,
     config: ImportRun,
     *,
@@ -68,189 +77,138 @@ def uploaded_file(
     object_store: ObjectStore,
     clock: ServiceClock,
     file_readers: FileReaders,
+    rule_sets: RuleSets,
+    importing: Importing,
     shutdown: Shutdown,
-) -> Iterator[dg.MaterializeResult[Received]]:
-    """The file as a company sent it, byte for byte at `object_key` of the object store.
+) -> Iterator[results.Shown]:
+    """Import one file of a company: the run's own, or, where somebody materialises it by hand, the next that waits.
 
-    A run ends here without doing anything where the import is already written or another run works on it.
+    The file is imported whole, whichever of the assets are chosen. Where nothing waits the step ends green with a
+    sentence in the run's log, and makes nothing.
     """
+    services = Services(
+        postgres.pool,
+        clock.clock,
+        object_store.objects,
+        file_readers.readers,
+        rule_sets.registry,
+        importing.chunk_rows,
+    )
     company_id = company_of(postgres.pool, context.partition_key)
-    sent = _load_import(postgres.pool, company_id, context.partition_key, config.import_id)
-    if sent is None:
-        context.log.info(NO_FILE)
+    wanted = config.import_id or context.run.tags.get(tags.IMPORT) or _next_waiting(services, company_id)
+    if wanted is None:
+        context.log.info("Nothing to do: no file of this company waits.")
         return
-    if tags.IMPORT not in context.run.tags or tags.COMPANY_NAME not in context.run.tags:
-        found_by = tags.of_import(sent.id, sent.company_id, sent.filename)
-        context.instance.add_run_tags(
-            context.run.run_id, found_by | tags.of_company(sent.company_id, sent.company_name)
-        )
-    received = Received(sent.id, company_id)
-    if goes_on(context):
-        if reason := _nothing_to_do(sent, context.run.run_id, object_store.objects, clock.now()):
+    file_readers.readers.expect()  # one is needed in a moment, and starts meanwhile
+    with claim_import(
+        context, company_id, wanted, pool=services.pool, clock=services.clock, stopping=shutdown.event
+    ) as taken:
+        if tags.IMPORT not in context.run.tags:  # a run that is resumed takes the same one again
+            context.instance.add_run_tags(context.run.run_id, _tags_of(taken.work))
+        if reason := _reason_to_do_nothing(taken, context.run.run_id, services):
             context.log.info(reason)
             return
-        file_readers.readers.expect()  # `typed_rows` needs one: it starts while the earlier steps run
-        with claim_import(context, received, postgres.pool, clock.clock, shutdown.event) as taken:
-            sent = taken.work
-    yield dg.MaterializeResult(
-        value=received,
-        metadata={
-            **preview.import_metadata(sent),
-            "size_bytes": sent.size_bytes,
-            "sha256": sent.sha256,
-            "object_key": sent.upload_key,
-            "dry_run": sent.dry_run,
-            "attempt": sent.attempts,
-            "rows_committed_before": sent.position,
-        },
-    )
+        with closing(_import(services, taken)) as made:
+            for result in made:
+                yield from results.chosen(context, result)
 
 
-def _load_import(pool: Pool, company_id: UUID, slug: str, import_id: str | None) -> Work | None:
-    """Load a company's import; None where it has sent no file. Raises `dagster.Failure` where the id is not its own."""
-    try:
-        wanted = work.latest(pool, company_id) if import_id is None else UUID(import_id)
-        return None if wanted is None else work.load(pool, company_id, wanted)
-    except (LookupError, ValueError):
-        sentence = f"The company {slug} has no import {import_id}; the partition and the import must be one company's."
-        raise dg.Failure(sentence, allow_retries=False) from None
+def _next_waiting(services: Services, company_id: UUID) -> str | None:
+    waiting = work.next_waiting(services.pool, company_id, services.clock.now())
+    return None if waiting is None else str(waiting)
 
 
-def _nothing_to_do(sent: Work, run_id: str, objects: Objects, now: datetime) -> str | None:
-    """Return why a run has nothing to write; None where it has, or has ended the import itself and is resumed."""
+def _tags_of(sent: Work) -> dict[str, str]:
+    of_company = tags.of_company(sent.company_id, sent.company_name)
+    return of_company | tags.of_import(sent.id, sent.company_id, sent.filename)
+
+
+def _reason_to_do_nothing(taken: ClaimedImport, run_id: str, services: Services) -> str | None:
+    """Return why there is nothing to do; None where there is, or where the run has lost its process after the end."""
+    sent = taken.work
+    if taken.claim is not None:
+        return None
     if not sent.has_ended:
-        claimed = sent.claim is not None and sent.claim != UUID(run_id) and not is_stalled(sent.heartbeat_at, now)
-        return "Nothing to do: another run works on the import." if claimed else None
+        return "Nothing to do: another run works on the import."
     if sent.status == "failed":
         return "Nothing to do: the import has failed, as its report says. The file has to be sent again."
-    if sent.run_id != run_id:
+    if sent.run_id != run_id or not _has(services.objects, sent.table_key):  # the table goes last
         return "Nothing to do: the import is completed."
-    try:
-        objects.file(sent.table_key).close()
-    except NoSuchObject:  # the last step deletes the table
-        return "Nothing to do: this run has completed the import before it lost its process."
     return None
 
 
-@import_step(
-    checks.contract_spec("parsed_table"),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    stage="received",
-    metadata=columns.metadata("parsed_table"),
-    value=Parsed,
-)
-def parsed_table(
-    context: dg.AssetExecutionContext,
-    uploaded_file: Received | None,
-    *,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    clock: ServiceClock,
-    shutdown: Shutdown,
-) -> Made:
-    """The sheet's lines as text under the names of our fields, each with its line number in the caller's file."""
-    if uploaded_file is None:
-        context.log.info(NO_FILE)
+def _has(objects: Objects, key: str) -> bool:
+    try:
+        objects.file(key).close()
+    except NoSuchObject:
+        return False
+    return True
+
+
+def _import(services: Services, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
+    """Import the file and yield each asset when it is made; a contract that is broken ends the import before writing.
+
+    Where the import has ended, because its run lost its process just then, nothing is written.
+    """
+    sent = taken.work
+    yield results.uploaded_file(sent)
+    upload = Upload.from_bytes(services.objects.get(sent.table_key))
+    verdict = checks.contract(results.tables_of(upload))
+    taken.fail_unless(verdict.passed)
+    yield results.parsed_table(upload, verdict)
+    if not verdict.passed:
         return
-    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event) as taken:
-        try:
-            upload = Upload.from_bytes(object_store.objects.get(taken.work.table_key))
-        except NoSuchObject:
-            context.log.info(
-                "Nothing to do: what was read from the file is removed when its rows are written, and the newest of "
-                "this asset is what it was. Send the file again to have it read again."
-            )
-            return
-    sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
-    yield dg.MaterializeResult(
-        value=Parsed(uploaded_file.import_id, upload),
-        metadata={
-            "rows_read": upload.rows,
-            "dagster/row_count": upload.table.height,
-            "component_lines": 0 if upload.components is None else upload.components.height,
-            "source": dg.MetadataValue.json(upload.source),
-            "dagster/column_schema": preview.column_schema(upload.table),
-            "first_rows": preview.frame_table(upload.table),
-        },
-        check_results=[
-            checks.contract({name: (contracts.parsed_table(frame.columns), frame) for name, frame in sheets.items()})
-        ],
-    )
-
-
-@import_step(
-    checks.contract_spec("typed_rows"),
-    group_name=GROUP,
-    kinds={"polars", "parquet"},
-    stage="typed",
-    metadata=columns.metadata("typed_rows"),
-    value=Typed,
-)
-def typed_rows(
-    context: dg.AssetExecutionContext,
-    uploaded_file: Received | None,
-    parsed_table: Parsed | None,
-    *,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    clock: ServiceClock,
-    file_readers: FileReaders,
-    shutdown: Shutdown,
-) -> Made:
-    """One row per SKU with typed values (weights in g, shares in percent); unreadable lines are listed apart."""
-    if uploaded_file is None or parsed_table is None or not are_of_one_import(context, uploaded_file, parsed_table):
+    rows = type_rows(services, taken)
+    verdict = checks.contract(results.rows_of(rows))
+    taken.fail_unless(verdict.passed)
+    yield results.typed_rows(rows, verdict)
+    if not verdict.passed:
         return
-    with claim_import(context, uploaded_file, postgres.pool, clock.clock, shutdown.event) as taken:
-        with postgres.pool.system() as conn:
-            served = served_markets(conn)
-        services = _Services(postgres.pool, clock.clock, object_store.objects, file_readers.readers)
-        typed = type_rows(services, taken, parsed_table, served)
-    yield dg.MaterializeResult(
-        value=Typed(uploaded_file.import_id, typed),
-        metadata={
-            "rows_typed": typed.values.height,
-            "dagster/row_count": typed.values.height,
-            "rows_rejected": typed.rejected,
-            "faults": typed.errors.height,
-            "first_rejected": preview.frame_table(typed.errors.select("line", "sku_code", "column", "message")),
-            **columns.metadata("typed_rows"),
-            "dagster/column_schema": preview.column_schema(typed.values),
-        },
-        check_results=[checks.contract({"values": (contracts.typed_rows(typed.values.columns), typed.values)})],
-    )
+    written, seconds = results.timed(partial(write_rows, services, taken, upload, rows))
+    with services.pool.company(sent.company_id) as conn:
+        skus = counters(conn).skus
+    yield results.graded_skus(sent, written, skus=skus, seconds=seconds)
+    found = status(services.pool, sent.company_id, sent.id, limit=results.REPORT_ROWS, offset=0)
+    assert found is not None, "an import that was just completed is there"
+    yield results.import_report(sent, rows, found)
+    services.objects.remove(sent.table_key)  # the uploaded file stays; its rows are stored now
+    if sent.answers is not None:
+        services.objects.remove(sent.before_key)
 
 
-def are_of_one_import(context: dg.AssetExecutionContext, uploaded_file: Received, *others: Parsed | Typed) -> bool:
-    """Return whether an asset that runs alone has outputs of one import; where not, say so in the run's log."""
-    if all(other.import_id == uploaded_file.import_id for other in others):
-        return True
-    context.log.info(
-        "Nothing to do: the newest of the assets upstream are of different imports. Materialise those together first."
-    )
-    return False
-
-
-def type_rows(services: _Services, taken: ClaimedImport, parsed: Parsed, served_markets: frozenset[str]) -> TypedRows:
+def type_rows(services: Services, taken: ClaimedImport) -> TypedRows:
     """Return the rows that a reader process types; an import whose reading was stopped fails and is not tried again.
 
     Dagster decides the order of imports: each import has its own turn of a reader here.
     """
     sent = taken.work
-    table = partial(services.objects.file, sent.table_key)
-    source = table if taken.claim else parsed.upload.to_bytes()  # the table may be deleted when the import has ended
+    with services.pool.system() as conn:
+        served = served_markets(conn)
 
     def read(source: requests.Source) -> TypedRows:
-        order = requests.typing_request(source, default_year=sent.default_year, served_markets=served_markets)
+        order = requests.typing_request(source, default_year=sent.default_year, served_markets=served)
         return services.readers.read(sent.id, "import", order)
 
     try:
-        typed = read(source)
-        return rows_due(services.pool, services.objects, sent, typed, read) if taken.claim else typed
+        typed = read(partial(services.objects.file, sent.table_key))
+        return rows_due(services.pool, services.objects, sent, typed, read)
     except ReadingStopped as stopped:
         [failure] = stopped.issues
         if stopped.reason == "crash" and sent.attempts < claims.MAX_ATTEMPTS:  # the machine may have had no memory left
             raise dg.Failure("The process that reads files was lost twice; another run tries again.") from None
         if taken.claim:
             settle.fail(services.pool, taken.claim, sent, services.clock, failure)
+        raise dg.Failure(failure.message, allow_retries=False) from None
+
+
+def write_rows(services: Services, taken: ClaimedImport, upload: Upload, rows: TypedRows) -> RunTotals:
+    """Write the rows and end the import. Raises `dagster.Failure` where they cannot all be written."""
+    if taken.claim is None:
+        return RunTotals()
+    job = process.Job(services.pool, services.clock, services.rulesets, taken.claim, taken.work, upload, rows)
+    try:
+        return process.write_rows(job, chunk_rows=services.chunk_rows, proceed=taken.proceed)
+    except PlanLimitReached as reached:
+        failure = settle.plan_limit_issue(reached)
+        settle.fail(services.pool, taken.claim, taken.work, services.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None

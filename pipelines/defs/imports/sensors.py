@@ -3,7 +3,7 @@
 The API requests a run as soon as it has accepted a file (`api.launching`). This sensor requests one for imports without
 a run after some seconds, and for stalled ones (whose run ended without them). A claim lets only one run have an import.
 While the machine lacks the place for it, an import waits: the more runs it has had, the longer until the next.
-An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.terminated`).
+An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.claimed`).
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from typing import Final
 
 import dagster as dg
 
-from pipelines.defs.imports import terminated
+from pipelines.defs.imports import claimed
 from pipelines.defs.imports.jobs import import_file
 from pipelines.engine import run_requests, tags
-from pipelines.engine.jobs import run_config
+from pipelines.engine.jobs import import_config
 from pipelines.engine.resources import Postgres, ServiceClock
 from warehouse.clock import Clock
 from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
@@ -45,8 +45,11 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
         for found in waiting
         if (request := _requested(context.instance, postgres.pool, clock.clock, found)) is not None
     ]
+    idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
     return dg.SensorResult(
-        run_requests=requested, dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested)
+        run_requests=requested,
+        dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested),
+        skip_reason=None if requested else idle if waiting else "No import waits.",
     )
 
 
@@ -68,15 +71,15 @@ def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: Op
     records = instance.get_run_records(dg.RunsFilter(job_name=import_file.name, tags={tags.IMPORT: str(found.id)}))
     if any(_is_worked_on(record) for record in records):
         return None
-    if records and terminated.is_terminated(last := records[0].dagster_run):  # the newest comes first
-        terminated.end_import(pool, clock, found.company_id, found.id, last.run_id)
+    if records and claimed.is_terminated(last := records[0].dagster_run):  # the newest comes first
+        claimed.end_import(pool, clock, found.company_id, found.id, last.run_id)
         return None
     if _waits(records):
         return None
     return dg.RunRequest(
         run_key=f"{found.id}/{len(records)}",
         partition_key=found.slug,
-        run_config=run_config(uploaded_file={"import_id": str(found.id)}),
+        run_config=import_config(found.id),
         tags={
             **tags.of_import(found.id, found.company_id, found.filename),
             **(tags.LARGE if found.rows_total > SMALL_ROWS else {}),

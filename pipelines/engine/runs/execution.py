@@ -1,8 +1,7 @@
 """Executes a command's runs: through the running service, or in this process where none runs.
 
 A service runs where Dagster's web server answers to the key of this data directory. Its Dagster launches the run as any
-other, a worker executes it, and the command waits for its end. What belongs here: that choice, requesting and waiting.
-What does not: which runs a command needs, and its answer.
+other, a worker executes it, and the command waits for its end. Which runs a command needs does not belong here.
 
 It uses HTTP as `api.launching` does: Dagster's own Python client uses the environment's proxies, which would see the
 key.
@@ -12,15 +11,19 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
+from urllib.parse import quote
+from uuid import uuid4
 
 import dagster as dg
 import httpx2
 
+from pipelines.definitions import defs
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs.in_process import run_in_this_process
-from pipelines.engine.tags import PARTITION
+from pipelines.engine.tags import CODE_LOCATION, PARTITION, USER
 from schemas.json_values import JsonObject
 from warehouse import dagster_home
+from warehouse.launches import queries as launches
+from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 _REPOSITORY: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
@@ -64,7 +67,7 @@ class Service:
         until = time.monotonic() + _GIVE_UP_SECONDS
         while True:
             try:
-                answer = self._query(_LAUNCH_MUTATION, {"run": run}).get("launchRun", {})
+                answer = self._query(_LAUNCH_MUTATION, {"run": run}, actor=tags[USER]).get("launchRun", {})
             except httpx2.HTTPError as error:
                 raise dg.Failure(f"Dagster's web server did not answer: {type(error).__name__}.") from None
             if answer.get("__typename") == "LaunchRunSuccess":
@@ -92,9 +95,10 @@ class Service:
                     raise dg.Failure(f"The service is away. The run {run_id} goes on when it is back.")
             time.sleep(_POLL_SECONDS)
 
-    def _query(self, query: str, variables: Mapping[str, object] | None = None) -> JsonObject:
+    def _query(self, query: str, variables: Mapping[str, object] | None = None, *, actor: str = "") -> JsonObject:
+        headers = {**self._headers, dagster_home.ACTOR_HEADER: quote(actor)}
         with httpx2.Client(transport=httpx2.HTTPTransport(verify=False), timeout=_TIMEOUTS) as client:
-            answer = client.post(self._url, json={"query": query, "variables": variables}, headers=self._headers)
+            answer = client.post(self._url, json={"query": query, "variables": variables}, headers=headers)
         if not answer.is_success:
             return {}
         try:
@@ -133,21 +137,39 @@ def run(
     Its errors are raised: as `dagster.Failure` by the service, unchanged by this process.
     """
     if not _services:
-        return run_in_this_process(
-            job,
-            resources,
-            instance,
-            tags=tags,
-            run_config=run_config,
-            partition=partition,
-            raise_on_error=raise_on_error,
-        )
+        with _locked_run_id(resources.postgres.pool) as run_id:
+            defs.resolve_job_def(job).execute_in_process(
+                run_id=run_id,
+                run_config=run_config,
+                partition_key=partition,
+                instance=instance,
+                tags={**CODE_LOCATION, **tags},
+                resources=resources.as_definitions(),
+                raise_on_error=raise_on_error,
+            )
+        ended = instance.get_run_by_id(run_id)
+        assert ended is not None
+        return ended
     service = _services[-1]
     run_id = service.launch(job, run_config, {**tags, **({} if partition is None else {PARTITION: partition})})
     ended = service.wait(instance, run_id)
     if raise_on_error and not ended.is_success:
         raise dg.Failure(_failure_reason(instance, ended))
     return ended
+
+
+@contextmanager
+def _locked_run_id(pool: Pool) -> Iterator[str]:
+    """Yield the id of the run that the block executes, under a lock by which run monitoring sees that it lives.
+
+    Without it the daemon of a service that runs beside the command would take the run for one that lost its worker.
+    """
+    run_id = str(uuid4())
+    with pool.listening(launches.CANCELS) as connection:
+        worker_id = launches.enrol(connection)
+        launches.hold(connection, worker_id, run_id)
+        yield run_id
+        launches.end(connection, worker_id, run_id)
 
 
 def _failure_reason(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:

@@ -1,4 +1,4 @@
-"""Runs a job for one company, for commands (`pipelines.engine.runs.execution` executes it)."""
+"""Runs jobs company by company, for commands (`pipelines.engine.runs.execution` executes them)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
@@ -10,7 +10,9 @@ from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.engine.resources import Resources
 from pipelines.engine.runs import execution
-from pipelines.figures.keep import are_behind
+from pipelines.figures.keep import CompanyFigures, are_behind, as_dict
+from pipelines.figures.portfolio import up_to_date_snapshot
+from warehouse import figures
 from warehouse.companies.queries import every_company
 from warehouse.sessions import Pool
 from warehouse.snapshots import Snapshot, current
@@ -66,6 +68,17 @@ def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids:
             yield snapshot
     if unpublished:
         raise dg.Failure(f"Not published: {', '.join(unpublished)}. Their runs in Dagster have each reason.")
+
+
+def roll_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID) -> CompanyFigures:
+    """Return the company's current figures; a snapshot older than the last write is published anew first."""
+    if up_to_date_snapshot(resources.postgres.pool, resources.portfolios.folder, company_id) is None:
+        publish_company(resources, instance, company_id)
+    else:
+        run("roll_up", resources, instance, company_id)
+    stored = figures.current(resources.portfolios.folder, company_id)
+    assert stored is not None
+    return as_dict(stored)
 
 
 def chosen_companies(pool: Pool, company_id: UUID | None) -> list[UUID]:

@@ -10,13 +10,12 @@ from typing import Any, Final  # Any: a field's kind says its type
 
 import orjson
 
-from pipelines.reading.cells import CLEARED
 from pipelines.reading.fields import Table, volume_field
-from pipelines.reading.values import APOSTROPHE_BEFORE, EMPTY_LIST
+from pipelines.reading.values import EMPTY_LIST
 from pipelines.writing.patch import array_values
 from pipelines.writing.substances import LEGACY, PARTS
 from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
-from schemas.formulas import COMPUTED
+from schemas.formulas import as_cell
 from schemas.sku import Component, Substances
 from schemas.vocabularies import SUBSTANCES
 from warehouse.skus.detail import StoredSku
@@ -26,8 +25,7 @@ Cells = dict[str, Cell]
 
 _LONGEST: Final = 32_767
 """The most characters of a workbook's cell."""
-_WOULD_MEAN_MORE: Final = re.compile(rf"{COMPUTED}|#|[^\S\x1c-\x1f]*\Z|{APOSTROPHE_BEFORE}")
-"""Texts that a spreadsheet takes for a formula, or that the reader takes for something else."""
+_BLANK: Final = re.compile(r"[^\S\x1c-\x1f]*\Z")
 _PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
     "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
     "component": COMPONENT_FIELDS,
@@ -77,7 +75,7 @@ def _fields(table: Table, values: Mapping[str, Any]) -> Cells:
 
 
 def _text(text: str) -> str:
-    return f"'{text}" if text in CLEARED or _WOULD_MEAN_MORE.match(text) else text
+    return f"'{text}" if _BLANK.match(text) else as_cell(text)
 
 
 def _entries(entries: Substances) -> Cells:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple  # Any: XlsxWriter ships no types
 
-import xlsxwriter
-
 from pipelines.imports.export.cells import Cell, Cells, component_cells, order, sku_cells
 from pipelines.reading.fields import Table
+from pipelines.workbooks import Workbook
 from warehouse.sessions import Connection
 from warehouse.skus import portfolio
 from warehouse.skus.detail import StoredSku
@@ -38,7 +37,7 @@ def export(conn: Connection, path: str) -> Exported:
     """Write the portfolio of the session's company, SKUs by code, as it is at one instant."""
     with portfolio.every(conn) as walk:
         columns = _used(walk())
-        with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        with Workbook(path, {"constant_memory": True}) as book:
             return _write(book, columns, walk())
 
 

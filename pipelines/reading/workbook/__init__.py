@@ -1,10 +1,10 @@
 """Reads Excel workbooks (.xlsx) into grids of the text that their cells show. SKUs do not belong here.
 
-The steps: `package` (the zip, with bounds), `book` (its sheets), `cells` and `strings`, `styles` (the text that a
-number cell shows), `hidden` (hidden rows and columns), `sheets` (grids).
+The steps: `package` (the zip, with bounds, and its sheets), `cells` and `strings`, `formats` (the text that a number
+cell shows), `sheets` (grids).
 """
 
-from pipelines.reading.workbook.book import SheetPart
+from pipelines.reading.workbook.package import SheetPart
 from pipelines.reading.workbook.sheets import Workbook
 
 __all__ = ["SheetPart", "Workbook"]

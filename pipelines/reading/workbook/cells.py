@@ -1,23 +1,203 @@
 """Reads the cells of a worksheet's XML: row, column, type, style and text of each cell that is not empty.
 
-Two readers give the same cells: patterns over whole pieces where the XML has the form that spreadsheet programs
-write, an XML parser for the rest (`parsed.py`). Cells are sparse, so a sheet's cost depends on its cells and not
-on its declared size.
+Two readers give the same cells: patterns over whole pieces where the XML has the form that spreadsheet programs write,
+an XML parser for the rest. Cells are sparse, so a sheet's cost depends on its cells and not on its declared size.
+Hidden rows and columns, hidden by hand or left out by a filter, are read like all others, and the caller's report lists
+them; they and merged cells are found in the XML meanwhile.
 """
 
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
 
 import polars as pl
 
 from pipelines.reading.grid import position
+from pipelines.reading.office import NoXmlError, local_name, parse_xml
 from pipelines.reading.refusal import refuse
-from pipelines.reading.workbook.hidden import Hidden
-from pipelines.reading.workbook.markup import has_declarations, is_plain, unescape
-from pipelines.reading.workbook.package import Package, unreadable
-from pipelines.reading.workbook.parsed import parsed_cells
+from pipelines.reading.workbook.package import Package, invalid_xml, unreadable
+from pipelines.reading.workbook.strings import has_declarations, is_plain, is_raised, marked, undo_escapes, unescape
 from schemas.messages import Message
+
+_TAG: Final = re.compile(rb"<(?:\w{1,64}:)?(row|col)\s([^<>]*+)>")
+_ATTRIBUTE: Final = re.compile(rb"\b(r|min|max|hidden)=[\"'](\w{1,7})[\"']")
+_WORD: Final = b"hidden"
+_MERGED: Final = b"mergeCell"
+_MERGE: Final = re.compile(rb"<(?:\w{1,64}:)?mergeCell\s[^<>]{0,200}?ref=[\"']([A-Z0-9:]{5,21})[\"']")
+_AREA: Final = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
+_MOST_MERGES: Final = 50_000
+_TRUE: Final = ("1", "true", "on")
+_LONGEST_TAG: Final = 4096
+_MOST_COLUMNS: Final = 16_384
+
+
+class Hidden:
+    """The hidden rows (counted from 1) and columns (from 0) of a sheet, as far as its XML has been read.
+
+    `merges` are its merged cells: first row, last row, first column and last column of each.
+    """
+
+    def __init__(self) -> None:
+        """Start before any XML has been read."""
+        self.rows: set[int] = set()
+        self.columns: set[int] = set()
+        self.merges: dict[tuple[int, int, int, int], None] = {}
+        self._passed = 0
+
+    def passing(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the pieces of a sheet in UTF-8 unchanged, and search each for hidden rows and columns."""
+        rest = b""
+        for piece in pieces:
+            edge = rest + piece[: len(_MERGED) - 1]
+            if any(word in piece or word in edge for word in (_WORD, _MERGED)):
+                whole, end, rest = (rest + piece).rpartition(b">")
+                self._look(whole + end)
+            else:  # most pieces, which are not copied
+                rest = (rest if len(piece) < _LONGEST_TAG else b"") + piece[-_LONGEST_TAG:]
+            rest = rest[-_LONGEST_TAG:]
+            yield piece
+
+    def _look(self, xml: bytes) -> None:
+        for found in _MERGE.findall(xml):
+            self.note_merge(found.decode())
+        for kind, written in _TAG.findall(xml):
+            if _WORD in written:
+                self.note(kind.decode(), {key.decode(): value.decode() for key, value in _ATTRIBUTE.findall(written)})
+
+    def note_merge(self, area: str) -> None:
+        """Record the area of a merged cell, such as `C2:C4`."""
+        if (found := _AREA.fullmatch(area)) and len(self.merges) < _MOST_MERGES:
+            left, top, right, bottom = found.groups()
+            self.merges[int(top), int(bottom), position(left), position(right)] = None
+
+    def note(self, kind: str, attributes: Mapping[str, str]) -> None:
+        """Record a `row` or `col` element if it is hidden; invalid attributes are ignored."""
+        if attributes.get("hidden") not in _TRUE:
+            return
+        if kind == "row":
+            self.rows.update(filter(None, [_number(attributes.get("r"))]))
+        elif first := _number(attributes.get("min")):
+            # Columns come once and in order; a file that repeats them must not cost time for each repetition.
+            last = min(_number(attributes.get("max")) or first, _MOST_COLUMNS)
+            self.columns.update(range(max(first - 1, self._passed), last))
+            self._passed = max(self._passed, last)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and len(text) < 8 and text.isascii() and text.isdigit() else None
+
+
+_ROW_DIGITS, _COLUMN_LETTERS, _STYLE_DIGITS = 7, 3, 6
+"""More than any spreadsheet has; the patterns read as many."""
+_LONGEST_TEXT = 65_536
+"""Characters of a cell that are kept: twice a spreadsheet's most, so that it is still found to be too long."""
+_TEXT_OF = {"v": "value", "t": "inline", "f": "formula"}
+
+
+class _Cells:
+    """The handlers of one parse. A cell or row without its reference comes directly after the one before."""
+
+    def __init__(self, hidden: Hidden) -> None:
+        self.found: list[tuple[int, int, str | None, int | None, str | None, str | None]] = []
+        self.rows = 0
+        self._hidden = hidden
+        self._row = 0
+        self._column = -1
+        self._in_rows = 0
+        self._in_hints = 0
+        self._raised = False
+        self._cell: dict[str, str] | None = None
+        self._texts: dict[str, list[str]] = {}
+        self._left = 0
+        self._path: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        tag = local_name(name)
+        self._path.append(tag)
+        if tag == "row":
+            self._in_rows += 1
+            self._row = _digits_of(attributes["r"], _ROW_DIGITS) if attributes.get("r") else self._row + 1
+            _check(0 < self._row < 10**_ROW_DIGITS)
+            self._column = -1
+            self._hidden.note("row", attributes | {"r": str(self._row)})
+        elif tag == "c" and self._in_rows:
+            self._cell, self._texts = attributes, {}
+            letters = attributes.get("r", "").rstrip("0123456789")
+            _check(len(letters) <= _COLUMN_LETTERS)
+            self._column = position(letters) if letters else self._column + 1
+            _check(0 <= self._column < 27**_COLUMN_LETTERS)
+        elif tag == "rPh":
+            self._in_hints += 1
+        elif tag == "col":
+            self._hidden.note("col", attributes)
+        elif tag == "mergeCell":
+            self._hidden.note_merge(attributes.get("ref", ""))
+        elif tag == "r":
+            self._raised = False
+        elif is_raised(tag, attributes):
+            self._raised = True
+        elif self._cell is not None and tag in _TEXT_OF and not self._in_hints:
+            self._texts.setdefault(_TEXT_OF[tag], [])
+            self._left = _LONGEST_TEXT - sum(map(len, self._texts[_TEXT_OF[tag]]))
+
+    def characters(self, text: str) -> None:
+        if self._cell is None or self._path[-1] not in _TEXT_OF or self._in_hints or self._left <= 0:
+            return
+        self._texts[_TEXT_OF[self._path[-1]]].append(marked(text) if self._raised else text)
+        self._left -= len(text)
+
+    def end(self, _: str) -> None:
+        tag = self._path.pop()
+        if tag == "c" and self._cell is not None:
+            if self._texts:
+                self._keep(self._cell)
+            self._cell = None
+        elif tag == "r":
+            self._raised = False
+        elif tag == "row":
+            self._in_rows -= 1
+            self.rows += bool(self.found) and self.found[-1][0] == self._row
+        elif tag == "rPh":
+            self._in_hints -= 1
+
+    def _keep(self, cell: dict[str, str]) -> None:
+        texts = {kind: "".join(pieces) for kind, pieces in self._texts.items()}
+        text = texts.get("value", texts.get("inline"))
+        style = _digits_of(cell["s"], _STYLE_DIGITS) if "s" in cell else None
+        text = None if text is None else undo_escapes(text)
+        self.found.append((self._row, self._column, cell.get("t"), style, texts.get("formula"), text))
+
+
+def _digits_of(text: str, most_digits: int) -> int:
+    _check(len(text) <= most_digits and text.isascii() and text.isdigit())
+    return int(text)
+
+
+def _check(possible: bool) -> None:
+    if not possible:
+        raise NoXmlError("a cell stands where none can")
+
+
+def parsed_cells(
+    pieces: Iterator[bytes], rows: int | None, schema: pl.Schema, most: int, hidden: Hidden
+) -> pl.DataFrame:
+    """Read the cells of a sheet, those of about the first `rows` rows where that is given; stop after more than `most`.
+
+    `hidden` records hidden rows and columns.
+    """
+    cells = _Cells(hidden)
+
+    def enough() -> bool:
+        return (rows is not None and cells.rows >= rows) or len(cells.found) > most
+
+    try:
+        parse_xml(pieces, cells.start, cells.end, cells.characters, until=enough)
+    except NoXmlError as error:
+        raise invalid_xml(Message("one of its sheets is no XML"), error) from None
+    return pl.DataFrame(cells.found, schema=schema, orient="row")
+
 
 CELLS = pl.Schema(
     {"row": pl.Int32, "column": pl.Int32, "type": pl.String, "style": pl.Int32, "formula": pl.String, "text": pl.String}

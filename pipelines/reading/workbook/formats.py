@@ -1,8 +1,8 @@
-"""Renders a number by a number format of SpreadsheetML, as the text that a person sees in the workbook.
+"""Finds the number format of each cell style, and renders a number by it, as the text that a person sees.
 
 ECMA-376 Part 1, section 18.8.31: up to three sections for numbers, by sign or by condition; placeholders of digits,
 literal text, a comma behind them for each division by 1000, percent signs, dates. Digits are not grouped, and the
-decimal mark is a point, whatever the language of the program. `styles.py` finds the format of a cell.
+decimal mark is a point, whatever the language of the program.
 """
 
 import re
@@ -12,6 +12,9 @@ from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
 from typing import Final, Literal, NamedTuple
+
+from pipelines.reading.office import local_name
+from pipelines.reading.workbook.package import Package
 
 _TOKEN: Final = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[(?P<bracket>[^\[\]]*)\]|(?P<general>General)|(?P<power>E[+-])'
@@ -244,3 +247,51 @@ def _day(serial: Decimal, *, since_1904: bool) -> str | None:
         return (start + timedelta(days=days)).isoformat()
     except OverflowError:
         return None
+
+
+_DAYS: Final = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
+_BUILT_IN: Final = {
+    1: "0",
+    2: "0.00",
+    3: "#,##0",
+    4: "#,##0.00",
+    9: "0%",
+    10: "0.00%",
+    12: "# ?/?",
+    13: "# ??/??",
+    **dict.fromkeys(_DAYS, "yyyy-mm-dd"),
+}
+"""Formats that a workbook uses by their number; those that are missing here show the plain number."""
+GENERAL: Final = sections_of("General")
+
+
+def read_formats(package: Package, path: str | None) -> list[tuple[Section, ...]]:
+    """Return the format of each cell style, by the style's number; empty where the workbook has no styles."""
+    if path is None:
+        return []
+    own: dict[int, str] = {}
+    ids: list[int] = []
+    in_cell_styles = False
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal in_cell_styles
+        match local_name(name):
+            case "numFmt":
+                own[_number(attributes.get("numFmtId"))] = attributes.get("formatCode", "")
+            case "cellXfs":
+                in_cell_styles = True
+            case "xf" if in_cell_styles:
+                ids.append(_number(attributes.get("numFmtId")))
+
+    def end(name: str) -> None:
+        nonlocal in_cell_styles
+        if local_name(name) == "cellXfs":
+            in_cell_styles = False
+
+    package.elements(path, start, end)
+    formats = {number: sections_of(own.get(number, _BUILT_IN.get(number, "General"))) for number in set(ids)}
+    return [formats[number] for number in ids]
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and len(text) < 10 and text.isascii() and text.isdigit() else 0

@@ -22,14 +22,10 @@ from pipelines.reading.grid import (
     check_width,
     without_blank_rows,
 )
-from pipelines.reading.workbook.book import Book, SheetPart, read_book
-from pipelines.reading.workbook.cells import read_cells
-from pipelines.reading.workbook.formats import Section, number_shown, text_shown
-from pipelines.reading.workbook.hidden import Hidden
-from pipelines.reading.workbook.markup import without_marked
-from pipelines.reading.workbook.package import Package, unreadable
-from pipelines.reading.workbook.strings import read_strings
-from pipelines.reading.workbook.styles import GENERAL, read_formats
+from pipelines.reading.workbook.cells import Hidden, read_cells
+from pipelines.reading.workbook.formats import GENERAL, Section, number_shown, read_formats, text_shown
+from pipelines.reading.workbook.package import Book, Package, SheetPart, read_book, unreadable
+from pipelines.reading.workbook.strings import read_strings, without_marked
 from schemas.messages import Message
 
 _KEYS = 2

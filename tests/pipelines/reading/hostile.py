@@ -128,6 +128,13 @@ def headers_of_many_words(lines: int = 40, columns: int = 400) -> bytes:
     return ("\n".join(made) + "\n").encode()
 
 
+def headers_with_notes(lines: int = 40, columns: int = 400) -> bytes:
+    """Lines of as many words as a header can have, all of them known, in notes and around terms."""
+    text = "packaging weight (glass bottle, {}, of the second box) material"
+    made = (";".join(text.format(f"{line} {column}") for column in range(columns)) for line in range(lines))
+    return ("\n".join(made) + "\n").encode()
+
+
 def columns_of_volumes(columns: int = 3_000) -> bytes:
     """A file of volumes of every market, of a hundred years, which stand beside those of a region."""
     regions = sorted(str(part.code) for part in pycountry.subdivisions)[:columns]
@@ -277,6 +284,7 @@ TABLES: Final[dict[str, Callable[[], bytes]]] = {
     "quotes in one line": lambda: b"sku_code,name\n" + b'a","b' * 10_000 + b"\n",
     "five thousand sheets": five_thousand_sheets,
     "headers of many words": headers_of_many_words,
+    "headers with notes": headers_with_notes,
     "columns of volumes": columns_of_volumes,
     "columns of parts": columns_of_parts,
     "elements within each other": lambda: raw_workbook(sheet_xml("<a>" * 100_000)),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pipelines.reading.questions import answer_with
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 
 
@@ -177,5 +178,11 @@ def test_what_is_no_weight_of_a_part_stays_beside_materials(header: str) -> None
 def test_an_unknown_word_right_of_bare_materials_is_asked_about() -> None:
     rows = table("Glas", "Papier", "Leder", row=(1, 2, 3))
     assert list(asked(rows)) == ["Leder"]
+    [question] = read(delimited(rows))[0].source["asked"]
+    assert not {"glass_weight_g", "paper_weight_g"} & set(question["could_be"])
+    assert question["answer"] == answer_with(question, question["could_be"][0])
+    for choice in question["could_be"]:
+        told = read(delimited(rows), answer_with(question, choice))[1].values["components"][0]
+        assert choice == f"{json.loads(told)[-1]['material_family']}_weight_g"
     graph = read(delimited(rows), {"columns": {"other_weight_g": "E"}})[1].values["components"][0]
     assert sum(part["weight_g"] for part in json.loads(graph)) == 6

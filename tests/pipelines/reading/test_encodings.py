@@ -9,18 +9,20 @@ from pipelines.reading import ReadingRefused
 from pipelines.reading.encoding import decode
 from tests.pipelines.reading.writing import read
 
-CENTRAL = ("cp1250", "iso8859_2")
+CENTRAL = ("cp1250", "iso8859_2", "cp852")
 ENCODINGS = {
     **dict.fromkeys(("cs", "hr", "hu", "pl", "ro", "sk", "sl"), CENTRAL),
     **dict.fromkeys(("da", "de", "es", "fi", "fr", "ga", "it", "mt", "nl", "pt", "sv"), ("cp1252",)),
-    "bg": ("cp1251",),
-    "el": ("cp1253",),
+    "bg": ("cp1251", "cp866"),
+    "el": ("cp1253", "iso8859_7"),
+    "ru": ("cp1251", "cp866", "koi8_r"),
+    "uk": ("cp1251", "cp866"),
     "tr": ("cp1254",),
     "et": ("cp1257", "cp1252"),
     "lt": ("cp1257",),
     "lv": ("cp1257",),
 }
-"""The languages of the EU that are written with letters beyond ASCII, and Turkish, with the encodings used for them."""
+"""Languages that are written with letters beyond ASCII, those of the EU among them, with their encodings."""
 WORDS = {
     "pl": "Pudełko na świąteczną kawę|Słoik z żółtą nakrętką",
     "cs": "Krabička na čaj s příchutí|Skleněná láhev",

@@ -173,3 +173,20 @@ def test_a_file_of_markets_that_no_one_serves_has_no_volumes():
     _, rows = read(delimited([["sku_code", "name", "annual_volume_br"], ["A", "Bottle", ""], ["B", "Bottle", "1"]]))
     assert rows.values["volumes"].to_list() == [None]
     assert rows.errors["code"].to_list() == ["unknown_market"]
+
+
+@pytest.mark.parametrize("header_at", [0, 30, 38])
+def test_a_wide_header_is_found_below_thousands_of_cells(header_at: int) -> None:
+    wide = 190  # 7 410 cells are above the last of these
+    above = [[f"remark {line} {at}" for at in range(wide)] for line in range(header_at)]
+    header = ["SKU", "Name", "Packaging weight (g)", *(f"Attribute {at}" for at in range(wide - 3))]
+    values = ["A", "a", "12", *("x" for _ in range(wide - 3))]
+    _, rows = read(delimited([*above, header, values]))
+    assert rows.values.select("sku_code", "weight_grams").rows() == [("A", 12)]
+
+
+def test_a_delimiter_is_judged_by_headers_behind_many_others() -> None:
+    lines = [";".join([*(f"Attribute {at}, a" for at in range(60)), "SKU", "Name"])]
+    lines += [";".join([*("1, 2" for _ in range(60)), f"A{line}", "a"]) for line in range(3)]
+    upload, rows = read("\n".join(lines).encode())
+    assert (upload.source["delimiter"], rows.values["sku_code"].to_list()) == (";", ["A0", "A1", "A2"])

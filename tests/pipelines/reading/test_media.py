@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading.media import detect_media_type, ole
+from pipelines.reading.media import detect_media_type, ole_streams
 from schemas.normalise import Unfit
 from schemas.technical_files import MEDIA_TYPES
 from tests.drawing import examples
@@ -58,13 +58,13 @@ def test_the_object_store_is_read_like_memory(sample: bytes, tmp_path: Path) -> 
 
 def test_a_directory_of_many_sectors_is_followed() -> None:
     names = {f"Stream {number}" for number in range(300)}
-    assert names <= ole.streams(io.BytesIO(compound(*names)))
+    assert names <= ole_streams(io.BytesIO(compound(*names)))
 
 
 def test_a_directory_that_leads_back_to_itself_ends() -> None:
     looped = bytearray(compound("WordDocument"))
     looped[512 + 4 : 512 + 8] = (1).to_bytes(4, "little")  # what follows sector 1 is sector 1
-    assert "WordDocument" in ole.streams(io.BytesIO(bytes(looped)))
+    assert "WordDocument" in ole_streams(io.BytesIO(bytes(looped)))
 
 
 def test_an_encrypted_document_is_none_of_the_kinds() -> None:

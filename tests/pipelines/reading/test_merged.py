@@ -67,10 +67,10 @@ def test_sheets_of_one_header_are_asked_about() -> None:
         with pytest.raises(ReadingRefused) as refused:
             read(data)
         [issue] = refused.value.issues
-        assert (issue.kind, issue.could_be) == ("sheet", ["Glass", "Plastic", "Paper"])
+        assert (issue.kind, issue.could_be) == ("sheet", ["all", "Glass", "Plastic", "Paper"])
         assert issue.answer is not None
         upload, typed = read(data, issue.answer)
-        assert (upload.source["sheet"], typed.values.height) == ("Glass", 1)
+        assert (upload.source["sheet"], typed.values["sheet"].n_unique()) == ("Glass", 3)
 
 
 def test_the_sheet_that_the_mapping_names_is_read() -> None:
@@ -90,8 +90,23 @@ def test_sheets_of_other_headers_empty_ones_and_hidden_ones_are_not_asked_about(
     assert upload.source["sheet"] == "S"
 
 
-@pytest.mark.parametrize("named", ["all", ["Glass", "Paper"], ["None"]])
-def test_sheets_that_cannot_be_read_as_one_are_refused(named: object) -> None:
+def test_a_sheet_that_is_not_there_is_refused() -> None:
     with pytest.raises(ReadingRefused) as refused:
-        read(sheets(), {"sheets": named})
+        read(sheets(), {"sheets": ["Glass", "None"]})
     assert [issue.code for issue in refused.value.issues] == ["invalid_mapping"]
+
+
+def test_source_says_which_texts_were_filled_down() -> None:
+    """Also those of fields that keep their text as it is (decisions §13, *readings*)."""
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        sheet, shape = book.add_worksheet("S"), book.add_format()
+        sheet.write_row(0, 0, ["sku_code", "name", "description", "material"])
+        for line in range(1, 5):
+            sheet.write_row(line, 0, [f"A-{line}", "Jar"])
+        sheet.merge_range(1, 2, 3, 2, "For honey", shape)
+        sheet.merge_range(1, 3, 2, 3, "glass", shape)
+    upload, typed = read(buffer.getvalue())
+    assert typed.values["description"].to_list() == ["For honey"] * 3 + [None]
+    said = {(each["column"], each["text"], each["value"], each["rows"]) for each in upload.source["readings"]}
+    assert {("C", "For honey", "For honey", 3), ("D", "glass", "glass", 2)} <= said

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.reading import ReadingRefused
 from pipelines.reading.workbook import cells
-from pipelines.reading.workbook.hidden import Hidden
+from pipelines.reading.workbook.cells import Hidden
 from pipelines.reading.workbook.package import Package
 from tests.pipelines.reading.writing import faults, package, raw_workbook, read, sheet_xml, values, workbook
 

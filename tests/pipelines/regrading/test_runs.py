@@ -1,6 +1,7 @@
 """The runs of regrading: what they show, what the worker goes on with, and what a release begins."""
 
 import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -14,14 +15,13 @@ from compliance.ruleset import RULES
 from compliance.tables import TableError
 from pipelines import regrading
 from pipelines.definitions import defs
-from pipelines.defs.catalogue.sensors import active_rules
-from pipelines.defs.regrading.sensors import asked_regrades
+from pipelines.defs.sensors import due_companies, overdue_work
 from pipelines.engine.runs import of_company
 from pipelines.regrading import rulesets, work
 from tests import ruling
 from tests.conftest import migrated
 from tests.pipelines.regrading.office import OPERATOR, Office, opened
-from tests.pipelines.sensing import follow, requested_by, tick
+from tests.pipelines.sensing import follow, of_job, requested_by, tick
 from tests.pipelines.shown import lines
 from tests.ruling import BOTTLE, GLASS, LINES
 from warehouse.clock import StoppedClock
@@ -41,7 +41,7 @@ def test_the_run_shows_matrix_and_changes_and_one_company_is_one_step(office: Of
     assert "B→C | 1" in lines(shown["matrix"])
     assert "B-1 | B | C" in lines(shown["first_changes"])
     steps = {event.step_key for event in office.instance.all_logs(run.run_id, of_type=dg.DagsterEventType.STEP_SUCCESS)}
-    assert steps == {"regraded_skus"}
+    assert steps == {"regraded_skus", "check_regraded_skus"}
     assert materialized.asset_materialization.partition == run.tags["dagster/partition"]
 
 
@@ -79,24 +79,35 @@ def test_a_version_never_changes(office: Office, place: Database) -> None:
         assert rulesets.list_versions(owner)[-1] == {"version": version, "active": True, "rules": rules}
 
 
+def regrades(office: Office) -> Callable[[dg.RunRequest], bool]:
+    """Which requests are for this company's regrade."""
+    return requested_by(office.company, "regrade_portfolios")
+
+
+def heard(office: Office) -> list[dg.ExecuteInProcessResult]:
+    """Dagster is told the version that grades, where it knows another."""
+    return follow(overdue_work, office.instance, office.resources, only=of_job("read_rule_set"))
+
+
 def look(office: Office) -> list[dg.ExecuteInProcessResult]:
     """A tick of the sensor, and the run of this company that it asks for."""
-    return follow(asked_regrades, office.instance, office.resources, only=requested_by(office.company))
+    heard(office)
+    return follow(due_companies, office.instance, office.resources, only=regrades(office))
 
 
 def follow_all(office: Office) -> list[dg.ExecuteInProcessResult]:
     """A tick of each sensor, and the runs that it asks for."""
-    return [
-        run for sensor in (active_rules, asked_regrades) for run in follow(sensor, office.instance, office.resources)
-    ]
+    asked = of_job("regrade_portfolios")
+    return [*heard(office), *follow(due_companies, office.instance, office.resources, only=asked)]
 
 
 def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(office: Office) -> None:
     office.write(B_1=BOTTLE)
     assert look(office) == [], "nothing is asked for"
     version = office.activate(LINES, then_regrade=False)
-    asked = tick(asked_regrades, office.instance, office.resources).run_requests or ()
-    [request] = filter(requested_by(office.company), asked)
+    heard(office)
+    asked = tick(due_companies, office.instance, office.resources).run_requests or ()
+    [request] = filter(regrades(office), asked)
     assert str(request.run_key).startswith(f"{request.partition_key}/{version}/")
     assert request.tags["pcds/regrade"] == version
     office.instance.add_dynamic_partitions("companies", [str(request.partition_key)])
@@ -116,8 +127,9 @@ def test_the_service_goes_on_with_what_is_left_and_leaves_alone_what_a_run_does(
 def test_a_company_of_a_backfill_is_left_to_its_run(office: Office) -> None:
     office.write(B_1=BOTTLE)
     office.activate(LINES, then_regrade=False)
-    asked = tick(asked_regrades, office.instance, office.resources).run_requests or ()
-    [request] = filter(requested_by(office.company), asked)
+    heard(office)
+    asked = tick(due_companies, office.instance, office.resources).run_requests or ()
+    [request] = filter(regrades(office), asked)
     office.instance.add_dynamic_partitions("companies", [str(request.partition_key)])
     of_backfill = office.instance.create_run_for_job(
         defs.resolve_implicit_global_asset_job_def(),
@@ -147,19 +159,23 @@ def test_a_version_that_comes_back_is_asked_for_again(office: Office, monkeypatc
 def test_dagster_hears_of_the_version_and_of_how_many_are_held_by_older_rules(office: Office) -> None:
     office.write(B_1=BOTTLE)
     version = office.activate(LINES, then_regrade=False)
-    [run] = follow(active_rules, office.instance, office.resources)
+    asked = tick(due_companies, office.instance, office.resources, cursor="0 regrades left")
+    assert [each.job_name for each in asked.run_requests or () if regrades(office)(each)] == []
+    assert "read_rule_set" in {each.job_name for each in asked.run_requests or ()}, "Dagster hears of the version first"
+    assert [event.passed for event in asked.asset_events if isinstance(event, dg.AssetCheckEvaluation)] == [False]
+    [run] = heard(office)
     [told] = run.asset_materializations_for_node("rule_set")
     assert (told.tags or {})["dagster/data_version"] == version
-    [check] = run.get_asset_check_evaluations()
+    verdicts = {check.check_name: check for check in run.get_asset_check_evaluations()}
+    check = verdicts["no_company_held_by_older_rules"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert check.metadata["companies_held_by_older_rules"].value >= 1
-    assert follow(active_rules, office.instance, office.resources) == [], "nothing has changed"
-    asked = tick(asked_regrades, office.instance, office.resources)
-    assert [event.passed for event in asked.asset_events if isinstance(event, dg.AssetCheckEvaluation)] == [False]
-    again = tick(asked_regrades, office.instance, office.resources, cursor=asked.cursor)
+    assert verdicts["contract"].passed
+    assert heard(office) == [], "nothing has changed"
+    again = tick(due_companies, office.instance, office.resources, cursor=asked.cursor)
     assert list(again.asset_events) == [], "it is said once"
-    follow(asked_regrades, office.instance, office.resources)
-    done = tick(asked_regrades, office.instance, office.resources, cursor=asked.cursor)
+    follow(due_companies, office.instance, office.resources, only=of_job("regrade_portfolios"))
+    done = tick(due_companies, office.instance, office.resources, cursor=asked.cursor)
     assert [event.passed for event in done.asset_events if isinstance(event, dg.AssetCheckEvaluation)] == [True]
 
 

@@ -1,11 +1,10 @@
 """After an activation Dagster says what is out of date, and no longer than it is."""
 
-from pipelines.defs.catalogue.sensors import active_rules
-from pipelines.defs.publication.sensors import WAIT_WHILE_MIGRATING, written_portfolios
-from pipelines.defs.regrading.sensors import asked_regrades
+from pipelines.defs.publication import WAIT_WHILE_MIGRATING
+from pipelines.defs.sensors import due_companies, overdue_work
 from tests.pipelines.regrading.office import Office
 from tests.pipelines.regrading.test_runs import BOTTLE, LINES
-from tests.pipelines.sensing import follow, requested_by, statuses
+from tests.pipelines.sensing import follow, of_job, requested_by, statuses
 
 
 def said(office: Office, *assets: str) -> list[str]:
@@ -14,23 +13,27 @@ def said(office: Office, *assets: str) -> list[str]:
 
 def publish(office: Office) -> int:
     office.clock.advance(WAIT_WHILE_MIGRATING)
-    runs = follow(written_portfolios, office.instance, office.resources, only=requested_by(office.company))
+    runs = follow(
+        due_companies, office.instance, office.resources, only=requested_by(office.company, "publish_portfolio")
+    )
     assert all(run.success for run in runs)
     return len(runs)
 
 
 def activate(office: Office) -> None:
     office.activate(LINES, then_regrade=False)
-    follow(active_rules, office.instance, office.resources)
+    follow(overdue_work, office.instance, office.resources, only=of_job("read_rule_set"))
 
 
 def regrade(office: Office) -> None:
-    [run] = follow(asked_regrades, office.instance, office.resources, only=requested_by(office.company))
+    [run] = follow(
+        due_companies, office.instance, office.resources, only=requested_by(office.company, "regrade_portfolios")
+    )
     assert run.success
 
 
 def test_what_follows_an_activation_is_stale_until_it_is_made(office: Office) -> None:
-    follow(active_rules, office.instance, office.resources)
+    follow(overdue_work, office.instance, office.resources, only=of_job("read_rule_set"))
     office.regrade()
     office.write(B_1=BOTTLE)
     assert publish(office) == 1

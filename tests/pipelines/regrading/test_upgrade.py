@@ -8,14 +8,13 @@ import pytest
 
 from compliance.ruleset import RULES, versions
 from pipelines import regrading
-from pipelines.defs.catalogue.sensors import active_rules
-from pipelines.defs.regrading.sensors import asked_regrades
+from pipelines.defs.sensors import due_companies, overdue_work
 from pipelines.regrading import work
 from tests.compliance.worked import EXAMPLES, record_of
 from tests.conftest import migrated
 from tests.pipelines.regrading.office import Office, opened
 from tests.pipelines.regrading.test_previous import read
-from tests.pipelines.sensing import follow
+from tests.pipelines.sensing import follow, of_job
 from warehouse.clock import StoppedClock
 from warehouse.database import Database
 
@@ -52,14 +51,17 @@ def test_the_new_release_regrades_by_itself_and_says_what_was_before(
         as_worked(office, OLD)
         written = len(office.entries())
         shutil.copytree(RULES / NEW, release / NEW)
-        follow(active_rules, office.instance, office.resources)
+        follow(overdue_work, office.instance, office.resources, only=of_job("read_rule_set"))
         chance = Random(SEED)
         for _ in range(5):  # broken off after so many blocks of three, each time by another process
             left = iter([None] * chance.randrange(1, 3))
             with pytest.raises(StopIteration):
                 regrading.regrade_company(office.services(3), office.company, lambda left=left: next(left))
             assert office.chain_holds()
-        assert [run.success for run in follow(asked_regrades, office.instance, office.resources)] == [True]
+        assert [
+            run.success
+            for run in follow(due_companies, office.instance, office.resources, only=of_job("regrade_portfolios"))
+        ] == [True]
         assert regrading.open_regrades(office.pool) == []
         as_worked(office, NEW)
         regraded = {code for code, (_, by, _) in office.held().items() if by == NEW}

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from pipelines.reading import ReadingRefused, read_upload
-from pipelines.reading.packed import PackedUpload
+from pipelines.reading.upload import PackedUpload
 from pipelines.sandbox.limits import Limits, ReadingStopped
 from pipelines.sandbox.pool import Readers
 from pipelines.sandbox.process import Reader, ReaderFault

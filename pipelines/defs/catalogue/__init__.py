@@ -1,1 +1,0 @@
-"""Defines the assets that no company owns: the jurisdiction catalogue and the rule-sets."""

@@ -1,1 +1,0 @@
-"""Defines the assets of figures: from a company's snapshot to tonnes by scheme category, compared with thresholds."""

@@ -1,1 +1,0 @@
-"""Defines the assets that publish a company's portfolio after each write."""

@@ -1,1 +1,0 @@
-"""Defines the assets that regrade stored SKUs by the active rule-set."""

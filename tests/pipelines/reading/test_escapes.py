@@ -1,0 +1,49 @@
+"""Every text that is written as a cell is read back as that text, by each door (`schemas.formulas.as_cell`)."""
+
+import csv
+import io
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.reading import read_upload, type_rows
+from pipelines.workbooks import Workbook
+from schemas.formulas import NULL_WORDS, as_cell
+from tests.drawing import examples
+
+PIECES = ("\\", "\\n", "\n", "\r\n", '"', '""', "\t", "'", "''", "=", "+", "-", "@", "#")
+ESCAPES = ("_x0041_", "_x0041_x0042_", "_x000D_", "&lt;")
+WORDS = ("a", "80er", " ", "é", ";", "|", "null", "NULL", "#N/A", *NULL_WORDS)
+TEXTS = st.lists(st.sampled_from((*PIECES, *ESCAPES, *WORDS)), min_size=1, max_size=4).map("".join).filter(str.strip)
+HEAD = ["sku_code", "name", "description"]
+
+
+def workbook(rows: list[list[str]]) -> bytes:
+    target = io.BytesIO()
+    with Workbook(target, {"constant_memory": True}) as book:
+        sheet = book.add_worksheet()
+        for line, row in enumerate(rows):
+            for at, text in enumerate(row):
+                sheet.write_string(line, at, text)
+    return target.getvalue()
+
+
+def delimited(mark: str, rows: list[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=mark).writerows(rows)
+    return text.getvalue().encode()
+
+
+@pytest.mark.parametrize("door", ["csv", "pasted", "xlsx"])
+@examples(40)
+@given(texts=st.lists(TEXTS, min_size=8, max_size=8))
+def test_a_text_survives_the_way_out_and_back(door: str, texts: list[str]) -> None:
+    rows = [HEAD, *([f"S-{at}", "Jar", as_cell(text)] for at, text in enumerate(texts))]
+    data = workbook(rows) if door == "xlsx" else delimited("\t" if door == "pasted" else ",", rows)
+    typed = type_rows(
+        read_upload(data, f"list.{door}", today=date(2026, 11, 1)), default_year=2026, served_markets=frozenset({"FR"})
+    )
+    assert typed.errors.rows() == []
+    assert typed.values["description"].to_list() == texts
