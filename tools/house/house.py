@@ -21,6 +21,8 @@ class House:
         self.renamed: dict[tuple[str, str], str] = {}  # (old module, symbol) -> new symbol
         self.local: dict[tuple[str, str], str] = {}  # (old module, imported name) -> name in the joined module
         self.hollow = {path for path in plan.python if path.endswith("__init__.py") and self._is_hollow(path)}
+        with (ROOT / "docs/house/names.csv").open(encoding="utf-8", newline="") as file:
+            self.better = {(row["old"], row["name"]): row["new"] for row in csv.DictReader(file)}
         self._rename()
 
     def _is_hollow(self, path: str) -> bool:
@@ -133,19 +135,22 @@ class House:
                     wants = name
                     if name in taken:
                         one, two = self.statement_of(taken[name], name), self.statement_of(old, name)
-                        makes = re.search(r"^\w+(?:: [^=]+)? = .*\w\(", two or "") and "get_logger" not in two and "TypeVar" not in two
+                        makes = re.search(r"^\w+(?:: [^=]+)? = .*\w\(", two or "") and not re.search("get_logger|TypeVar|APIRouter", two)
                         simple = two and not makes and len(two) < 400 and not two.startswith(("class", "@"))
                         if one and one == two and simple and "__file__" not in two and not self._differs(taken[name], old, two):
                             later = max(taken[name], old, key=ordered.index)
                             self.twins[later].add(name)
                             continue
-                        wants = self.fresh(name, self.word(old), everything)
+                        wants = self.better.get((old, name)) or self.fresh(name, self.word(old), everything)
                     elif self._shadowed(olds, old, module, name):
-                        wants = self.fresh(name, self.word(old), everything)
+                        wants = self.better.get((old, name)) or self.fresh(name, self.word(old), everything)
                     if wants != name:
                         self.renamed[module, name] = wants
+                        if wants in everything:
+                            say(f"{new}: {wants} of {old} is a name there already: another one for docs/house/names.csv")
                         everything.add(wants)
-                        print(f"renamed in {new}: {name} of {old} is {wants}")
+                        if (old, name) not in self.better:
+                            print(f"renamed in {new}: {name} of {old} is {wants}")
                     taken[wants] = old
             self._rename_imports(new, taken, everything)
 
@@ -163,7 +168,7 @@ class House:
             bar = "_" if name.startswith("_") else ""
             made = bar + "".join(p.capitalize() for p in word.split("_")) + name.lstrip("_")
         else:
-            made = f"{name}_{word}"
+            made = f"{word}_{name}" if name in ("router", "app") else f"{name}_{word}"
         while made in everything or hasattr(builtins, made):
             made += "_2" if not made.endswith("_2") else "_"
         return made

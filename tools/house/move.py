@@ -49,6 +49,25 @@ def write(path: str, text: str) -> None:
     (ROOT / path).write_text(text, encoding="utf-8")
 
 
+INCLUDES = re.compile(r"^(\s*)for (\w+) in \(([^()]*)\):\n\s*(\w+)\.include_router\(\2\.router\)", re.MULTILINE)
+
+
+def routers(house: House, path: str, text: str) -> str:
+    """Name each router where routes are collected: a module that was joined has several, or one instead of several."""
+    passed = house.passes[module_of(path)]
+    before = list(INCLUDES.finditer(house.sources[path].text))
+    for one, m in zip(before, list(INCLUDES.finditer(text)), strict=True):
+        names = []
+        for old, new in zip(re.findall(r"\w+", one[3]), re.findall(r"\w+", m[3]), strict=True):
+            at = house.resolve(*passed[old])
+            symbol = house.symbol(at[0], "router")[1] if at else "router"
+            names.append(f"{new}.{symbol}")
+        lines = "".join(f"{m[1].strip(chr(10))}    {name},\n" for name in dict.fromkeys(names))
+        indent = m[1].strip("\n")
+        text = text.replace(m[0], f"{m[1]}for {m[2]} in (\n{lines}{indent}):\n{indent}    {m[4]}.include_router({m[2]})")
+    return text
+
+
 def apply(plan: Plan) -> None:
     house = House(plan)
     moved = dict(plan.new)
@@ -60,6 +79,8 @@ def apply(plan: Plan) -> None:
             continue
         text = Rewriter(house, path).run() if not (path in house.hollow and path not in ()) else house.sources[path].text
         text = places(text, path, plan.new.get(path, path), moved)
+        if path.split("/")[0] in ROOMS and "include_router(" in text:
+            text = routers(house, path, text)
         texts[path] = words.strings_and_comments(text)
     results: dict[str, str] = {}
     for path, text in texts.items():
