@@ -137,7 +137,7 @@ class House:
                         one, two = self.statement_of(taken[name], name), self.statement_of(old, name)
                         makes = re.search(r"^\w+(?:: [^=]+)? = .*\w\(", two or "") and not re.search("get_logger|TypeVar|APIRouter", two)
                         simple = two and not makes and len(two) < 400 and not two.startswith(("class", "@"))
-                        if one and one == two and simple and "__file__" not in two and not self._differs(taken[name], old, two):
+                        if one and one == two and simple and (old, name) not in self.better and "__file__" not in two and not self._differs(taken[name], old, two):
                             later = max(taken[name], old, key=ordered.index)
                             self.twins[later].add(name)
                             continue

@@ -14,7 +14,7 @@ is printed at the end. Run again, it finds the old paths gone and does nothing. 
 - A module is imported under its own name; where a file has that name already, as `<module>_<room or folder>`.
 """
 
-from words import *
+from by_hand import *
 
 
 PATCHES = {
@@ -24,24 +24,6 @@ PATCHES = {
     'FOLDER.glob("*.csv")': 'FOLDER.glob("*/texts/*.csv")',
 }
 """What finds templates and texts, in `api/pages/render.py`, once they are beside their subjects."""
-
-
-HANDS = [
-    ("services/operate.py", "where your process manager starts the programs.", "where a process manager starts programs."),
-    ("services/skus/write.py", "Write validated records (`schemas.skus.inputs.parse_sku`) in the caller's transaction; return an outcome for each.", "Write records of `schemas.skus.inputs.parse_sku` in the caller's transaction; return an outcome for each."),
-    ("services/skus/write.py", "Write validated rows (`schemas.skus.inputs.parse_volumes`) of a stored SKU, in a session that has its company set.", "Write rows of `schemas.skus.inputs.parse_volumes` of a stored SKU, in a session that has its company set."),
-    ("api/operate/commands.py", "start the whole service, and migrate its database; `api.operate.serve` supervises it.", "start the service, and migrate its database; `api.operate.serve` supervises it."),
-    ("pipelines/engine/celery_app.py", "Configures this service's Celery workers: `celery -A", "Configures our Celery workers: `celery -A"),
-    ("tests/schemas/test_types.py", "have the fields of the tables and of the published models.", "have the fields of tables and published models."),
-    ("tools/settings_page.py", "This page is written by `python -m tools.settings_page` from `warehouse/operate/settings.py`, and a test holds\n", "`python -m tools.settings_page` writes it from `warehouse/operate/settings.py`, and a test holds\n"),
-    ("warehouse/operate/otlp.py", "`warehouse.operate.tracing` alone imports this, where it is on.", "`warehouse.operate.tracing` alone imports it."),
-    ("schemas/words.py", "for table, meaning, word in entries:", "for table, meaning, text in entries:"),
-    ("schemas/words.py", "known.setdefault(fold(word), meaning)", "known.setdefault(fold(text), meaning)"),
-    ("schemas/words.py", "“{word}” stands for both", "“{text}” stands for both"),
-    ("warehouse/operate/embedded/upgrade.py", "for socket in lock.parent.glob", "for path in lock.parent.glob"),
-    ("warehouse/operate/embedded/upgrade.py", "        socket.unlink()\n    lock.unlink()", "        path.unlink()\n    lock.unlink()"),
-]
-"""Small edits: new path, text, text instead. Each is passed over where its text is not found."""
 
 
 def write(path: str, text: str) -> None:
@@ -81,7 +63,9 @@ def apply(plan: Plan) -> None:
         text = places(text, path, plan.new.get(path, path), moved)
         if path.split("/")[0] in ROOMS and "include_router(" in text:
             text = routers(house, path, text)
-        texts[path] = words.strings_and_comments(text)
+        if path.split("/")[0] in ROOMS:
+            text = drawing(text, path, plan)
+        texts[path] = words.strings_and_comments(text, lambda string, path=path: bare(string, path, plan))
     results: dict[str, str] = {}
     for path, text in texts.items():
         new = plan.new.get(path, path)
@@ -101,14 +85,17 @@ def apply(plan: Plan) -> None:
     if "api/cli.py" in results:
         def command(m: re.Match[str]) -> str:
             place, symbol = house.symbol("api.commands." + m[2], m[3])
+            if not re.fullmatch(r"api\.\w+\.commands", place or ""):
+                say(f"api/cli.py: {m[0]} is in {place}, which is no subject's commands")
             return f'{m[1]}("{(place or "").split(".")[1]}", "{symbol}")'
 
         text = re.sub(r'(": )\("(\w+)", "(\w+)"\)', command, results["api/cli.py"])
         text = text.replace('f"api.commands.{module}"', 'f"api.{module}.commands"')
         results["api/cli.py"] = text.replace("Each command's module in api/commands, and", "Each command's subject, whose `commands` have it, and")
-    for path, one, other in HANDS:
-        if path in results:
-            results[path] = results[path].replace(one, other)
+    for path, text in results.items():
+        results[path] = hand(path, text)
+    for path in {place for place, _, _ in HANDS if place.endswith(".py")} - set(results):
+        say(f"not applied, {path} is not there")
     for old, new in plan.new.items():
         if old == new:
             continue
@@ -138,7 +125,8 @@ def apply(plan: Plan) -> None:
             text = (ROOT / path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        new_text = words.rewrite(text)
+        new_text = words.rewrite(read_me(text) if path == "README.md" else bare(text, path, plan) if path.endswith(".md") else text)
+        new_text = hand(path, new_text)
         if new_text != text:
             write(path, new_text)
     for path in plan.files:  # reference comments of translations do not change meaning
@@ -160,8 +148,17 @@ def apply(plan: Plan) -> None:
                 cache.rmdir()
             if not any(left.iterdir()):
                 left.rmdir()
-    git("add", "-A", *[r for r in CODE if (ROOT / r).exists()])
+    ends()
+    git("add", "-A")
     print(f"{len(plan.new)} modules and files into {len(plan.members)}, {len(plan.goes)} gone, {len(changed)} files written")
+
+
+def ends() -> None:
+    """The last steps: the page of settings, and the house's plan and tool go."""
+    done = subprocess.run([str(ROOT / ".venv/bin/python"), "-m", "tools.settings_page"], cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        say(f"python -m tools.settings_page failed: {done.stderr[-300:]}")
+    git("rm", "-rqf", "docs/house", "tools/house")
 
 
 def packages(results: dict[str, str]) -> list[str]:

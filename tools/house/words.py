@@ -223,7 +223,7 @@ class Words:
     def rewrite(self, text: str) -> str:
         return PATHS.sub(self.path, DOTTED.sub(self.dotted, text))
 
-    def strings_and_comments(self, text: str) -> str:
+    def strings_and_comments(self, text: str, more=lambda string: string) -> str:  # noqa: ANN001
         """Only what is no code: code is rewritten by its names."""
         import io  # noqa: PLC0415
         import tokenize  # noqa: PLC0415
@@ -236,7 +236,7 @@ class Words:
         try:
             for token in tokenize.generate_tokens(io.StringIO(text).readline):
                 if token.type in (tokenize.STRING, tokenize.COMMENT):
-                    new = self.rewrite(token.string)
+                    new = self.rewrite(more(token.string))
                     if new != token.string:
                         edits.append((starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1], new))
         except tokenize.TokenError as error:
