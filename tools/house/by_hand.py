@@ -85,26 +85,30 @@ def drawing(text: str, old: str, plan: Plan) -> str:
 
 
 BARE = re.compile(r"(?<![\w/.-])(\w+\.py)\b(?!/)")
+KNOWN: dict[str, set[str]] = defaultdict(set)
+BESIDE: dict[str, set[str]] = defaultdict(set)
 
 
 def bare(text: str, old: str, plan: Plan) -> str:
     """File names without a folder, in comments and documents: of a sibling, or the only one of that name."""
+    if ".py" not in text:
+        return text
+    if not KNOWN:
+        for path in plan.python:
+            BESIDE[str(Path(path).parent)].add(Path(path).name)
+            if path.split("/")[0] in ROOMS:
+                KNOWN[Path(path).name].add(path)
     folder = str(Path(old).parent)
     new_folder = str(Path(plan.new.get(old, old)).parent)
-    named: dict[str, set[str]] = defaultdict(set)
-    for path in plan.python:
-        if path.split("/")[0] in ROOMS:
-            named[Path(path).name].add(path)
-    beside = {Path(p).name for p in plan.python if str(Path(p).parent) == folder}
 
     def change(m: re.Match[str]) -> str:
         sibling = f"{folder}/{m[1]}"
         if sibling in plan.new:
             place = plan.new[sibling]
-        elif m[1] in beside or len(named[m[1]]) != 1:
+        elif m[1] in BESIDE[folder] or len(KNOWN[m[1]]) != 1:
             return m[1]
         else:
-            place = plan.new.get(next(iter(named[m[1]])), "")
+            place = plan.new.get(next(iter(KNOWN[m[1]])), "")
             if not place or old.endswith(".py"):
                 return m[1]
         return Path(place).name if str(Path(place).parent) == new_folder else place
