@@ -48,7 +48,7 @@ def _combined() -> dg.Definitions:
         jobs=loaded.jobs,
         schedules=loaded.schedules,
         sensors=loaded.sensors,
-        resources={**declared_resources(Settings.load())._asdict(), "io_manager": outputs},
+        resources={**declared_resources(Settings.load()), "io_manager": outputs},
         loggers=LOGGERS,
         executor=dg.in_process_executor,  # a run is one process under every launcher
     )

@@ -4,11 +4,14 @@ Each is thin: `pipelines.<subject>` processes the data, and `pipelines.shown` pr
 watches all subjects but imports. This module contains what they share; `pipelines.definitions` combines them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final  # Any: what an asset takes and makes, and the parameters of Dagster's decorator
 
 import dagster as dg
 
+from pipelines.engine.interruption import interruptible
+from pipelines.engine.resources import Resources
+from pipelines.housekeeping import Proceed
 from pipelines.shown import columns
 
 OWNERS: Final = ["team:packaging-data"]
@@ -31,5 +34,32 @@ def asset(
         )
         defined: dg.AssetsDefinition = decorate(compute)
         return defined
+
+    return define
+
+
+def op(
+    *resources: str,
+) -> Callable[[Callable[[dg.OpExecutionContext, Resources, Proceed], Mapping[str, object]]], dg.OpDefinition]:
+    """Return the decorator of an op that produces no data, and uses the resources of these names.
+
+    The function does the work and returns what it did, for the op's metadata. It calls `Proceed` before each piece of
+    work, which raises where the process stops.
+    """
+
+    def define(
+        function: Callable[[dg.OpExecutionContext, Resources, Proceed], Mapping[str, object]],
+    ) -> dg.OpDefinition:
+        @dg.op(
+            name=function.__name__,
+            description=function.__doc__,
+            out=dg.Out(dg.Nothing),
+            required_resource_keys={*resources, "shutdown"},
+        )
+        def stoppable(context: dg.OpExecutionContext) -> None:
+            with interruptible(context, context.resources.shutdown) as proceed:
+                context.add_output_metadata(function(context, context.resources, proceed))
+
+        return stoppable
 
     return define

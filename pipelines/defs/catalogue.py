@@ -68,10 +68,10 @@ def rule_set(
     Its name is the data version, so that SKUs graded by another version show as out of date. Where a release brings a
     newer version, this requests a regrade of every company that lacks it; an activation has already requested its own.
     """
-    with postgres.pool.system() as conn:
-        rules = rule_sets.registry.active(conn)
-    company_ids = every_company(postgres.pool)
-    requested = regrading.request_lacking(postgres.pool, company_ids, rules.version, clock.now())
+    with postgres.system() as conn:
+        rules = rule_sets.active(conn)
+    company_ids = every_company(postgres)
+    requested = regrading.request_lacking(postgres, company_ids, rules.version, clock.now())
     if requested:
         context.log.info("Asked for the regrade of %s companies by %s.", requested, rules.version)
     return dg.MaterializeResult(
@@ -103,12 +103,12 @@ def jurisdiction_catalogue(
 ) -> dg.MaterializeResult[Changes]:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
-        file = catalogue.read(catalogue.stored_file(portfolios.folder, config.file) if config.file else None)
+        file = catalogue.read(catalogue.stored_file(portfolios, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
     checks.refuse_broken("The catalogue breaks its contract.", {"jurisdictions": (checks.CATALOGUE, file.frame())})
     now = clock.now()
-    with postgres.pool.system() as conn:
+    with postgres.system() as conn:
         if config.by_schedule and not catalogue.is_needed(conn, file):
             changes = catalogue.unchanged_load(conn, now)
         else:

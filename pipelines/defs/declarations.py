@@ -39,8 +39,8 @@ def declarations(
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """
-    company_id, named = company_of_run(context, postgres.pool)
-    held = current_figures(portfolios.folder, company_id)
+    company_id, named = company_of_run(context, postgres)
+    held = current_figures(portfolios, company_id)
     try:
         found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
     except NotDeclarable as refused:

@@ -63,8 +63,8 @@ def portfolio(
     context: dg.AssetExecutionContext, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
     """The company's current snapshot as figures are computed from it: SKUs, parts with grams, units per market."""
-    company_id, named = company_of_run(context, postgres.pool)
-    snapshot = preview.of_snapshot(current_snapshot(portfolios.folder, company_id))
+    company_id, named = company_of_run(context, postgres)
+    snapshot = preview.of_snapshot(current_snapshot(portfolios, company_id))
     return dg.MaterializeResult(metadata={**named, **snapshot, **columns.metadata("portfolio")})
 
 
@@ -88,11 +88,11 @@ def figures(
     What cannot be counted (no weight, no material, no category) is listed separately in units and SKUs, never as zero.
     """
     started = time.perf_counter()
-    company_id, named = company_of_run(context, postgres.pool)
-    snapshot = current_snapshot(portfolios.folder, company_id)
-    with postgres.pool.company(company_id) as conn:
-        catalogue, rules = compute.loaded_catalogue(conn), rule_sets.registry.active(conn)
-    with interruptible(context, shutdown.event) as proceed:
+    company_id, named = company_of_run(context, postgres)
+    snapshot = current_snapshot(portfolios, company_id)
+    with postgres.company(company_id) as conn:
+        catalogue, rules = compute.loaded_catalogue(conn), rule_sets.active(conn)
+    with interruptible(context, shutdown) as proceed:
         found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, proceed)
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
     return dg.MaterializeResult(
@@ -122,10 +122,10 @@ def obligations(
     No fee and no legal advice: each verdict names its rule, its source and how sure the source is. This asset publishes
     all of the company's figures together.
     """
-    company_id, named = company_of_run(context, postgres.pool)
+    company_id, named = company_of_run(context, postgres)
     verdicts = compute.compute_obligations(figures.figures)
     checks.refuse_broken("The verdicts break their contract.", {"obligations": (_VERDICTS, verdicts)})
-    stored = keep.publish_figures(portfolios.folder, company_id, figures.origin, figures.figures, verdicts)
+    stored = keep.publish_figures(portfolios, company_id, figures.origin, figures.figures, verdicts)
     shown_of = shown.published_metadata(stored, verdicts)
     return dg.MaterializeResult(value=stored, metadata={**named, **shown_of, **columns.metadata("obligations")})
 

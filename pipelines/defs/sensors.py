@@ -10,16 +10,21 @@ from typing import Final
 import dagster as dg
 
 from pipelines.defs.catalogue import BY_SCHEDULE, OLDER_RULES, VERSION, read_rule_set, refresh_catalogue, rule_set
-from pipelines.defs.exports import export_portfolio, queued_exports
 from pipelines.defs.housekeeping import keep_house
-from pipelines.defs.mail import mails_due, send_mails
+from pipelines.defs.outgoing import (
+    export_portfolio,
+    mails_due,
+    queued_exports,
+    send_mails,
+    send_webhooks,
+    webhooks_due,
+)
 from pipelines.defs.publication import lost_portfolios, publish_portfolio, written_portfolios
 from pipelines.defs.regrading import asked_regrades, regrade_portfolios, regraded_skus
-from pipelines.defs.webhooks import send_webhooks, webhooks_due
 from pipelines.engine import daily, run_requests, tags
 from pipelines.engine.checks import Stored
 from pipelines.engine.jobs import run_config
-from pipelines.engine.resources import Mailing, Portfolios, Postgres, RuleSets, ServiceClock
+from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
 from pipelines.engine.run_requests import WantedRun
 
 OVERDUE_SECONDS: Final = 60
@@ -40,12 +45,12 @@ def due_companies(
     clock: ServiceClock,
     rule_sets: RuleSets,
     portfolios: Portfolios,
-    mailing: Mailing,
+    settings: ServiceSettings,
 ) -> dg.SensorResult:
     """Request one run a company and job; a company whose run of the job has not ended is left alone."""
-    postgres.pool.stamp()  # stamps committed writes whose writer ended before it could
-    now, mailed = clock.now(), mailing.post is not None
-    with postgres.pool.system() as conn:
+    postgres.stamp()  # stamps committed writes whose writer ended before it could
+    now, mailed = clock.now(), settings.smtp_url is not None
+    with postgres.system() as conn:
         regrades = asked_regrades(conn)
         wanted = {
             publish_portfolio.name: written_portfolios(context.instance, conn, now),
@@ -53,7 +58,7 @@ def due_companies(
             send_mails.name: mails_due(conn, now) if mailed else {},
             send_webhooks.name: webhooks_due(conn, now),
         }
-    stored = Stored(postgres.pool, portfolios.folder, rule_sets.registry)
+    stored = Stored(postgres, portfolios, rule_sets)
     requests = _regrade_requests(context.instance, stored, regrades) if regrades else []
     for job_name, of_job in wanted.items():
         requests += run_requests.requests_of_companies(context.instance, job_name, of_job)
@@ -86,9 +91,9 @@ def overdue_work(
 ) -> dg.SensorResult:
     """Request what is missing. A day that passed while the daemon was away is the scheduler's: it runs the last one."""
     instance = context.instance
-    with postgres.pool.system() as conn:
-        version = rule_sets.registry.active(conn).version
-        lost = lost_portfolios(conn, portfolios.folder, clock.now())
+    with postgres.system() as conn:
+        version = rule_sets.active(conn).version
+        lost = lost_portfolios(conn, portfolios, clock.now())
     requests = [
         *_rule_set_requests(instance, version),
         *daily.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE),

@@ -106,7 +106,7 @@ def checks_of(
     def of_stored(
         context: dg.AssetCheckExecutionContext, postgres: Postgres, portfolios: Portfolios, rule_sets: RuleSets
     ) -> Iterator[dg.AssetCheckResult]:
-        yield from verdicts(context, Stored(postgres.pool, portfolios.folder, rule_sets.registry))
+        yield from verdicts(context, Stored(postgres, portfolios, rule_sets))
 
     def of_value(
         context: dg.AssetCheckExecutionContext,
@@ -115,7 +115,7 @@ def checks_of(
         portfolios: Portfolios,
         rule_sets: RuleSets,
     ) -> Iterator[dg.AssetCheckResult]:
-        yield from verdicts(context, Stored(postgres.pool, portfolios.folder, rule_sets.registry, value=value))
+        yield from verdicts(context, Stored(postgres, portfolios, rule_sets, value=value))
 
     of_value.__annotations__["value"] = value  # by which Dagster and the outputs' store know what to load
     return dg.multi_asset_check(

@@ -90,4 +90,4 @@ def _unzipped(stored: bytes) -> Packed:
 )
 def outputs(context: dg.InitResourceContext) -> Outputs:
     """Return the outputs of a starting run."""
-    return Outputs(context.resources.postgres.pool, context.resources.object_store.objects)
+    return Outputs(context.resources.postgres, context.resources.object_store)

@@ -39,7 +39,7 @@ def main() -> int:
         # The supervisor calls it before its services start.
         prefer = nullcontext() if arguments.if_needed else execution.prefer_service(settings)
         with open_resources(settings) as resources, prefer:
-            if not arguments.if_needed or is_load_needed(resources.postgres.pool):
+            if not arguments.if_needed or is_load_needed(resources.postgres):
                 with shared_instance(settings, Database.of(settings)) as instance:
                     print(json.dumps(_answer(arguments, resources, instance)))
     except Exception as error:
@@ -55,7 +55,7 @@ def _answer(arguments: argparse.Namespace, resources: Resources, instance: dg.Da
     """Return what the run changed: the published record."""
     if arguments.run == "catalogue-refresh":
         return refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator).as_dict()
-    chosen = of_company.chosen_companies(resources.postgres.pool, arguments.company)
+    chosen = of_company.chosen_companies(resources.postgres, arguments.company)
     if arguments.run == "regrade":
         return regrade_portfolios(resources, instance, chosen, only_open=arguments.open).as_dict()
     if arguments.run == "rollup":

@@ -87,21 +87,21 @@ def imported_file(
     sentence in the run's log, and makes nothing.
     """
     services = Services(
-        postgres.pool,
-        clock.clock,
-        object_store.objects,
-        file_readers.readers,
-        rule_sets.registry,
+        postgres,
+        clock,
+        object_store,
+        file_readers,
+        rule_sets,
         importing.chunk_rows,
     )
-    company_id = company_of(postgres.pool, context.partition_key)
+    company_id = company_of(postgres, context.partition_key)
     wanted = config.import_id or context.run.tags.get(tags.IMPORT) or _next_waiting(services, company_id)
     if wanted is None:
         context.log.info("Nothing to do: no file of this company waits.")
         return
-    file_readers.readers.expect()  # one is needed in a moment, and starts meanwhile
+    file_readers.expect()  # one is needed in a moment, and starts meanwhile
     with claim_import(
-        context, company_id, wanted, pool=services.pool, clock=services.clock, stopping=shutdown.event
+        context, company_id, wanted, pool=services.pool, clock=services.clock, stopping=shutdown
     ) as taken:
         if tags.IMPORT not in context.run.tags:  # a run that is resumed takes the same one again
             context.instance.add_run_tags(context.run.run_id, _tags_of(taken.work))

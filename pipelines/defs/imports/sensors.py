@@ -38,12 +38,10 @@ _LONGEST_PAUSE_SECONDS: Final = 60
 )
 def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
     """Request one run per open import without a run; the run key counts the runs it has had."""
-    with postgres.pool.system() as conn:
+    with postgres.system() as conn:
         waiting = open_imports(conn, clock.now(), asked_for=_ASKED_FOR)
     requested = [
-        request
-        for found in waiting
-        if (request := _requested(context.instance, postgres.pool, clock.clock, found)) is not None
+        request for found in waiting if (request := _requested(context.instance, postgres, clock, found)) is not None
     ]
     idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
     return dg.SensorResult(

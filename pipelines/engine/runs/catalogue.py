@@ -20,7 +20,7 @@ def refresh_catalogue(
 ) -> Changes:
     """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
     try:
-        name = None if file is None else catalogue.copy_for_runs(resources.portfolios.folder, file)
+        name = None if file is None else catalogue.copy_for_runs(resources.portfolios, file)
     except TableError as fault:
         raise dg.Failure(str(fault)) from None
     options = {"file": name, "operator": operator}

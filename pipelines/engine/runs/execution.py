@@ -137,7 +137,7 @@ def run(
     Its errors are raised: as `dagster.Failure` by the service, unchanged by this process.
     """
     if not _services:
-        with _locked_run_id(resources.postgres.pool) as run_id:
+        with _locked_run_id(resources.postgres) as run_id:
             defs.resolve_job_def(job).execute_in_process(
                 run_id=run_id,
                 run_config=run_config,

@@ -29,7 +29,7 @@ def run(
     raise_on_error: bool = True,
 ) -> dg.DagsterRun:
     """Run a job for the company's partition; `config` is by asset. Errors in the run are raised."""
-    pool = resources.postgres.pool
+    pool = resources.postgres
     return execution.run(
         job,
         resources,
@@ -48,9 +48,9 @@ def publish_company(
 
     Errors are raised; without `raise_on_error`, None means that there is no new snapshot and the run has the reason.
     """
-    before = current(resources.portfolios.folder, company_id)
+    before = current(resources.portfolios, company_id)
     run("publish_portfolio", resources, instance, company_id, raise_on_error=raise_on_error)
-    after = current(resources.portfolios.folder, company_id)
+    after = current(resources.portfolios, company_id)
     return None if after == before else after
 
 
@@ -62,7 +62,7 @@ def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids:
     unpublished = list[str]()
     for company_id in company_ids:
         snapshot = publish_company(resources, instance, company_id, raise_on_error=len(company_ids) == 1)
-        if snapshot is None or are_behind(resources.portfolios.folder, company_id):
+        if snapshot is None or are_behind(resources.portfolios, company_id):
             unpublished.append(str(company_id))
         else:
             yield snapshot
@@ -72,11 +72,11 @@ def publish_all(resources: Resources, instance: dg.DagsterInstance, company_ids:
 
 def roll_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID) -> CompanyFigures:
     """Return the company's current figures; a snapshot older than the last write is published anew first."""
-    if up_to_date_snapshot(resources.postgres.pool, resources.portfolios.folder, company_id) is None:
+    if up_to_date_snapshot(resources.postgres, resources.portfolios, company_id) is None:
         publish_company(resources, instance, company_id)
     else:
         run("roll_up", resources, instance, company_id)
-    stored = figures.current(resources.portfolios.folder, company_id)
+    stored = figures.current(resources.portfolios, company_id)
     assert stored is not None
     return as_dict(stored)
 

@@ -19,9 +19,9 @@ def regrade_portfolios(
 
     All are requested first, so that the service does the rest when the command is killed.
     """
-    pool = resources.postgres.pool
+    pool = resources.postgres
     with pool.system() as conn:
-        version = resources.rule_sets.registry.active(conn).version
+        version = resources.rule_sets.active(conn).version
     if not only_open:
         for company_id in chosen:
             with pool.company(company_id) as conn:
