@@ -10,11 +10,9 @@ import polars as pl
 from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from compliance.tables import TableError
 from pipelines import catalogue, regrading
-from pipelines.catalogue import Changes
-from pipelines.defs import OWNERS, asset
+from pipelines.defs import about, asset, daily_schedule
 from pipelines.engine import checks
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
-from pipelines.engine.daily import daily_schedule
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
 from pipelines.shown import columns, preview
@@ -50,11 +48,8 @@ class CatalogueSource(dg.Config):
 
 catalogue_file: Final = dg.AssetSpec(
     "catalogue_file",
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"csv"},
-    tags={"pcds/stage": "received"},
     description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
+    **about("catalogue_file", GROUP, "received", "csv"),
 )
 """Read by the asset below, so that an analyst can materialise that one alone."""
 
@@ -92,7 +87,6 @@ def rule_set(
     "postgres",
     deps=[catalogue_file],
     freshness_policy=DAILY,
-    dagster_type=dg.PythonObjectDagsterType(Changes),
 )
 def jurisdiction_catalogue(
     context: dg.AssetExecutionContext,
@@ -100,7 +94,7 @@ def jurisdiction_catalogue(
     postgres: Postgres,
     clock: ServiceClock,
     portfolios: Portfolios,
-) -> dg.MaterializeResult[Changes]:
+) -> dg.MaterializeResult[None]:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
         file = catalogue.read(catalogue.stored_file(portfolios, config.file) if config.file else None)
@@ -116,7 +110,6 @@ def jurisdiction_catalogue(
         stored = queries.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
-        value=changes,
         data_version=dg.DataVersion(changes.source_hash),  # what is made from it stays up to date while it is the same
         metadata={
             "rows": len(stored),

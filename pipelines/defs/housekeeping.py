@@ -11,8 +11,7 @@ from typing import Final
 import dagster as dg
 
 from pipelines import housekeeping
-from pipelines.defs import op
-from pipelines.engine.daily import daily_schedule
+from pipelines.defs import daily_schedule, op
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Resources
 from pipelines.engine.run_requests import ENDED

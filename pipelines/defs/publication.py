@@ -13,12 +13,12 @@ from uuid import UUID
 import dagster as dg
 import polars as pl
 
-from pipelines.defs import OWNERS, asset
+from pipelines.defs import about, asset
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.regrading import regraded_skus
 from pipelines.engine import checks, run_requests, tags
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
-from pipelines.engine.interruption import interruptible
+from pipelines.engine.leaving import interruptible
 from pipelines.engine.partitions import company_of, company_of_run, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
@@ -64,13 +64,10 @@ _CHECKED: Final = (
     specs=[
         dg.AssetSpec(
             "ledger",
-            group_name="intake",
-            owners=OWNERS,
-            kinds={"postgres"},
-            tags={"pcds/stage": "received"},
             partitions_def=company_partitions,
             description="A company's audit ledger: single writes, supplier answers and accepted reviews beside its "
             "imports. Its data version is the number of the last entry.",
+            **about("ledger", "intake", "received", "postgres"),
         )
     ]
 )

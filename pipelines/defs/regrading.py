@@ -15,8 +15,8 @@ from pipelines.defs import asset
 from pipelines.defs.catalogue import rule_set
 from pipelines.engine import checks, tags
 from pipelines.engine.checks import Frames, Stored
-from pipelines.engine.interruption import interruptible
 from pipelines.engine.jobs import run_config
+from pipelines.engine.leaving import interruptible
 from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun

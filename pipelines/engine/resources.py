@@ -43,8 +43,7 @@ Shutdown: TypeAlias = dg.ResourceParam[threading.Event]
 _OF_PROCESS: Final = {
     "postgres": "The service's database, by the application's role: a transaction sees the rows of one company, or of "
     "none.",
-    "object_store": "Files as companies sent them, the tables read from them, and figures between assets: bytes under "
-    "a key.",
+    "object_store": "Files as companies sent them, and the tables read from them: bytes under a key.",
     "clock": "The service's time: every stored or compared instant and day, in UTC.",
     "rule_sets": "The rule-sets that grade, each read once; the database says which one is active.",
     "file_readers": "The confined processes that read files from outside.",
@@ -70,7 +69,7 @@ class Retention(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
         30,
         ge=1,
         le=3650,
-        description="Days that ended runs and what their assets handed on are kept (PCDS_RUNS_KEPT_DAYS).",
+        description="Days that ended runs are kept (PCDS_RUNS_KEPT_DAYS).",
     )
 
     @property

@@ -87,6 +87,19 @@ def requests_of_job(
     ]
 
 
+def undone_work(instance: dg.DagsterInstance, job_name: str, config: Mapping[str, object]) -> list[dg.RunRequest]:
+    """Return the run of a daily job that has never ended well, or did not the last time; tries come ever later.
+
+    A day that passed while the daemon was away is no gap: the scheduler runs the last tick that it missed by itself. It
+    does not run a job on the very first day, and does not repeat one that failed.
+    """
+    ended = instance.get_run_records(dg.RunsFilter(job_name=job_name, statuses=ENDED), limit=1)
+    if ended and ended[0].dagster_run.is_success:
+        return []
+    last = ended[0].dagster_run.run_id if ended else "nothing"
+    return requests_of_job(instance, job_name, f"after {last}", config)
+
+
 def partition_requests(
     instance: dg.DagsterInstance, requests: Collection[dg.RunRequest]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
@@ -140,15 +153,13 @@ def _failures_by_partition(
     instance: dg.DagsterInstance, job_name: str, partitions: Collection[str]
 ) -> dict[str, Failures]:
     """Return failures by partition, without partitions whose last run succeeded or that have had none."""
-    if not (ended := _end_times(instance, job_name, partitions, _FAILED)):
-        return {}
-    succeeded = _end_times(instance, job_name, ended.keys(), [dg.DagsterRunStatus.SUCCESS])
-    found = {}
-    for partition, ended_at in ended.items():
-        later = [each for each in ended_at if each > max(succeeded.get(partition, [0.0]))]
-        if later:
-            found[partition] = Failures(len(later), max(later))
-    return found
+    failed = _end_times(instance, job_name, partitions, _FAILED)
+    succeeded = _end_times(instance, job_name, failed.keys(), [dg.DagsterRunStatus.SUCCESS])
+    since = {
+        partition: [each for each in ended if each > max(succeeded.get(partition, [0.0]))]
+        for partition, ended in failed.items()
+    }
+    return {partition: Failures(len(times), max(times)) for partition, times in since.items() if times}
 
 
 def _end_times(

@@ -16,7 +16,7 @@ RENDERED = {"md", "url", "notebook", "path"}
 CLASSES = {"MarkdownMetadataValue", "UrlMetadataValue", "NotebookMetadataValue", "PathMetadataValue"}
 DRAWS = ("pipelines/shown/preview.py", "bars")
 """The one place that makes Markdown: a picture of its own, and no text."""
-FACTORY = ("pipelines/engine/checks.py", "checks_of")
+FACTORY = ("pipelines/engine/checks.py", "specs_of")
 """Makes checks while definitions load, each with the description that its module wrote."""
 PATHS = {"file": "jurisdiction_catalogue"}
 """Settings of a run that name a file, with the asset that takes it: each is confined to a folder by its step."""

@@ -12,7 +12,7 @@ import polars as pl
 from compliance.rollup.tonnes import Figures
 from pipelines.declarations import declare, explain
 from pipelines.definitions import defs
-from pipelines.engine.runs.of_company import publish_company
+from pipelines.engine.commands import publish_company
 from pipelines.figures import compute, proof
 from pipelines.figures.compute import loaded_catalogue
 from pipelines.figures.portfolio import blocks

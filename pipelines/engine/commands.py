@@ -1,17 +1,26 @@
-"""Runs jobs company by company, for commands (`pipelines.engine.runs.execution` executes them)."""
+"""Runs the jobs that commands start (`pipelines.engine.run`); `dagster.Failure` says why one is refused.
+
+The running service executes them, or this process (`pipelines.engine.execution`): a run for each company, one for the
+catalogue.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from uuid import UUID
 
 import dagster as dg
 
-from pipelines.engine import tags
+from compliance.tables import TableError
+from pipelines import catalogue, regrading
+from pipelines.catalogue import Changes
+from pipelines.defs.catalogue import CHANGES
+from pipelines.engine import execution, tags
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import partition_of
 from pipelines.engine.resources import Resources
-from pipelines.engine.runs import execution
 from pipelines.figures.keep import CompanyFigures, are_behind, as_dict
 from pipelines.figures.portfolio import up_to_date_snapshot
+from pipelines.regrading import Totals
 from warehouse import figures
 from warehouse.companies.queries import every_company
 from warehouse.sessions import Pool
@@ -89,3 +98,61 @@ def chosen_companies(pool: Pool, company_id: UUID | None) -> list[UUID]:
     if company_id not in all_companies:
         raise dg.Failure(f"There is no company {company_id}; `pcds company list` shows those there are.")
     return [company_id]
+
+
+def regrade_portfolios(
+    resources: Resources, instance: dg.DagsterInstance, chosen: Sequence[UUID], *, only_open: bool = False
+) -> Totals:
+    """Regrade these companies by the active rule-set, and return the totals, earlier runs of the regrade included.
+
+    All are requested first, so that the service does the rest when the command is killed.
+    """
+    pool = resources.postgres
+    with pool.system() as conn:
+        version = resources.rule_sets.active(conn).version
+    if not only_open:
+        for company_id in chosen:
+            with pool.company(company_id) as conn:
+                regrading.request(conn, company_id, version, resources.clock.now())
+    for company_id in regrading.open_regrades(pool):
+        if company_id in chosen:
+            run(
+                "regrade_portfolios",
+                resources,
+                instance,
+                company_id,
+                config={"regraded_skus": {"only_open": True}},
+                run_tags={tags.REGRADE: version},
+            )
+    return regrading.total(pool, chosen, version)
+
+
+def refresh_catalogue(
+    resources: Resources, instance: dg.DagsterInstance, file: Path | None, *, operator: str | None = None
+) -> Changes:
+    """Load an operator's file, or the release's; raises `dagster.Failure` with the file's faults."""
+    try:
+        name = None if file is None else catalogue.copy_for_runs(resources.portfolios, file)
+    except TableError as fault:
+        raise dg.Failure(str(fault)) from None
+    options = {"file": name, "operator": operator}
+    source = {name: value for name, value in options.items() if value is not None}
+    ended = execution.run(
+        "refresh_catalogue",
+        resources,
+        instance,
+        run_config=run_config(jurisdiction_catalogue=source),
+        tags=tags.PCDS if operator is None else {tags.USER: operator},
+    )
+    [materialization] = instance.all_logs(ended.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+    materialised = materialization.asset_materialization
+    assert materialised is not None
+    changes = materialised.metadata[CHANGES].value
+    assert isinstance(changes, dict)
+    return Changes(**changes)
+
+
+def is_load_needed(pool: Pool) -> bool:
+    """Return whether the release brings another catalogue than is stored."""
+    with pool.system() as conn:
+        return catalogue.is_needed(conn, catalogue.read(None))
