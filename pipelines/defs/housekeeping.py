@@ -94,8 +94,8 @@ def old_runs(context: dg.OpExecutionContext, house: Resources, proceed: Proceed)
     Runs that followed a write are removed after two days. An import's report and the file and line behind each record
     are rows of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
     """
-    now, removed, retention = dagster_now(), 0, house.retention
-    expired = dg.RunsFilter(statuses=ENDED, created_before=now - retention.runs_kept_for)
+    now, removed, kept_days = dagster_now(), 0, house.retention.runs_kept_days
+    expired = dg.RunsFilter(statuses=ENDED, created_before=now - timedelta(days=kept_days))
     followed = dg.RunsFilter(statuses=ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
     for chosen in (expired, followed):
         while runs := context.instance.get_runs(chosen, limit=_BATCH):
@@ -103,7 +103,7 @@ def old_runs(context: dg.OpExecutionContext, house: Resources, proceed: Proceed)
                 proceed()
                 context.instance.delete_run(run.run_id)
                 removed += 1
-    return {"runs_removed": removed, "kept_days": retention.runs_kept_days}
+    return {"runs_removed": removed, "kept_days": kept_days}
 
 
 def dagster_now() -> datetime:

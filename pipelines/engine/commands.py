@@ -21,6 +21,7 @@ from pipelines.engine.resources import Resources
 from pipelines.figures.keep import CompanyFigures, are_behind, as_dict
 from pipelines.figures.portfolio import up_to_date_snapshot
 from pipelines.regrading import Totals
+from pipelines.shown import preview
 from warehouse import figures
 from warehouse.companies.queries import every_company
 from warehouse.sessions import Pool
@@ -39,13 +40,15 @@ def run(
 ) -> dg.DagsterRun:
     """Run a job for the company's partition; `config` is by asset. Errors in the run are raised."""
     pool = resources.postgres
+    with pool.company(company_id) as conn:
+        of_company = tags.of_company(company_id, preview.company(conn, company_id)["company"])
     return execution.run(
         job,
         resources,
         instance,
         run_config=run_config(**(config or {})),
         partition=partition_of(instance, pool, company_id),
-        tags=tags.PCDS | tags.read_company(pool, company_id) | {**(run_tags or {})},
+        tags=tags.PCDS | of_company | {**(run_tags or {})},
         raise_on_error=raise_on_error,
     )
 

@@ -31,10 +31,16 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
 
 
 def open_instance() -> dg.DagsterInstance:
-    """Return the instance of this process's environment, with its tables made and connections that stay open."""
+    """Return the instance of this process's environment, with its tables made and connections that stay open.
+
+    It keeps its connections to Postgres, as Dagster's webserver does; by default each query connects. A run connects
+    some thirty times otherwise, which takes longer than a short import itself.
+    """
     make_tables()
     instance = dg.DagsterInstance.get()
-    keep_connected(instance)
+    instance.optimize_for_webserver(
+        statement_timeout=_STATEMENT_MILLISECONDS, pool_recycle=_RECYCLE_SECONDS, max_overflow=_MORE_CONNECTIONS
+    )
     return instance
 
 
@@ -43,16 +49,6 @@ def make_tables() -> None:
     url = os.environ[dagster_home.STORAGE]
     with dagster_home.tables_locked(url):
         DagsterPostgresStorage(url, should_autocreate_tables=True)
-
-
-def keep_connected(instance: dg.DagsterInstance) -> None:
-    """Have the instance keep its connections to Postgres, as Dagster's webserver does; by default each query connects.
-
-    A run connects some thirty times otherwise, which takes longer than a short import itself.
-    """
-    instance.optimize_for_webserver(
-        statement_timeout=_STATEMENT_MILLISECONDS, pool_recycle=_RECYCLE_SECONDS, max_overflow=_MORE_CONNECTIONS
-    )
 
 
 if __name__ == "__main__":

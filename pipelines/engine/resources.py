@@ -12,7 +12,6 @@ import atexit
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias  # Any: a resource's value, whatever its type
 
@@ -71,11 +70,6 @@ class Retention(dg.ConfigurableResource):  # type: ignore[type-arg]  # no other 
         le=3650,
         description="Days that ended runs are kept (PCDS_RUNS_KEPT_DAYS).",
     )
-
-    @property
-    def runs_kept_for(self) -> timedelta:
-        """Return the same as a time."""
-        return timedelta(days=self.runs_kept_days)
 
 
 class Resources(NamedTuple):

@@ -9,7 +9,6 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from uuid import UUID
 
@@ -34,9 +33,9 @@ def main() -> int:
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
     try:
-        # The supervisor calls it before its services start.
-        prefer = nullcontext() if arguments.if_needed else execution.prefer_service(settings)
-        with open_resources(settings) as resources, prefer:
+        if not arguments.if_needed:  # with this the supervisor calls it, before its services start
+            execution.prefer_service(settings)
+        with open_resources(settings) as resources:
             if not arguments.if_needed or commands.is_load_needed(resources.postgres):
                 with shared_instance(settings, Database.of(settings)) as instance:
                     print(json.dumps(_answer(arguments, resources, instance)))
