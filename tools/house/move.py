@@ -46,6 +46,14 @@ def routers(house: House, path: str, text: str) -> str:
             names.append(f"{new}.{symbol}")
         lines = "".join(f"{m[1].strip(chr(10))}    {name},\n" for name in dict.fromkeys(names))
         indent = m[1].strip("\n")
+        if indent and len(names) > 10:  # a list of that length is no part of a function
+            rows = "".join(f"    {name},\n" for name in dict.fromkeys(names))
+            listed = f'_PUBLISHED: Final = (\n{rows})\n"""Paths with a name come before the single SKU: the name would else be read as a SKU\'s id."""\n\n\n'
+            at = text.rfind("\ndef ", 0, m.start()) + 1
+            text = text.replace(m[0], f"{m[1]}for {m[2]} in _PUBLISHED:\n{indent}    {m[4]}.include_router({m[2]})")
+            text = text[:at] + listed + text[at:]
+            text = re.sub(r" +# Paths with a name come before the single SKU[^\n]*\n", "", text)
+            continue
         text = text.replace(m[0], f"{m[1]}for {m[2]} in (\n{lines}{indent}):\n{indent}    {m[4]}.include_router({m[2]})")
     return text
 
