@@ -17,6 +17,7 @@ HANDS = [
     ("warehouse/operate/embedded/upgrade.py", "        socket.unlink()\n    lock.unlink()", "        path.unlink()\n    lock.unlink()"),
     ("tests/schemas/test_types.py", "have the fields of the tables and of the published models.", "have the fields of tables and published models."),
     ("warehouse/operate/embedded/clusters.py", 'brings Postgres {account_embedded.MAJOR}, "\n            "which cannot', 'brings Postgres "\n            f"{account_embedded.MAJOR}, which cannot'),
+    ("tests/services/test_typeset.py", "drafts.content.Lang", "drafts.Lang"),
     ("docs/grading.md", "`compliance/grading/questions.py`, `languages.py`", "`compliance/grading/questions.py`"),
     ("pipelines/reading/workbook/sheets.py", "`workbook_tables.py`", "`upload.py`"),
     ("schemas/json_values.py", "\n`schemas/responses/`, `warehouse", "\nthe answers of `schemas`, `warehouse"),
