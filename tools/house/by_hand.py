@@ -18,6 +18,7 @@ HANDS = [
     ("tests/schemas/test_types.py", "have the fields of the tables and of the published models.", "have the fields of tables and published models."),
     ("warehouse/operate/embedded/clusters.py", 'brings Postgres {account_embedded.MAJOR}, "\n            "which cannot', 'brings Postgres "\n            f"{account_embedded.MAJOR}, which cannot'),
     ("tests/services/test_typeset.py", "drafts.content.Lang", "drafts.Lang"),
+    ("tests/pipelines/test_checks.py", 'broken.setattr(snapshots, "publish", publish_damaged)', 'broken.setattr(publish, "publish", publish_damaged)'),
     ("docs/grading.md", "`compliance/grading/questions.py`, `languages.py`", "`compliance/grading/questions.py`"),
     ("pipelines/reading/workbook/sheets.py", "`workbook_tables.py`", "`upload.py`"),
     ("schemas/json_values.py", "\n`schemas/responses/`, `warehouse", "\nthe answers of `schemas`, `warehouse"),
