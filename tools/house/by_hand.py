@@ -19,6 +19,8 @@ HANDS = [
     ("warehouse/operate/embedded/clusters.py", 'brings Postgres {account_embedded.MAJOR}, "\n            "which cannot', 'brings Postgres "\n            f"{account_embedded.MAJOR}, which cannot'),
     ("tests/services/test_typeset.py", "drafts.content.Lang", "drafts.Lang"),
     ("tests/pipelines/test_checks.py", 'broken.setattr(snapshots, "publish", publish_damaged)', 'broken.setattr(publish, "publish", publish_damaged)'),
+    ("tests/connector/oauth/test_documents.py", "    async def described(client_id: str, at: Any) -> Any:", "    whole = clients.fetch_client\n\n    async def described(client_id: str, at: Any) -> Any:"),
+    ("tests/connector/oauth/test_documents.py", "return await clients.fetch_client(client_id, at, fetched)", "return await whole(client_id, at, fetched)"),
     ("docs/grading.md", "`compliance/grading/questions.py`, `languages.py`", "`compliance/grading/questions.py`"),
     ("pipelines/reading/workbook/sheets.py", "`workbook_tables.py`", "`upload.py`"),
     ("schemas/json_values.py", "\n`schemas/responses/`, `warehouse", "\nthe answers of `schemas`, `warehouse"),
