@@ -16,7 +16,7 @@ HANDS = [
     ("warehouse/operate/embedded/upgrade.py", "for socket in lock.parent.glob", "for path in lock.parent.glob"),
     ("warehouse/operate/embedded/upgrade.py", "        socket.unlink()\n    lock.unlink()", "        path.unlink()\n    lock.unlink()"),
     ("tests/schemas/test_types.py", "have the fields of the tables and of the published models.", "have the fields of tables and published models."),
-    ("warehouse/operate/embedded/clusters.py", 'brings Postgres {account_embedded.MAJOR}, "\n            "which cannot', 'brings Postgres "\n            f"{account_embedded.MAJOR}, which cannot'),
+    ("warehouse/operate/embedded/clusters.py", 'brings Postgres {account_embedded.MAJOR}, "\n            "which cannot', 'brings Postgres "\n            f"{account_embedded.MAJOR}, "\n            "which cannot'),
     ("tests/services/test_typeset.py", "drafts.content.Lang", "drafts.Lang"),
     ("tests/pipelines/test_checks.py", 'broken.setattr(snapshots, "publish", publish_damaged)', 'broken.setattr(publish, "publish", publish_damaged)'),
     ("tests/connector/oauth/test_documents.py", "    async def described(client_id: str, at: Any) -> Any:", "    whole = clients.fetch_client\n\n    async def described(client_id: str, at: Any) -> Any:"),
