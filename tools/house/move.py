@@ -31,12 +31,14 @@ def write(path: str, text: str) -> None:
     (ROOT / path).write_text(text, encoding="utf-8")
 
 
-INCLUDES = re.compile(r"^(\s*)for (\w+) in \(([^()]*)\):\n\s*(\w+)\.include_router\(\2\.router\)", re.MULTILINE)
+INCLUDES = re.compile(r"^(\s*)for (\w+) in \(([^()]*)\):\n\s*(\w[\w.]*\((?:\w+, )?)\2\.router\)", re.MULTILINE)
 
 
 def routers(house: House, path: str, text: str) -> str:
     """Name each router where routes are collected: a module that was joined has several, or one instead of several."""
     passed = house.passes[module_of(path)]
+    if not INCLUDES.search(text):
+        say(f"not applied, {path} collects its routers in another way: name each router of a joined module there")
     before = list(INCLUDES.finditer(house.sources[path].text))
     for one, m in zip(before, list(INCLUDES.finditer(text)), strict=True):
         names = []
@@ -50,11 +52,11 @@ def routers(house: House, path: str, text: str) -> str:
             rows = "".join(f"    {name},\n" for name in dict.fromkeys(names))
             listed = f'_PUBLISHED: Final = (\n{rows})\n"""Paths with a name come before the single SKU: the name would else be read as a SKU\'s id."""\n\n\n'
             at = text.rfind("\ndef ", 0, m.start()) + 1
-            text = text.replace(m[0], f"{m[1]}for {m[2]} in _PUBLISHED:\n{indent}    {m[4]}.include_router({m[2]})")
+            text = text.replace(m[0], f"{m[1]}for {m[2]} in _PUBLISHED:\n{indent}    {m[4]}{m[2]})")
             text = text[:at] + listed + text[at:]
             text = re.sub(r" +# Paths with a name come before the single SKU[^\n]*\n", "", text)
             continue
-        text = text.replace(m[0], f"{m[1]}for {m[2]} in (\n{lines}{indent}):\n{indent}    {m[4]}.include_router({m[2]})")
+        text = text.replace(m[0], f"{m[1]}for {m[2]} in (\n{lines}{indent}):\n{indent}    {m[4]}{m[2]})")
     return text
 
 
@@ -69,7 +71,7 @@ def apply(plan: Plan) -> None:
             continue
         text = Rewriter(house, path).run() if not (path in house.hollow and path not in ()) else house.sources[path].text
         text = places(text, path, plan.new.get(path, path), moved)
-        if path.split("/")[0] in ROOMS and "include_router(" in text:
+        if path.split("/")[0] in ROOMS and (INCLUDES.search(text) or path in ("api/app.py", "api/pages/routes.py")):
             text = routers(house, path, text)
         if path.split("/")[0] in ROOMS:
             text = drawing(text, path, plan)
