@@ -18,9 +18,9 @@ from by_hand import *
 
 
 PATCHES = {
-    'loader=PackageLoader("api.pages"),': "loader=FileSystemLoader(_FOLDERS),",
-    "from jinja2 import Environment, PackageLoader, StrictUndefined": "from jinja2 import Environment, FileSystemLoader, StrictUndefined",
-    'FOLDER: Final = Path(__file__).parent / "texts"\n': 'FOLDER: Final = Path(__file__).parents[1]\n_FOLDERS: Final = sorted(path for path in FOLDER.iterdir() if path.is_dir())\n"""A page\'s template and texts are beside its subject."""\n',
+    'loader=PackageLoader("api.pages"),': 'loader=DictLoader({path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*/*.html")}),',
+    "from jinja2 import Environment, PackageLoader, StrictUndefined": "from jinja2 import DictLoader, Environment, StrictUndefined",
+    'FOLDER: Final = Path(__file__).parent / "texts"\n': 'FOLDER: Final = Path(__file__).parents[1]\n"""A page\'s template and texts are beside its subject."""\n',
     'FOLDER.glob("*.csv")': 'FOLDER.glob("*/texts/*.csv")',
 }
 """What finds templates and texts, in `api/pages/render.py`, once they are beside their subjects."""
