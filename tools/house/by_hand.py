@@ -21,6 +21,7 @@ HANDS = [
     ("tests/pipelines/test_checks.py", 'broken.setattr(snapshots, "publish", publish_damaged)', 'broken.setattr(publish, "publish", publish_damaged)'),
     ("tests/connector/oauth/test_documents.py", "    async def described(client_id: str, at: Any) -> Any:", "    whole = clients.fetch_client\n\n    async def described(client_id: str, at: Any) -> Any:"),
     ("tests/connector/oauth/test_documents.py", "return await clients.fetch_client(client_id, at, fetched)", "return await whole(client_id, at, fetched)"),
+    ("services/imports/workbook.py", '_HERE: Final = Path(__file__).parents[2] / "pipelines" / "imports" / "template"', "_HERE: Final = Path(__file__).parent"),
     ("docs/grading.md", "`compliance/grading/questions.py`, `languages.py`", "`compliance/grading/questions.py`"),
     ("pipelines/reading/workbook/sheets.py", "`workbook_tables.py`", "`upload.py`"),
     ("schemas/json_values.py", "\n`schemas/responses/`, `warehouse", "\nthe answers of `schemas`, `warehouse"),
