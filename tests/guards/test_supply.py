@@ -1,7 +1,8 @@
-"""What the service is made of and how it is set: requirements, bill of materials, audit of dependencies, settings page."""
+"""What the service is made of and how it is set: requirements, bill of materials, audit, settings page."""
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -27,9 +28,13 @@ PARTS_OF_ANOTHER = {
 
 def declared(file: str) -> dict[str, Requirement]:
     """The requirements that a file names itself, by their names."""
-    lines = (line.partition("#")[0].strip() for line in (ROOT / file).read_text(encoding="utf-8").splitlines())
+    lines = (line.partition("#")[0].strip() for line in _text(file).splitlines())
     found = [Requirement(line) for line in lines if line and not line.startswith("-")]
     return {canonicalize_name(each.name): each for each in found}
+
+
+def _text(file: str) -> str:
+    return (ROOT / file).read_text(encoding="utf-8")
 
 
 def imported() -> Iterator[str]:
@@ -48,6 +53,12 @@ def test_what_the_product_imports_is_required_by_name() -> None:
     for module in set(imported()) - set(ROOMS) - sys.stdlib_module_names - {"celery", "dagster_celery"}:
         libraries = {canonicalize_name(name) for name in found[module]}
         assert {PARTS_OF_ANOTHER.get(name, name) for name in libraries} & known, module
+
+
+def test_what_builds_the_project_is_locked_and_no_part_of_the_service() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert set(build) == set(declared("requirements-build.in")) == sbom.locked(_text("requirements-build.lock"))
+    assert not set(build) & sbom.locked(_text("requirements.lock"))
 
 
 def test_uvicorn_is_required_with_the_reader_of_requests_that_the_server_is_built_on() -> None:
