@@ -12,8 +12,8 @@ help:  ## What can be done here
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/service.stamp: .venv/pyvenv.cfg requirements.lock pyproject.toml
-	$(INSTALL) -r requirements.lock
+.venv/service.stamp: .venv/pyvenv.cfg requirements.lock requirements-build.lock pyproject.toml
+	$(INSTALL) -r requirements.lock -r requirements-build.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	-@$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null 2>&1
 	@touch $@
@@ -50,9 +50,9 @@ distributed: .venv-distributed/stamp  ## Imports and a backfill by Celery's work
 	PATH="$$PATH:$(REDIS)/bin" LD_LIBRARY_PATH="$(REDIS)/lib/$$(uname -m)-linux-gnu" \
 	  .venv-distributed/bin/python -m pytest -n 0 -s tests/guards/test_deploy.py tests/journeys/test_distributed.py
 
-.venv-distributed/stamp: requirements-dev.lock requirements-distributed.lock
+.venv-distributed/stamp: requirements-dev.lock requirements-build.lock requirements-distributed.lock
 	$(PYTHON) -m venv .venv-distributed
-	for lock in requirements-dev.lock requirements-distributed.lock; do .venv-distributed/bin/python -m pip install \
+	for lock in requirements-dev.lock requirements-build.lock requirements-distributed.lock; do .venv-distributed/bin/python -m pip install \
 	  --quiet --disable-pip-version-check --require-hashes -r $$lock || exit 1; done
 	.venv-distributed/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	-@.venv-distributed/bin/python -m compileall -q -j 0 .venv-distributed/lib >/dev/null 2>&1
@@ -147,7 +147,7 @@ settings-page: setup-dev  ## docs/settings.md from the settings type
 
 lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	$(BIN)/python -m pip install --quiet uv
-	for name in requirements requirements-dev requirements-distributed tools/api_clients/requirements; do $(BIN)/uv pip compile --quiet \
+	for name in requirements requirements-dev requirements-build requirements-distributed tools/api_clients/requirements; do $(BIN)/uv pip compile --quiet \
 	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-find-links --no-strip-extras $$name.in -o $$name.lock; done
 
