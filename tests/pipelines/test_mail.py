@@ -25,6 +25,7 @@ from pipelines.mail.send import TRIES_AFTER, Post, send_due
 from pipelines.mail.server import MailServer, NotSent, message
 from pipelines.writing.records import write_records
 from schemas.enquiries import SupplierEnquiryInput
+from schemas.numbers import day
 from schemas.refusals import Refused
 from services import review, supplier_enquiries, supplier_requests
 from tests import mailbox
@@ -141,7 +142,7 @@ def test_the_supplier_is_asked_and_reminded_until_the_last_answer(desk: Desk, as
     with desk.pool.company(desk.company) as conn:
         assert asker.links.address_of(conn, enquiry) + "?lang=de" in said
     assert "- MAIL-1: Bottle MAIL-1" in said
-    assert due.isoformat() in said
+    assert f"Bitte antworten Sie bis zum {day(due, 'de')}." in said
     asker.answer(enquiry, 0)
     until_reminder = datetime.combine(due - timedelta(days=3), desk.clock.now().time().replace(hour=8)) - (
         desk.clock.now().replace(tzinfo=None)
