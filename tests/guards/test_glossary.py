@@ -9,10 +9,27 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "services", "connector", "api")
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-SUBJECTS = (
-    "skus imports exports files library suppliers review conformity filings figures catalogue rules statements changes "
-    "audit accounts companies assistants operate"
-).split()
+SUBJECTS = [
+    "skus",
+    "imports",
+    "exports",
+    "files",
+    "library",
+    "suppliers",
+    "review",
+    "conformity",
+    "filings",
+    "figures",
+    "catalogue",
+    "rules",
+    "statements",
+    "changes",
+    "audit",
+    "accounts",
+    "companies",
+    "assistants",
+    "operate",
+]
 
 
 def section(title: str) -> str:
