@@ -35,7 +35,7 @@ from pipelines.reading.published import outline_of
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
-from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
+from pipelines.reading.unit_columns import is_shared, judge_units, own_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
 from schemas.fields import SKU_CODE
 from schemas.issues import Issue
@@ -216,14 +216,11 @@ def _one_per_field(columns: list[Column], chosen: list[Column], header: Searched
     Each weight may have its own column of units beside it. Each other duplicate is one of the `issues`.
     """
     units = [column for column in columns if is_shared(column)]
-    if len(units) > 1:
-        others = _one_per_field([column for column in columns if column not in units], chosen, header, issues)
-        own = paired_units(units, [*chosen, *others])
-        return [*others, *(own if own != units else _choose_one_per_field(units, header, issues))]
-    return _choose_one_per_field(columns, header, issues)
+    kept = _best_of_each_field([column for column in columns if column not in units], header, issues)
+    return [*kept, *(own_units(units, [*chosen, *kept]) or _best_of_each_field(units, header, issues))]
 
 
-def _choose_one_per_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
+def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)

@@ -31,7 +31,6 @@ from pipelines.reading.published import (
 )
 from pipelines.reading.refusal import refuse
 from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
-from pipelines.reading.unit_columns import constant_unit_per_group
 from pipelines.reading.values import without_marks, without_null_words
 from schemas.messages import Message
 from schemas.report import Asked, SourceColumn, SourceSheet
@@ -245,7 +244,6 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
     own = {column.name for column in sheet.columns if column.table == "sku"}
     twice = [column for column in constants if column.table == "component" and column.name in own]
     columns = [replace(c, name=f"component_{c.name}") if c in twice else c for c in constants]
-    columns += constant_unit_per_group(sheet.columns, columns)
     texts = [pl.lit(column.constant, pl.String).alias(column.name) for column in columns]
     kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
     numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]

@@ -11,7 +11,7 @@ import polars as pl
 
 from pipelines.reading.fields import Column
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_shared, shared_unit_per_group, weights_of_shared_unit
+from pipelines.reading.unit_columns import is_shared, unit_per_group, weights_of_shared_unit
 
 
 def layout_of(columns: tuple[Column, ...]) -> Literal["wide", "materials"] | None:
@@ -35,17 +35,18 @@ def split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
 
 def _with_units(sheet: Sheet) -> Sheet:
     """Copy the sheet's column of units for each group that has none; the SKU's own weight keeps it too."""
-    copies = shared_unit_per_group(sheet.columns)
+    copies = unit_per_group(sheet.columns)
     if not copies:
         return sheet
-    table = sheet.table.with_columns(pl.col(shared).alias(column.name) for shared, column in copies)
-    kinds = sheet.kinds
-    if kinds is not None:
-        kinds = kinds.with_columns(pl.col(shared).alias(column.name) for shared, column in copies)
-    columns = (*sheet.columns, *(column for _, column in copies))
-    whole = any(column.name == "weight_grams" for column in weights_of_shared_unit(sheet.columns))
-    kept = tuple(column for column in columns if whole or not is_shared(column))
-    return replace(sheet, columns=kept, table=table, kinds=kinds)
+    shared = next(column for column in sheet.columns if is_shared(column))
+    cells = [pl.col(shared.name).alias(column.name) for column in copies]
+    whole = shared.constant is not None or any(c.name == "weight_grams" for c in weights_of_shared_unit(sheet.columns))
+    return replace(
+        sheet,
+        columns=(*(column for column in sheet.columns if whole or not is_shared(column)), *copies),
+        table=sheet.table.with_columns(cells),
+        kinds=None if sheet.kinds is None else sheet.kinds.with_columns(cells),
+    )
 
 
 def _select(sheet: Sheet, columns: tuple[Column, ...], rows: pl.Series | None = None) -> Sheet:
