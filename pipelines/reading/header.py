@@ -23,7 +23,7 @@ from pipelines.reading.column_values import (
     without_article_numbers,
 )
 from pipelines.reading.columns import column_for, recognise
-from pipelines.reading.fields import LONGEST_HEADER, Column, Table
+from pipelines.reading.fields import LONGEST_HEADER, Column, Table, with_component_prefix
 from pipelines.reading.forms import form_refusal
 from pipelines.reading.grammar import mentions, names_packaging
 from pipelines.reading.grid import Grid, LineFault, letter, position
@@ -90,7 +90,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         raise refusal
     searched, last_line = _searched(grid, table, mapped, sheet)
     at, line, cells = searched.at, searched.line, searched.cells
-    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped, table)
+    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped)
     asked = [column for column in chosen if column.open is not None]
     chosen = [column for column in chosen if column.open is None]
     taken = {column.position for column in (*chosen, *asked)}
@@ -115,12 +115,12 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=[*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))],
         )
         raise
-    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped, table)
+    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     asked += [column for column in opened if column.open is not None]
-    columns = _with_component_prefix(columns) if table == "sku" else columns
+    columns = with_component_prefix(columns) if table == "sku" else columns
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
-    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped, table)
+    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
     judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)
     used = {column.position for column in (*columns, *asked)} | judged.asked
@@ -190,13 +190,6 @@ def _switched_off(mapped: SheetMapping, recognised: list[Column]) -> tuple[tuple
         had = next((other for other in recognised if same_field(column, other)), None)
         off.append((column.name, None, None) if had is None else (column.name, had.position, had.header))
     return tuple(off)
-
-
-def _with_component_prefix(columns: list[Column]) -> list[Column]:
-    """Put `component_` before the names of components' columns that a column of the SKU has too."""
-    own = {column.name for column in columns if column.table == "sku"}
-    twice = [column for column in columns if column.table == "component" and column.name in own]
-    return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
 
 
 def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:

@@ -5,7 +5,6 @@ that may be fractions, and what an open column keeps back. `unit_columns.py` jud
 `code_lists.py` code lists; `asked.py` asks whether a column is the product's.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +16,7 @@ from pipelines.reading.grid import NUMBER
 from pipelines.reading.quantities import with_quantities
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_answered, name_in_mapping
+from pipelines.reading.unit_columns import name_in_mapping
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -57,7 +56,7 @@ def _is_open(column: Column, sheet: Sheet) -> bool:
     """Return whether the numbers of a percentage are all from 0 to 1, and so may be fractions of one."""
     if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
         return False
-    if is_answered(column, sheet.mapped):
+    if sheet.mapped.unit_of(column) is not None:
         return False
     cells, kinds = sheet.table[column.name], None if sheet.kinds is None else sheet.kinds[column.name] == NUMBER
     for some in (_TOP, len(cells)):  # the first lines mostly tell
@@ -85,10 +84,6 @@ def _about_fraction(column: Column, sheet: Sheet) -> Asked:
         at=column.position,
         header=column.header,
         sheet=sheet.name,
-        text=", ".join(_some(sheet.table[column.name])),
+        text=", ".join(sheet.table[column.name].drop_nulls().unique(maintain_order=True).head(3)),
         of_components=not any(c.table == "sku" for c in sheet.columns),
     )
-
-
-def _some(cells: pl.Series) -> Sequence[str]:
-    return cells.drop_nulls().unique(maintain_order=True).head(3).to_list()

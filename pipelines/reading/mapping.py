@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 import polars as pl
 
 from pipelines.reading.fields import Column, Table
-from pipelines.reading.grammar import measure_of
+from pipelines.reading.grammar import Sense, measure_of
 from pipelines.reading.grid import TEXT
 from pipelines.reading.named_fields import (
     Rewriting,
@@ -68,7 +68,7 @@ class SheetMapping:
     values: tuple[Rewriting, ...] = ()
     sheet: str | None = None
     header_row: int | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
+    units: tuple[tuple[Column, Sense], ...] = ()
     lists: Mapping[str, str] = field(default_factory=dict)
     quantity: Mapping[str, str] = field(default_factory=dict)
     lines: tuple[MappedLines, ...] = ()
@@ -76,6 +76,14 @@ class SheetMapping:
     def reads(self, column: Column) -> bool:
         """Return whether the column of a field may be read: neither switched off nor given as a constant."""
         return not any(same_field(column, other) for other in (*self.off, *self.constants))
+
+    def unit_of(self, column: Column) -> Sense | None:
+        """Return the unit that is given for the field of a column; that of a part's field holds in each group too."""
+        for of, unit in self.units:
+            of_parts = column.table == "component" and of.group is None and column.field == of.field
+            if column.table == of.table and (column.name == of.name or of_parts):
+                return unit
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,19 +215,20 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
         "values": values,
         "sheet": sheet,
         "header_row": row,
-        "units": {name: _check_unit(name, str(unit), table) for name, unit in units.items()},
+        "units": tuple(_checked_unit(name, str(unit), table) for name, unit in units.items()),
         "lists": lists,
         "quantity": quantity,
         "lines": _lines(_object_at(mapping, "lines", _LINES_MUST)),
     }
 
 
-def _check_unit(name: str, unit: str, table: Table) -> str:
-    """Return a unit that can be converted into the unit of the field."""
-    if measure_of(unit, named_field(name, table).field.unit) is None:
+def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
+    """Return a field with its unit, which can be converted into the unit of the field."""
+    column = named_field(name, table)
+    if (said := measure_of(unit, column.field.unit)) is None:
         wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
         raise refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=wrong), f"mapping.units.{name}")
-    return unit
+    return column, said
 
 
 def _or(names: Sequence[str]) -> str:

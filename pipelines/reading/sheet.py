@@ -12,7 +12,7 @@ import polars as pl
 
 from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.delimited import without_ragged
-from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.fields import Column, Table, fields_of, with_component_prefix
 from pipelines.reading.grammar import mentions
 from pipelines.reading.grid import LINES_OF_SHEET, TEXT, Grid, LineFault, ReadSheet, own_line, sheet_starts
 from pipelines.reading.header import Header, find_header, of_one_table
@@ -241,9 +241,7 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
 
     They are added last: only the file decides which lines are data, and which mark is the decimal mark.
     """
-    own = {column.name for column in sheet.columns if column.table == "sku"}
-    twice = [column for column in constants if column.table == "component" and column.name in own]
-    columns = [replace(c, name=f"component_{c.name}") if c in twice else c for c in constants]
+    columns = with_component_prefix([*sheet.columns, *constants])[len(sheet.columns) :]
     texts = [pl.lit(column.constant, pl.String).alias(column.name) for column in columns]
     kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
     numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]

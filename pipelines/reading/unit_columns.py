@@ -95,9 +95,11 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
-    without_unit = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit]
     return [
-        replace(column, factor=unit.factor, per=unit.per) if column in without_unit else column for column in columns
+        replace(c, factor=unit.factor, per=unit.per)
+        if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit
+        else c
+        for c in columns
     ]
 
 
@@ -144,7 +146,7 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
 
     A weight that the mapping gives a unit has that one. Tonnes are asked about: no packaging weighs so much.
     """
-    settled = {c.group for c in columns if c.field.name in WEIGHTS and is_answered(c, mapped)}
+    settled = {c.group for c in columns if c.field.name in WEIGHTS and mapped.unit_of(c) is not None}
     columns = [column for column in columns if column.field.name != _UNIT or column.group not in settled]
     open_weights: dict[int, tuple[Column, list[str], Column | None]] = {}
     for unit in [column for column in columns if is_shared(column) and not column.exact and not column.mapped]:
@@ -158,7 +160,7 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
             ]
             open_weights.update({weight.position: (weight, names, unit) for weight in weights})
     for weight in columns:
-        if weight.field.name not in WEIGHTS or is_answered(weight, mapped):
+        if weight.field.name not in WEIGHTS or mapped.unit_of(weight) is not None:
             continue
         own = next((c for c in columns if c.field.name == _UNIT and c.group == weight.group), None)
         own = own or next((c for c in columns if is_shared(c) and weight in weights_of_shared_unit(columns)), None)
@@ -218,14 +220,6 @@ def _number_before(unit: Column, columns: Sequence[Column], header: Searched) ->
 def _factor(cell: str) -> Decimal | None:
     unit = unit_of(cell, "g")
     return None if unit is None else unit.factor
-
-
-def is_answered(column: Column, mapped: SheetMapping) -> bool:
-    """Return whether the mapping gives the unit of a column."""
-    names = {column.name}
-    if column.table == "component":
-        names |= {column.field.name, f"component_{column.field.name}"}
-    return not {fold(name) for name in names}.isdisjoint(map(fold, mapped.units))
 
 
 def _question(
