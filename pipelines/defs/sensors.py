@@ -91,8 +91,8 @@ def overdue_work(
         lost = lost_portfolios(conn, portfolios.folder, clock.now())
     requests = [
         *_rule_set_requests(instance, version),
-        *daily.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE),
-        *daily.undone_work(instance, keep_house.name, run_config()),
+        *daily.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE, clock.now()),
+        *daily.undone_work(instance, keep_house.name, run_config(), clock.now()),
         *run_requests.requests_of_companies(instance, publish_portfolio.name, lost),
     ]
     return dg.SensorResult(

@@ -5,10 +5,16 @@ does not run a job on the very first day, and does not repeat one that failed.
 """
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
 
 import dagster as dg
 
-from pipelines.engine import run_requests
+from pipelines.engine import run_requests, tags
+from warehouse.clock import Clock
+
+_MOVED: Final = timedelta(hours=1)
+"""By how much the service's clock is moved against the machine's (`PCDS_TEST_CLOCK_OFFSET`), at the least."""
 
 
 def daily_schedule(name: str, job_name: str, cron: str, run_config: Mapping[str, object]) -> dg.ScheduleDefinition:
@@ -24,10 +30,17 @@ def daily_schedule(name: str, job_name: str, cron: str, run_config: Mapping[str,
     )
 
 
-def undone_work(instance: dg.DagsterInstance, job_name: str, run_config: Mapping[str, object]) -> list[dg.RunRequest]:
-    """Return the run of a daily job that has never ended well, or did not the last time; tries come ever later."""
+def undone_work(
+    instance: dg.DagsterInstance, job_name: str, run_config: Mapping[str, object], now: datetime
+) -> list[dg.RunRequest]:
+    """Return the run of a daily job that has never ended well, or did not the last time; tries come ever later.
+
+    So it does where the service's clock, which says `now`, is moved: no setting shifts that of the scheduler, so a tag
+    says for which day of the service's a run was.
+    """
     ended = instance.get_run_records(dg.RunsFilter(job_name=job_name, statuses=run_requests.ENDED), limit=1)
-    if ended and ended[0].dagster_run.is_success:
+    day = {tags.DAY: f"{now:%Y-%m-%d}"} if abs(now - Clock().now()) > _MOVED else {}
+    if ended and ended[0].dagster_run.is_success and day.items() <= ended[0].dagster_run.tags.items():
         return []
     last = ended[0].dagster_run.run_id if ended else "nothing"
-    return run_requests.requests_of_job(instance, job_name, f"after {last}", run_config)
+    return run_requests.requests_of_job(instance, job_name, f"after {last}", run_config, day)

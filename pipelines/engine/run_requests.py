@@ -78,11 +78,17 @@ def requests_of_companies(
 
 
 def requests_of_job(
-    instance: dg.DagsterInstance, job_name: str, state: str, config: Mapping[str, object]
+    instance: dg.DagsterInstance,
+    job_name: str,
+    state: str,
+    config: Mapping[str, object],
+    tags: Mapping[str, str] | None = None,
 ) -> list[dg.RunRequest]:
     """Return the run of a job without partitions, if it may be requested now; `state` is as that of `WantedRun`."""
     return [
-        dg.RunRequest(run_key=f"{job_name}/{state}{retry_suffix(failures)}", job_name=job_name, run_config=config)
+        dg.RunRequest(
+            run_key=f"{job_name}/{state}{retry_suffix(failures)}", job_name=job_name, run_config=config, tags=tags
+        )
         for failures in due_partitions(instance, job_name, [UNPARTITIONED]).values()
     ]
 
