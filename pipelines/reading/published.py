@@ -14,6 +14,7 @@ import polars as pl
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.questions import NOTHING_READ
 from pipelines.reading.refusal import ReadingRefused
 from schemas.report import FileFormat, IgnoredColumn, ImportSource, MappedBy, SourceColumn, SourceSheet
 
@@ -119,19 +120,6 @@ def outline_of(
         "words": {},
         "samples": published_samples({at: samples.get(at, []) for at in (*used, *dict(shown))}),
     }
-    nothing: SourceSheet = {"sheet": None, "header_row": 0, "columns": [], "ignored": [], "decimal_marks": {}}
-    of_parts = table == "component"
-    return {
-        "format": "csv",
-        "encoding": None,
-        "delimiter": None,
-        **(nothing if of_parts else part),
-        "components": part if of_parts else None,
-        "layout": "long" if any(column.table == "component" for column in columns) else "rows",
-        "volume_year": None,
-        "skipped": [],
-        "mapping_name": None,
-        "unread_sheets": [],
-        "asked": [],
-        "readings": [],
-    }
+    source: ImportSource = {**NOTHING_READ, "components": part} if table == "component" else {**NOTHING_READ, **part}
+    source["layout"] = "long" if any(column.table == "component" for column in columns) else "rows"
+    return source

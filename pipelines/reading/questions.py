@@ -14,7 +14,7 @@ from schemas.issues import Issue
 from schemas.messages import Message, message_of
 from schemas.report import Asked, ImportSource, QuestionKind
 
-_NOTHING_READ: Final[ImportSource] = {
+NOTHING_READ: Final[ImportSource] = {
     "format": "csv",
     "encoding": None,
     "delimiter": None,
@@ -35,6 +35,7 @@ _NOTHING_READ: Final[ImportSource] = {
     "words": {},
     "readings": [],
 }
+"""The source of a file of which nothing was read; a table that was read fills its places."""
 
 
 def question(
@@ -88,7 +89,7 @@ def refused(
         )
         for asked in questions
     ]
-    read = _NOTHING_READ if outline is None else outline
+    read = NOTHING_READ if outline is None else outline
     return ReadingRefused(issues, {**read, "asked": [*read.get("asked", ()), *questions]})
 
 

@@ -21,7 +21,8 @@ from pipelines.reading.long_layout import lines_are_parts, split_long, with_code
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
-from pipelines.reading.published import completed_by, published_ignored, published_mapping, published_samples
+from pipelines.reading.published import completed_by
+from pipelines.reading.questions import NOTHING_READ
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
@@ -58,16 +59,6 @@ class Upload:
     def to_bytes(self) -> bytes:
         """Return the upload as bytes for a worker, so that the caller's file is read only once."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
-
-    def to_parts(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
-        """Split the upload into a part that JSON can contain and its tables by name."""
-        about, tables = stored.split(self.source, self.main, self.parts, self.rows)
-        return about, {f"table_{number}": table for number, table in enumerate(tables)}
-
-    @classmethod
-    def from_parts(cls, about: dict[str, object], tables: Mapping[str, pl.DataFrame]) -> "Upload":
-        """Return the upload that `to_parts` has split."""
-        return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Upload":
@@ -144,23 +135,14 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     readings = _readings(before, before_parts if separate else None, main, parts)
     dated = any(column.market and column.year is None for column in main.columns)
     source: ImportSource = {
+        **NOTHING_READ,
         **about,
-        "sheet": main.name,
-        "header_row": main.header_row,
-        "columns": main.published_columns(),
-        "ignored": published_ignored(main.ignored),
+        **main.published(),
         "components": None if parts is None else parts.published(),
         "layout": layout,
-        "decimal_marks": main.marks,
-        "mapping_name": None,
         "skipped": _published_skipped(main),
         "volume_year": today.year if dated else None,
-        **published_mapping(main.columns, main.off, main.mapped),
-        "hidden": None,
-        "unread_sheets": [],
         "asked": [*main.questions, *(parts.questions if parts is not None and separate else ()), *questions],
-        "samples": published_samples(main.samples),
-        "words": {name: dict(values) for name, values in main.words.items()},
         "readings": readings,
     }
     if main.sheets:
