@@ -2,7 +2,7 @@
 
 Texts, codes and markets are filled down. A number that is merged over several SKUs may be each one's or all together:
 it is asked, and `quantity` in the mapping says which; within one SKU it is read once (decisions §13, *Merged cells*).
-Codes and names are left as they are: lines without them belong to the SKU above (`cells.py`, `long_layout.py`).
+Codes and names are left as they are: lines without them belong to the SKU above (`cells.py`, `layouts.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,8 +103,7 @@ def _question(column: Column, merge: Merge, value: str, sheet: str) -> Asked:
         message,
         {"quantity": {place: "multiply"}},
         could_be=_USES,
-        at=column.position,
-        header=column.header,
+        column=column,
         sheet=sheet,
         lines=f"{merge.first_line}-{merge.last_line}",
         text=value,
