@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import Column, fields_of
-from pipelines.reading.material_texts import facts_of_text, family_and_detail, family_of_detail
+from pipelines.reading.material_texts import facts_of_text, family_of_detail, read_material
 from pipelines.reading.sheet import Sheet
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
@@ -52,11 +52,11 @@ def with_families(sheet: Sheet) -> Sheet:
 def _split_column(sheet: Sheet, column: Column) -> Sheet:
     cells = sheet.table[column.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
-    found = {text: family_and_detail(text, str(column.field.vocabulary)) for text in distinct}
-    if not any(found.values()):
+    found = {text: read_material(text, str(column.field.vocabulary)) for text in distinct}
+    details = {text: None if named is None else named.detail for text, named in found.items()}
+    if not any(details.values()):
         return sheet
-    families = {text: text if split is None else split[0] for text, split in found.items()}
-    details = {text: None if split is None else split[1] for text, split in found.items()}
+    families = {text: text if named is None else named.family for text, named in found.items()}
     family = cells.replace_strict(families, default=None, return_dtype=pl.String)
     detail = cells.replace_strict(details, default=None, return_dtype=pl.String)
     name = _DETAIL[column.field.name]

@@ -56,6 +56,14 @@ def test_what_a_text_says_of_its_part_has_one_order_in_every_process() -> None:
     assert found["material_family", "metallisierte OPP schwarz"][0].endswith("dark, metallised")
 
 
+def test_the_language_before_a_word_hides_nothing_of_it() -> None:
+    table = [["sku_code", "name", "material"], ["A", "a", "en:glass"], ["B", "b", "fr:verre"]]
+    assert told(delimited(table)) == {
+        ("material", "en:glass"): ("glass", 1),
+        ("material", "fr:verre"): ("glass", 1),
+    }
+
+
 def test_what_loses_something_comes_first() -> None:
     first = read(delimited(SKUS, ";"), {"values": {"material": {"Dose D7": "metal"}}})[0].source["readings"][0]
     assert first == {"column": "C", "field": "material", "text": "Dose D7", "value": "metal", "rows": 1}
