@@ -18,7 +18,7 @@ from pipelines.reading.fields import Column
 from pipelines.reading.grid import letter
 from pipelines.reading.material_texts import family_of_detail
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_named
+from pipelines.reading.unit_columns import choice_for
 from pipelines.reading.values import MATERIALS, market_parts
 from schemas.code_lists import code_lists
 from schemas.market_names import market_named
@@ -48,8 +48,7 @@ def with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
             continue
         texts = sheet.table[column.name].drop_nulls().unique(maintain_order=True)
         values = {part for text in texts.head(_MOST_TEXTS) for part in _parts(text, field)}
-        told = next((name for place, name in sheet.mapped.lists.items() if is_named(place, column)), None)
-        spoken = told or _spoken(values, field, column.header)
+        spoken = choice_for(column, sheet.mapped.lists) or _spoken(values, field, column.header)
         if isinstance(spoken, list):
             asked.append((column, _question(column, spoken, sorted(values), sheet)))
         elif spoken in code_lists(field):

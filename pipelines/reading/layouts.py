@@ -19,7 +19,7 @@ from pipelines.reading.part_types import part_types
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.skipped import MOST_LISTED, SAME_PART
-from pipelines.reading.unit_columns import is_named, is_shared, shared_unit_per_group, weights_of_shared_unit
+from pipelines.reading.unit_columns import choice_for, is_shared, shared_unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes
 from schemas.messages import Message
 from schemas.words import code_of
@@ -182,7 +182,7 @@ def _fill_codes(table: pl.DataFrame, distinguishing: str, *, keys: list[str]) ->
 
 def _without_helpers(sheet: Sheet) -> Sheet:
     """Return the table without the columns that describe parts, unless the mapping says that they are of the SKU."""
-    told = [c for c in sheet.columns if any(is_named(place, c) for place in sheet.mapped.quantity)]
+    told = [c for c in sheet.columns if choice_for(c, sheet.mapped.quantity) is not None]
     return sheet.without([c.name for c in sheet.columns if c.name in _COMPONENT_HELPERS and c not in told])
 
 

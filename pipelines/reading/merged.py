@@ -11,15 +11,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import TEXT, Grid, letter
+from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import question
+from pipelines.reading.unit_columns import choice_for
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
-from schemas.words import fold
 
 _KEYS: Final = ("sku_code", "name")
 _NUMBERS: Final = ("number", "integer", "ppm")
-_USES: Final = ("multiply", "divide", "ignore")
 _MOST_ASKED: Final = 100
 
 
@@ -61,8 +61,7 @@ def read_merged(
         if value is None or (column.field.kind in _NUMBERS and not several):
             continue
         if column.field.kind in _NUMBERS:
-            named = (letter(column.position).lower(), fold(column.header))
-            use = next((use for name, use in uses.items() if name.lower() == named[0] or fold(name) == named[1]), None)
+            use = choice_for(column, uses)
             if use is None:
                 questions.append(_question(column, merge, value, sheet))
             value = _number_of(value, len(rows), use)
@@ -102,7 +101,7 @@ def _question(column: Column, merge: Merge, value: str, sheet: str) -> Asked:
         "quantity",
         message,
         {"quantity": {place: "multiply"}},
-        could_be=_USES,
+        could_be=QUANTITIES,
         column=column,
         sheet=sheet,
         lines=f"{merge.first_line}-{merge.last_line}",

@@ -15,10 +15,11 @@ from compliance.likely_weights import is_likely
 from pipelines.reading.column_values import is_of_lines, quantity_of
 from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
 from pipelines.reading.grid import NUMBER, LineFault, letter
+from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.skipped import SAME_PART
-from pipelines.reading.unit_columns import is_named
+from pipelines.reading.unit_columns import choice_for
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -43,8 +44,7 @@ def with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         return sheet
     watched = [column for column in sheet.watched if quantity_of(column.header) is not None]
     for column in watched:
-        told = next((use for place, use in sheet.mapped.quantity.items() if is_named(place, column)), None)
-        if told is not None:
+        if (told := choice_for(column, sheet.mapped.quantity)) is not None:
             return sheet if told == "ignore" else _applied(sheet, column, weight, told)
     for column in watched:
         cells = sheet.others[column.name]
@@ -57,9 +57,8 @@ def with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
 
 def _without_repeats(sheet: Sheet, weight: Column) -> Sheet:
     """Return the sheet with one line for each part that stands once for each nation or period, with the same weight."""
-    told = next((use for place, use in sheet.mapped.quantity.items() if is_named(place, weight)), None)
     repeated = _repeated(sheet, weight)
-    if told == "ignore" or not _differ(sheet, repeated):
+    if choice_for(weight, sheet.mapped.quantity) == "ignore" or not _differ(sheet, repeated):
         return sheet
     if not _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated):
         raise refused([_about_lines(sheet, weight)])
@@ -241,5 +240,5 @@ def _question(sheet: Sheet, column: Column, weight: Column, likely: str, means: 
         likely=likely,
     )
     answer = {"quantity": {place: likely}}
-    could_be = [likely, *(use for use in ("multiply", "divide", "ignore") if use != likely)]
+    could_be = [likely, *(use for use in QUANTITIES if use != likely)]
     return sheet.ask("quantity", column, message, answer, could_be=could_be)
