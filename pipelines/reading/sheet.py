@@ -30,21 +30,14 @@ from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, ap
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
 from pipelines.reading.numbers import decimal_marks
-from pipelines.reading.published import (
-    Samples,
-    published_columns,
-    published_ignored,
-    published_mapping,
-    published_samples,
-    samples_of,
-)
+from pipelines.reading.published import Samples, published_mapping, published_table, samples_of
 from pipelines.reading.questions import question
 from pipelines.reading.refusal import refuse
 from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
 from pipelines.reading.unit_columns import constant_unit_per_group
 from pipelines.reading.values import read_values, without_marks, without_null_words
 from schemas.messages import Message
-from schemas.report import Asked, QuestionKind, SourceColumn, SourceSheet
+from schemas.report import Asked, QuestionKind, SourceSheet
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -125,22 +118,12 @@ class Sheet:
         return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
 
     def published(self) -> SourceSheet:
-        """Return how it was read, as `source.components` shows it."""
-        return {
-            "sheet": self.name,
-            "header_row": self.header_row,
-            "columns": self.published_columns(),
-            "ignored": published_ignored(self.ignored),
-            "decimal_marks": self.marks,
-            "hidden": None,
-            "samples": published_samples(self.samples),
-            "words": {name: dict(values) for name, values in self.words.items()},
-            **published_mapping(self.columns, self.off, self.mapped),
-        }
-
-    def published_columns(self) -> list[SourceColumn]:
-        """Return the columns that are read; one that is asked about is none of them."""
-        return published_columns(column for column in self.columns if column.position not in self.asked)
+        """Return how it was read, as `source.components` shows it; a column that is asked about is not read."""
+        read = [column for column in self.columns if column.position not in self.asked]
+        effect = published_mapping(self.columns, self.off, self.mapped)
+        words = {name: dict(values) for name, values in self.words.items()}
+        table = published_table(self.name, self.header_row, read, self.ignored, samples=self.samples, effect=effect)
+        return {**table, "decimal_marks": self.marks, "words": words}
 
     @property
     def of_components(self) -> bool:
