@@ -292,6 +292,5 @@ def _share_of_fitting(column: Column, cells: pl.Series) -> float:
     if not len(cells):
         return 0.0
     if column.name in _MATERIALS:
-        fitting = sum(family_of_detail(cell) is not None or code_of(cell, "material") is not None for cell in cells)
-        return fitting / len(cells)
+        return sum(family_of_detail(cell) is not None for cell in cells) / len(cells)
     return 1 - read_values(cells, column, ".", None).faults.height / len(cells)

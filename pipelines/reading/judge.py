@@ -12,12 +12,9 @@ import polars as pl
 
 from pipelines.reading.code_lists import with_code_lists
 from pipelines.reading.fields import Column
-from pipelines.reading.grid import NUMBER
 from pipelines.reading.quantities import with_quantities
-from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unit_columns import name_in_mapping
-from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
@@ -58,11 +55,9 @@ def _is_open(column: Column, sheet: Sheet) -> bool:
         return False
     if sheet.mapped.unit_of(column) is not None:
         return False
-    cells, kinds = sheet.table[column.name], None if sheet.kinds is None else sheet.kinds[column.name] == NUMBER
+    cells = sheet.table[column.name]
     for some in (_TOP, len(cells)):  # the first lines mostly tell
-        numbers = read_values(
-            cells.head(some), column, sheet.marks.get(column.name), None if kinds is None else kinds.head(some)
-        ).values
+        numbers = sheet.read(column, some)
         if not numbers.is_between(0, 1).fill_null(value=True).all():
             return False
     return not cells.str.contains("%", literal=True).any() and bool((numbers > 0).any())
@@ -76,14 +71,6 @@ def _about_fraction(column: Column, sheet: Sheet) -> Asked:
         header=shown(column.header),
         name=name,
     )
-    return question(
-        "fraction",
-        message,
-        {"units": {name: "fraction"}},
-        could_be=("fraction", "percent"),
-        at=column.position,
-        header=column.header,
-        sheet=sheet.name,
-        text=", ".join(sheet.table[column.name].drop_nulls().unique(maintain_order=True).head(3)),
-        of_components=not any(c.table == "sku" for c in sheet.columns),
-    )
+    some = sheet.table[column.name].drop_nulls().unique(maintain_order=True).head(3)
+    answer, could_be = {"units": {name: "fraction"}}, ("fraction", "percent")
+    return sheet.ask("fraction", column, message, answer, could_be=could_be, text=", ".join(some))

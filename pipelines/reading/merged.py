@@ -2,7 +2,7 @@
 
 Texts, codes and markets are filled down. A number that is merged over several SKUs may be each one's or all together:
 it is asked, and `quantity` in the mapping says which; within one SKU it is read once (decisions §13, *Merged cells*).
-Codes and names are left as they are: lines without them belong to the SKU above (`cells.py`, `long_layout.py`).
+Codes and names are left as they are: lines without them belong to the SKU above (`cells.py`, `layouts.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import TEXT, Grid, letter
+from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import question
+from pipelines.reading.unit_columns import choice_for
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
-from schemas.words import fold
 
 _KEYS: Final = ("sku_code", "name")
 _NUMBERS: Final = ("number", "integer", "ppm")
-_USES: Final = ("multiply", "divide", "ignore")
 _MOST_ASKED: Final = 100
 
 
@@ -61,8 +61,7 @@ def read_merged(
         if value is None or (column.field.kind in _NUMBERS and not several):
             continue
         if column.field.kind in _NUMBERS:
-            named = (letter(column.position).lower(), fold(column.header))
-            use = next((use for name, use in uses.items() if name.lower() == named[0] or fold(name) == named[1]), None)
+            use = choice_for(column, uses)
             if use is None:
                 questions.append(_question(column, merge, value, sheet))
             value = _number_of(value, len(rows), use)
@@ -102,9 +101,8 @@ def _question(column: Column, merge: Merge, value: str, sheet: str) -> Asked:
         "quantity",
         message,
         {"quantity": {place: "multiply"}},
-        could_be=_USES,
-        at=column.position,
-        header=column.header,
+        could_be=QUANTITIES,
+        column=column,
         sheet=sheet,
         lines=f"{merge.first_line}-{merge.last_line}",
         text=value,

@@ -99,8 +99,7 @@ def _question(column: Column, names: list[str], sheet: str | None) -> Asked:
         message,
         {"create": True},
         could_be=("create",),
-        at=column.position,
-        header=column.header,
+        column=column,
         sheet=sheet,
         text=names[0],
     )

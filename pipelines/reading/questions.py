@@ -8,13 +8,14 @@ form of a question. What does not: finding what is not understood, and applying 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pipelines.reading.fields import Column
 from pipelines.reading.grid import letter
 from pipelines.reading.refusal import ReadingRefused
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
 from schemas.report import Asked, ImportSource, QuestionKind
 
-_NOTHING_READ: Final[ImportSource] = {
+NOTHING_READ: Final[ImportSource] = {
     "format": "csv",
     "encoding": None,
     "delimiter": None,
@@ -35,6 +36,7 @@ _NOTHING_READ: Final[ImportSource] = {
     "words": {},
     "readings": [],
 }
+"""The source of a file of which nothing was read; a table that was read fills its places."""
 
 
 def question(
@@ -43,8 +45,7 @@ def question(
     answer: Mapping[str, object],
     *,
     could_be: Sequence[str] = (),
-    at: int | None = None,
-    header: str | None = None,
+    column: Column | None = None,
     sheet: str | None = None,
     lines: str | None = None,
     text: str | None = None,
@@ -53,13 +54,12 @@ def question(
     """Return a question as `source.asked` publishes it.
 
     `answer` settles it by the first of `could_be`; `of_components` is true for a components sheet, whose part of the
-    mapping is its own. `at` is the column's position, `lines` is one line or a range, `12-18`, and `text` is what was
-    not understood.
+    mapping is its own. `lines` is one line or a range, `12-18`, and `text` is what was not understood.
     """
     return {
         "kind": kind,
-        "column": None if at is None else letter(at),
-        "header": header,
+        "column": None if column is None else letter(column.position),
+        "header": None if column is None else column.header,
         "sheet": sheet,
         "lines": lines,
         "text": text,
@@ -88,7 +88,7 @@ def refused(
         )
         for asked in questions
     ]
-    read = _NOTHING_READ if outline is None else outline
+    read = NOTHING_READ if outline is None else outline
     return ReadingRefused(issues, {**read, "asked": [*read.get("asked", ()), *questions]})
 
 

@@ -14,7 +14,7 @@ it stands. Anything else that is odd about a line is a fault of its row.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import or_
 from typing import Final
 
@@ -350,14 +350,11 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Serie
 
 def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:
     """Yield the runs of marked lines."""
-    at = 0
-    while at < len(marked):
-        end = at
-        while end < len(marked) and marked[end]:
-            end += 1
-        if end > at:
-            yield start + at, start + end
-        at = max(end, at + 1)
+    for mark, run in groupby(marked):
+        end = start + len(list(run))
+        if mark:
+            yield start, end
+        start = end
 
 
 def _starts(body: Grid) -> list[int]:

@@ -6,7 +6,7 @@ only column of units in a table applies to every weight whose header names no un
 `units.csv` lists the factors.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -250,8 +250,7 @@ def _question(
         message,
         {"units": {name: could_be[0]}},
         could_be=could_be,
-        at=weight.position,
-        header=weight.header,
+        column=weight,
         sheet=sheet,
         text=", ".join(names[:_MOST_NAMED]),
         of_components=not any(column.table == "sku" for column in columns),
@@ -264,6 +263,8 @@ def name_in_mapping(column: Column, columns: Sequence[Column]) -> str:
     return f"component_{column.field.name}" if beside else column.name
 
 
-def is_named(place: str, column: Column) -> bool:
-    """Return whether a mapping's header or letter is that of a column."""
-    return fold(place) == fold(column.header) or place.strip().upper() == letter(column.position)
+def choice_for(column: Column, choices: Mapping[str, str]) -> str | None:
+    """Return what the mapping chooses for a column, named by its header or letter; None where it says nothing."""
+    header, at = fold(column.header), letter(column.position)
+    own = (choice for place, choice in choices.items() if fold(place) == header or place.strip().upper() == at)
+    return next(own, None)
