@@ -86,16 +86,13 @@ def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:
 
 def _question(column: Column, sheet: Sheet) -> Asked:
     """Return the question whose a column is."""
-    place = letter(column.position)
     message = Message(
-        "{header} may be the product's or its packaging's, and nothing in the table says which; it is "
-        "not read. If it is the packaging's, say so: "
-        'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.',
+        "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If "
+        "it is the packaging's, say so: mapping={mapping}, or name the packaging in its header.",
         header=shown(column.header),
-        name=column.name,
-        place=place,
+        mapping={"columns": {column.name: letter(column.position)}},
     )
-    return sheet.ask("column", column, message, {"columns": {column.name: place}}, could_be=[column.name])
+    return sheet.ask("column", column, message, could_be=[column.name])
 
 
 def _names_its_packaging(column: Column) -> bool:

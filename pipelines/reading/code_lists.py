@@ -144,13 +144,11 @@ def _translated(sheet: Sheet, column: Column, field: str, name: str, texts: pl.S
 def _question(column: Column, could_be: list[str], values: list[str], sheet: Sheet) -> Asked:
     some = ", ".join(values[:_MOST_SHOWN])
     message = Message(
-        "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list it is: "
-        'mapping={{"lists": {{"{place}": "{first}"}}}}.',
+        "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list it "
+        "is: mapping={mapping}.",
         header=shown(column.header),
         some=shown(some),
         lists=", ".join(could_be),
-        place=letter(column.position),
-        first=could_be[0],
+        mapping={"lists": {letter(column.position): could_be[0]}},
     )
-    answer = {"lists": {letter(column.position): could_be[0]}}
-    return sheet.ask("list", column, message, answer, could_be=could_be, text=some)
+    return sheet.ask("list", column, message, could_be=could_be, text=some)

@@ -32,6 +32,7 @@ from pipelines.reading.header_row import REQUIRED_FIELDS, Cells, header_index, h
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
 from pipelines.reading.published import outline_of
+from pipelines.reading.questions import with_answer
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
@@ -239,14 +240,14 @@ def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
     if likely is None:
         message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
     else:
-        answer = {"columns": {name: letter(likely.position)}}
         message = Message(
-            "The columns {where} all fit {name}; rename or remove all but one, "
-            'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
+            "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: "
+            "mapping={mapping}.",
             where=where,
             name=name,
-            likely=letter(likely.position),
+            mapping={"columns": {name: letter(likely.position)}},
         )
+        message, answer = with_answer(message, of_components=header.table == "component")
     kind: QuestionKind | None = None if answer is None else "column"
     return Issue("ambiguous_column", message, name, kind=kind, could_be=[name], answer=answer)
 

@@ -64,13 +64,11 @@ def _is_open(column: Column, sheet: Sheet) -> bool:
 
 
 def _about_fraction(column: Column, sheet: Sheet) -> Asked:
-    name = name_in_mapping(column, sheet.columns)
     message = Message(
-        "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not read. "
-        'Say which: mapping={{"units": {{"{name}": "fraction"}}}}, or percent.',
+        "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not "
+        "read. Say which: mapping={mapping}, or percent.",
         header=shown(column.header),
-        name=name,
+        mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
     )
     some = sheet.table[column.name].drop_nulls().unique(maintain_order=True).head(3)
-    answer, could_be = {"units": {name: "fraction"}}, ("fraction", "percent")
-    return sheet.ask("fraction", column, message, answer, could_be=could_be, text=", ".join(some))
+    return sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=", ".join(some))

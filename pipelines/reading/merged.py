@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import Column, Table
 from pipelines.reading.grid import TEXT, Grid, letter
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import question
@@ -37,7 +37,14 @@ class Merge(NamedTuple):
 
 
 def read_merged(
-    grid: Grid, merges: Sequence[Merge], columns: Sequence[Column], uses: Mapping[str, str], *, header: int, sheet: str
+    grid: Grid,
+    merges: Sequence[Merge],
+    columns: Sequence[Column],
+    uses: Mapping[str, str],
+    *,
+    header: int,
+    sheet: str,
+    table: Table,
 ) -> tuple[Grid, tuple[Asked, ...], Filled]:
     """Return the grid with merged cells filled down below the `header`'s last line, and what is asked about numbers.
 
@@ -63,7 +70,7 @@ def read_merged(
         if column.field.kind in _NUMBERS:
             use = choice_for(column, uses)
             if use is None:
-                questions.append(_question(column, merge, value, sheet))
+                questions.append(_question(column, merge, value, sheet, table))
             value = _number_of(value, len(rows), use)
         else:
             texts = filled.setdefault(column.position, {})
@@ -85,25 +92,24 @@ def _number_of(value: str, lines: int, use: str | None) -> str | None:
     return None
 
 
-def _question(column: Column, merge: Merge, value: str, sheet: str) -> Asked:
-    place = letter(column.position)
+def _question(column: Column, merge: Merge, value: str, sheet: str, table: Table) -> Asked:
     message = Message(
-        "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each one's "
-        "or all together, and is not read. Say which, multiply or divide: "
-        'mapping={{"quantity": {{"{place}": "multiply"}}}}, or write it in each line.',
+        "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each "
+        "one's or all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it in "
+        "each line.",
         value=shown(value),
         header=shown(column.header),
         first=merge.first_line,
         last=merge.last_line,
-        place=place,
+        mapping={"quantity": {letter(column.position): QUANTITIES[0]}},
     )
     return question(
         "quantity",
         message,
-        {"quantity": {place: "multiply"}},
         could_be=QUANTITIES,
         column=column,
         sheet=sheet,
         lines=f"{merge.first_line}-{merge.last_line}",
         text=value,
+        of_components=table == "component",
     )

@@ -75,32 +75,27 @@ def _units_offered(column: Column) -> tuple[str, ...]:
 def _question(column: Column, sheet: str | None, *, of_components: bool) -> Asked:
     place, text = letter(column.position), str(column.open)
     units = _units_offered(column) if _is_about_unit(column) else ()
-    answer: dict[str, object] = {"columns": {column.name: place}}
     if units:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
-            'mapping={{"columns": {{"{name}": "{place}"}}, "units": {{"{name}": "{unit}"}}}}, or per what it is, such '
-            "as per case of 12.",
+            "mapping={mapping}, or per what it is, such as per case of 12.",
             header=shown(column.header),
             name=column.name,
             text=shown(text),
-            place=place,
-            unit=units[0],
+            mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
         )
-        answer["units"] = {column.name: units[0]}
     else:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
-            'mapping={{"columns": {{"{name}": "{place}"}}}}.',
+            "mapping={mapping}.",
             header=shown(column.header),
             name=column.name,
             text=shown(text),
-            place=place,
+            mapping={"columns": {column.name: place}},
         )
     return question(
         "unit" if units else "column",
         message,
-        answer,
         could_be=units or [column.name],
         column=column,
         sheet=sheet,

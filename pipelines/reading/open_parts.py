@@ -75,18 +75,15 @@ def _question(column: Column, word: str, parts: Sheet, *, separate: bool) -> Ask
     could_be = list(
         VOCABULARIES["component_type"] if found is None else _OF_FILM if found.key in _FILMS else _OF_PACKAGING
     )
-    piece: dict[str, object] = {"values": {"component_type": {word: could_be[0]}}}
     message = Message(
         "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
-        'read. Say what it is: mapping={{"values": {{"component_type": {{"{word}": "{type}"}}}}}}.',
+        "read. Say what it is: mapping={mapping}.",
         text=shown(word),
-        word=word,
-        type=could_be[0],
+        mapping={"values": {"component_type": {word: could_be[0]}}},
     )
     return question(
         "value",
         message,
-        piece,
         could_be=could_be,
         column=column,
         sheet=parts.name,

@@ -66,15 +66,14 @@ def _without_repeats(sheet: Sheet, weight: Column) -> Sheet:
 
 
 def _about_lines(sheet: Sheet, weight: Column) -> Asked:
-    place = letter(weight.position)
     message = Message(
-        "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the weights "
-        "of one packaging. Send weights of one, or a column with the quantity of each line. If each line is a part of "
-        'its own, say so: mapping={{"quantity": {{"{place}": "ignore"}}}}.',
+        "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the "
+        "weights of one packaging. Send weights of one, or a column with the quantity of each line. If each line is "
+        "a part of its own, say so: mapping={mapping}.",
         header=shown(weight.header),
-        place=place,
+        mapping={"quantity": {letter(weight.position): "ignore"}},
     )
-    return sheet.ask("quantity", weight, message, {"quantity": {place: "ignore"}}, could_be=["ignore"])
+    return sheet.ask("quantity", weight, message, could_be=["ignore"])
 
 
 def _judged(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *, of_parts: bool) -> Sheet:
@@ -229,16 +228,13 @@ _TOTALS: Final = Message("how many packagings the weight of its line is of")
 
 
 def _question(sheet: Sheet, column: Column, weight: Column, likely: str, means: Message) -> Asked:
-    place = letter(column.position)
     message = Message(
-        "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, or "
-        'to ignore it: mapping={{"quantity": {{"{place}": "{likely}"}}}}.',
+        "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, "
+        "or to ignore it: mapping={mapping}.",
         header=shown(column.header),
         means=means,
         weight=shown(weight.header),
-        place=place,
-        likely=likely,
+        mapping={"quantity": {letter(column.position): likely}},
     )
-    answer = {"quantity": {place: likely}}
     could_be = [likely, *(use for use in QUANTITIES if use != likely)]
-    return sheet.ask("quantity", column, message, answer, could_be=could_be)
+    return sheet.ask("quantity", column, message, could_be=could_be)

@@ -134,15 +134,14 @@ class Sheet:
         kind: QuestionKind,
         column: Column,
         message: Message,
-        answer: Mapping[str, object],
         *,
         could_be: Sequence[str],
         text: str | None = None,
     ) -> Asked:
-        """Return a question about a column of this table."""
+        """Return a question about a column of this table; the message's gap `mapping` is its answer."""
         of_components, sheet = self.of_components, self.name
         return question(
-            kind, message, answer, could_be=could_be, column=column, sheet=sheet, text=text, of_components=of_components
+            kind, message, could_be=could_be, column=column, sheet=sheet, text=text, of_components=of_components
         )
 
     def read(self, column: Column, most: int | None = None) -> pl.Series:

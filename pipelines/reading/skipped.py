@@ -373,13 +373,14 @@ def _question(body: Grid, start: int, end: int, sheets: Sequence[str | None]) ->
     sheet = sheets[body.lines[start] // LINES_OF_SHEET]
     lines = str(first) if first == last else f"{first}-{last}"
     text = " | ".join(cell for cell in body.cells.row(start) if cell is not None)[:_LONGEST_TEXT]
+    of_sheet = lines if len(sheets) < 2 else f"{sheet}!{lines}"
     message = Message(
-        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they are "
-        'rows: mapping={{"lines": {{"{lines}": "skip"}}}}, or read.',
-        lines=lines if len(sheets) < 2 else f"{sheet}!{lines}",
+        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they "
+        "are rows: mapping={mapping}, or read.",
+        lines=of_sheet,
+        mapping={"lines": {of_sheet: "skip"}},
     )
-    answer = {"lines": {message.parameters["lines"]: "skip"}}
-    return question("lines", message, answer, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
+    return question("lines", message, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
 
 
 _FEWEST: Final = 2

@@ -227,28 +227,26 @@ def _question(
 ) -> Asked:
     """Return the question for the unit of a weight; `unit` is the column that may contain it, `names` are its cells."""
     name = name_in_mapping(weight, columns)
-    could_be = ["t", "kg", "g"] if unit is None else list(dict.fromkeys(["g", *(names if len(names) == 1 else ())]))
+    could_be = ["kg", "g", "t"] if unit is None else list(dict.fromkeys(["g", *(names if len(names) == 1 else ())]))
     if unit is None:
         message = Message(
             "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, "
-            'leave it out; else say its unit: mapping={{"units": {{"{name}": "kg"}}}}.',
+            "leave it out; else say its unit: mapping={mapping}.",
             header=shown(weight.header),
-            name=name,
+            mapping={"units": {name: could_be[0]}},
         )
     else:
         message = Message(
-            "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say the "
-            'unit, mapping={{"units": {{"{name}": "g"}}}}, or that the column is its unit: '
-            'mapping={{"columns": {{"weight_unit": "{place}"}}}}.',
+            "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say "
+            "the unit, mapping={mapping}, or that the column is its unit: mapping={other}.",
             unit=shown(unit.header),
             header=shown(weight.header),
-            name=name,
-            place=letter(unit.position),
+            mapping={"units": {name: could_be[0]}},
+            other={"columns": {"weight_unit": letter(unit.position)}},
         )
     return question(
         "unit",
         message,
-        {"units": {name: could_be[0]}},
         could_be=could_be,
         column=weight,
         sheet=sheet,

@@ -103,3 +103,41 @@ def test_a_constant_of_a_part_stands_beside_one_of_the_sku():
     told = {"constants": {"recycled_content_percent": 30, "component_recycled_content_percent": 20}}
     _, shares, [part] = parts_of(table, told)
     assert (shares, part["recycled_content_percent"]) == ([30], 20)
+
+
+HEAD = ("sku_code", "component_type", "material_family")
+OF_COMPONENTS = {
+    "unit": [(*HEAD, "weight (t)"), ("K-1", "body", "glass", 2)],
+    "open unit": [(*HEAD, "weight (kg per crate)"), ("K-1", "body", "glass", 2)],
+    "open column": [(*HEAD, "weight_g", "colour (of the cap)"), ("K-1", "body", "glass", 2, "red")],
+    "fraction": [(*HEAD, "weight_g", "recycled_content_percent"), ("K-1", "body", "glass", 230, 0.3)],
+    "value": [(*HEAD, "weight_g"), ("K-1", "film", "plastic", 2)],
+    "quantity": [(*HEAD, "weight_g", "Quantity"), ("K-1", "body", "glass", 230, 6)],
+    "missing": [("code of the thing", *HEAD[1:], "weight_g"), ("K-1", "body", "glass", 230)],
+    "ambiguous": [(*HEAD, "Weight of packaging (g)", "Packaging weight (g)"), ("K-1", "body", "glass", 230, 99000)],
+}
+
+
+def of_components(rows):
+    try:
+        return read(rows).source["asked"]
+    except ReadingRefused as refused:
+        return [issue.as_dict() for issue in refused.issues if issue.answer is not None]
+
+
+@pytest.mark.parametrize("rows", OF_COMPONENTS.values(), ids=OF_COMPONENTS)
+def test_a_question_about_a_components_sheet_says_its_answer_in_words_too(rows):
+    asked = of_components(rows)
+    assert asked
+    for each in asked:
+        assert list(each["answer"]) == ["components"]
+        assert f"mapping={json.dumps(each['answer'], ensure_ascii=False)}" in each["message"]
+
+
+@pytest.mark.parametrize("rows", OF_COMPONENTS.values(), ids=OF_COMPONENTS)
+def test_each_choice_has_an_answer_of_its_own_and_another_word_has_none(rows):
+    for each in of_components(rows):
+        answers = [json.dumps(answer_with(each, choice)) for choice in each["could_be"]]
+        assert len(set(answers)) == len(answers)
+        with pytest.raises(ValueError, match="nothing of these"):
+            answer_with(each, "nothing of these")
