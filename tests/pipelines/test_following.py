@@ -188,6 +188,20 @@ def test_a_snapshot_that_was_lost_is_made_again(desk: Desk) -> None:
     assert look(desk, overdue_work) == []
 
 
+@pytest.mark.parametrize("name", ["snapshots/*/*/skus-*", "snapshots/*/*/manifest*", "figures/*/*/tonnes*"])
+def test_a_file_that_was_cut_off_is_made_again_and_nothing_of_it_is_taken_over(desk: Desk, name: str) -> None:
+    write(desk)
+    look(desk)
+    [file] = desk.data_dir.glob(name)
+    file.write_bytes(file.read_bytes()[:-1])
+    assert look(desk) == [], "nobody wrote"
+    [run] = look(desk, overdue_work)
+    assert run.success
+    assert published(desk).is_whole()
+    assert figures.current(desk.data_dir, desk.company).is_whole()
+    assert look(desk, overdue_work) == []
+
+
 def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
