@@ -127,7 +127,7 @@ oracle: setup-dev  ## The grading kernel against its slow transcription, and gra
 	PCDS_PACKS=$(or $(PACKS),100000) PCDS_PACKS_FROM=$(or $(FROM),0) $(BIN)/python -m pytest -n 0 -q -k numbered_pack \
 	  tests/compliance/test_grading_oracle.py tests/compliance/test_grading_many.py
 
-bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)
+bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=imports)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000) --skus $(or $(SKUS),1000 50000) $(if $(ONLY),--only $(ONLY))
 
 at-rest: setup-dev  ## What a running service takes at rest, by process, over a minute (PCDS_DATA_DIR)
