@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api.answers import json_of, json_text
 from api.auth import Presented
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, WrongMethod
+from api.errors import WrongMethod
 from api.parameters import DryRun, Limit, Offset, RecordId
 from api.preconditions import ETAG, IfMatch, Precondition, fingerprint_for, with_etag
 from api.reading import read
@@ -20,6 +20,7 @@ from api.writing import JsonWrite, Write
 from pipelines.writing.records import WriteOutcome
 from schemas.json_values import Json, JsonObject
 from schemas.reasons import ReasonInput
+from schemas.refusals import Refused
 from schemas.responses import ArchivedSkuListResponse, SkuWriteResult
 from services import archiving
 from warehouse.sessions import Connection
@@ -83,7 +84,7 @@ def answer_archive(
 ) -> Response:
     """Archive a SKU, for the reason of the body; return SkuWriteResult.
 
-    Raise `NotThere`, `InvalidBody`, and `VersionConflict` where its version is not one of `if_match`.
+    Raise `NotThere`, `Refused`, and `VersionConflict` where its version is not one of `if_match`.
     """
     write = with_reason(write, body)
 
@@ -150,7 +151,7 @@ def _returned(
     if if_match is not None:
         if_match.check(row.version_before)
     if row.outcome == "rejected":
-        raise InvalidBody(row.errors)
+        raise Refused(row.errors)
     return row
 
 

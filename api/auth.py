@@ -95,7 +95,7 @@ def admit_parameters(request: Request, credential: Credential) -> dict[str, Any]
 def accept_key(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
     """Return the live key behind the row of `ADMIT`; add its company to the log.
 
-    Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order, then `InvalidBody` for a parameter that the
+    Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order, then `Refused` for a parameter that the
     write does not have.
     """
     request.state.credential = None

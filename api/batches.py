@@ -7,13 +7,12 @@ from typing import Annotated, Final, NamedTuple
 
 from fastapi import APIRouter
 from pydantic import Field as PydanticField
-from pydantic import ValidationError
 from starlette.responses import Response
 
 from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, WrongMethod
+from api.errors import WrongMethod
 from api.parameters import DryRunValues, agreed, said_in, truth
 from api.writing import JsonWrite
 from pipelines.writing.records import WriteOutcome, write_records
@@ -23,7 +22,8 @@ from schemas.bounds import first_hundred
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
-from schemas.models import Invalid, issues_of
+from schemas.models import parse_body
+from schemas.refusals import Refused
 from schemas.responses import SkuBatchResponse
 from schemas.sku import SkuPatch, VolumeRow
 from warehouse.catalogue.queries import served_markets
@@ -74,7 +74,7 @@ def post_batch(received: JsonWrite, sent: DryRunValues = None) -> Response:
     """
     write, body = received.admitted()
     if received.request.headers.get("If-Match") is not None:
-        raise InvalidBody([Issue("unknown_field", _PER_ROW, "If-Match")])
+        raise Refused([Issue("unknown_field", _PER_ROW, "If-Match")])
     dry_run = agreed("dry_run", truth, [*(sent or ()), *said_in(body, "dry_run")]) or False
 
     def work(conn: Connection) -> Rows:
@@ -115,14 +115,11 @@ def wrong_method() -> Response:
 
 
 def _validated(body: Json, served: Callable[[], frozenset[str]]) -> _Batch:
-    """Return what a batch asks for. Raise `InvalidBody` for a fault above the rows.
+    """Return what a batch asks for. Raise `Refused` for a fault above the rows.
 
     `served` finds the markets that volumes can be of.
     """
-    try:
-        batch = _BatchOfRows.model_validate(body)
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None
+    batch = parse_body(_BatchOfRows, body)
     asked = _Batch({}, {}, {}, {}, keep_archived=batch.archived == "keep")
     for index, row in enumerate(batch.skus):
         try:
@@ -132,10 +129,10 @@ def _validated(body: Json, served: Callable[[], frozenset[str]]) -> _Batch:
             if if_version is not None:
                 asked.if_versions[index] = if_version
             asked.records[index] = record
-        except Invalid as invalid:
+        except Refused as invalid:
             code = row.get("sku_code") if isinstance(row, dict) else None
             asked.rejected[index] = WriteOutcome(
-                index, code if isinstance(code, str) else "", "rejected", errors=invalid.issues
+                index, code if isinstance(code, str) else "", "rejected", errors=list(invalid.issues)
             )
     return asked
 
@@ -143,8 +140,8 @@ def _validated(body: Json, served: Callable[[], frozenset[str]]) -> _Batch:
 def _units(volumes: list[VolumeRow], served: frozenset[str]) -> str:
     try:
         return patch_of(volumes, served)
-    except Invalid as invalid:
-        raise Invalid(inside_volumes(invalid.issues)) from None
+    except Refused as invalid:
+        raise Refused(inside_volumes(invalid.issues)) from None
 
 
 def _published(index: int, row: WriteOutcome, *, dry_run: bool) -> JsonObject:

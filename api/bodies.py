@@ -14,12 +14,13 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from api.errors import InvalidBody, TooLarge
+from api.errors import TooLarge
 from schemas import texts
 from schemas.issues import Issue
 from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.refusals import Refused
 from schemas.technical_file_form import visible
 
 MAX_JSON_BYTES: Final = 2 * 2**20
@@ -63,7 +64,7 @@ async def limited_chunks(request: Request, limit: int) -> AsyncGenerator[bytes, 
 
 
 async def json_body(request: Request) -> Json:
-    """Return the parsed JSON of a body, whatever its content type; raise `InvalidBody` and `TooLarge`."""
+    """Return the parsed JSON of a body, whatever its content type; raise `Refused` and `TooLarge`."""
     return _parsed(b"".join([chunk async for chunk in limited_chunks(request, MAX_JSON_BYTES)]))
 
 
@@ -127,7 +128,7 @@ async def _multipart(request: Request) -> Upload:
 async def form_with_file(request: Request, parts: Sequence[str]) -> tuple[dict[str, str], Upload | None]:
     """Return the text fields of a multipart body, and its part `file` where it has one; `parts` are those it may have.
 
-    Raise `InvalidBody` and `TooLarge`, as for an import.
+    Raise `Refused` and `TooLarge`, as for an import.
     """
     stream = limited_chunks(request, MAX_IMPORT_BYTES + _MULTIPART_ALLOWANCE)
     parser = _Parser(request.headers, stream, max_files=1, max_fields=16)
@@ -177,13 +178,13 @@ def refuse_unknown(names: Iterable[str], known: Sequence[str], what: Message) ->
         if name not in known
     ]
     if issues:
-        raise InvalidBody(issues)
+        raise Refused(issues)
 
 
-def unreadable(message: Message, field: str | None = None) -> InvalidBody:
+def unreadable(message: Message, field: str | None = None) -> Refused:
     """Return the refusal of a body or parameter that is malformed."""
-    return InvalidBody([Issue("invalid_format", message, field)])
+    return Refused([Issue("invalid_format", message, field)])
 
 
-def _missing(field: str, message: Message) -> InvalidBody:
-    return InvalidBody([Issue("required", message, field)])
+def _missing(field: str, message: Message) -> Refused:
+    return Refused([Issue("required", message, field)])

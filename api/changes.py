@@ -14,12 +14,10 @@ from starlette.responses import Response
 from api.answers import json_of, json_text
 from api.auth import Presented, admit
 from api.document import READ_ERRORS, V1, operation
-from api.errors import InvalidBody
 from api.languages import accepted_language, in_language
 from api.parameters import MAX_PAGE, at_most, one_of
 from api.reading import read
 from api.service import service_of
-from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit
@@ -27,7 +25,6 @@ from schemas.responses import ChangeListResponse
 from services import changes
 from warehouse.changes import cursors, feed
 from warehouse.changes.cursors import BEGINNING
-from warehouse.changes.feed import UnknownCursor
 
 router = APIRouter(prefix=V1, tags=["Changes"])
 
@@ -82,7 +79,7 @@ async def list_changes(
         query = feed.page(limit, from_now=from_now)
         known, page = await read(request, presented, query, feed.parameters(place))
         if not known:
-            raise unknown_cursor("after")
+            raise changes.unknown_cursor("after")
         return json_text(page)
     key = await admit(request, presented, "read")
     service, lang = service_of(request), accepted_language(request)
@@ -99,16 +96,4 @@ async def list_changes(
             )
         return in_language(json_of(found), lang)
 
-    try:
-        return await run_in_threadpool(work)
-    except UnknownCursor:
-        raise unknown_cursor("after") from None
-
-
-def unknown_cursor(field: str) -> InvalidBody:
-    """Return the refusal of a cursor that is no place in the company's ledger."""
-    sentence = Message(
-        "This cursor is not from this company's changes as they are now: it is another company's, or the sandbox was "
-        "reset or a backup restored since. Take a new one with after=now, read the lists, and go on from it."
-    )
-    return InvalidBody([Issue("unknown_cursor", sentence, field)])
+    return await run_in_threadpool(work)

@@ -90,7 +90,9 @@ def main() -> None:
 
 
 def _main() -> None:
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the answer's
+    # Standard output is the answer's. The stream is looked up for each line: a test's own is closed after it.
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     for argument in sys.argv[1:]:
         if (sentence := control_in(argument)) is not None:
             raise Refusal(sentence)

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +15,6 @@ from api.auth import Reader, Writer
 from api.bodies import json_body
 from api.correcting import Form, corrected_name, rejected_file, rejected_rows, submit_corrected
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody
 from api.importing import stored_import
 from api.languages import accepted_language
 from api.parameters import DryRunValues, Limit, Offset, RecordId, agreed, said_in, truth
@@ -25,7 +23,7 @@ from api.writing import Write
 from pipelines.corrections import Edit, RejectedRow
 from schemas.import_inputs import ImportCorrections
 from schemas.json_values import JsonObject
-from schemas.models import issues_of
+from schemas.models import parse_body
 from schemas.report import StoredRowError
 from schemas.responses import ImportAccepted, RejectedRowListResponse
 
@@ -106,10 +104,7 @@ async def post_corrections(
     was rejected as a duplicate is, until its code differs.
     """
     body = await json_body(request)
-    try:
-        sent = ImportCorrections.model_validate(body)
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None
+    sent = parse_body(ImportCorrections, body)
     asked = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")])
     write = await run_in_threadpool(Write.by_key, request, key)
     edits = [Edit(cell.sheet, cell.line, cell.column, cell.value) for cell in sent.cells]

@@ -21,7 +21,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import measuring
-from api.errors import Fault, Refused, Stopping
+from api.errors import Fault, HttpRefusal, Stopping
 from api.headers import of_rate, of_sandbox, with_common_headers
 from api.languages import accepted_language, in_language
 from schemas.addresses import behind, coarse_network_of
@@ -40,7 +40,7 @@ _CLIENT_CLOSED: Final = 499
 class Correlation:
     """ASGI middleware; adds `correlation_id` to the request's state and to every log line written during it."""
 
-    def __init__(self, app: ASGIApp, fault: Callable[[Request, Refused], Response] | None = None) -> None:
+    def __init__(self, app: ASGIApp, fault: Callable[[Request, HttpRefusal], Response] | None = None) -> None:
         """`app` answers requests, `fault` answers an uncaught exception; without it that answer is JSON."""
         self.app, self.fault = app, fault or _json
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.requests").bind()
@@ -87,7 +87,7 @@ class Correlation:
                 if span is not None:
                     _describe(span, scope, status)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: HttpRefusal) -> None:
         """Send the answer to a fault or a stop; JSON where rendering the page fails."""
         request = Request(scope)
         try:
@@ -133,7 +133,7 @@ def _describe(span: "Traced", scope: Scope, status: int) -> None:
     span.describe(f"{scope['method']} {route or ''}".strip(), attributes, failed=status >= 500)
 
 
-def _json(request: Request, refused: Refused) -> Response:
+def _json(request: Request, refused: HttpRefusal) -> Response:
     return in_language(refused.response(request.state.correlation_id), accepted_language(request))
 
 

@@ -16,12 +16,12 @@ import orjson
 from fastapi import Depends, Query
 from pydantic import BeforeValidator, WithJsonSchema
 
-from api.errors import InvalidBody
 from schemas import texts
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit
+from schemas.refusals import Refused
 from warehouse.skus.search import LASTING, NEWEST
 
 START: Final = "start"
@@ -58,20 +58,18 @@ class Cursor:
         return {"after_key": self.key, "after_id": self.sku_id}
 
     def check(self, *, sort: str, offset: int) -> None:
-        """Raise `InvalidBody` where the request asks for an offset, another order, or one that writes change."""
+        """Raise `Refused` where the request asks for an offset, another order, or one that writes change."""
         if offset:
-            raise InvalidBody(
-                [Issue("out_of_range", Message("A cursor takes no offset; send one of the two."), "offset")]
-            )
+            raise Refused([Issue("out_of_range", Message("A cursor takes no offset; send one of the two."), "offset")])
         if sort.removeprefix("-") not in LASTING:
             lasting = ", ".join(sign + name for name in LASTING for sign in ("", "-"))
             sentence = Message("With a cursor the order is one that no write changes: {codes}.", codes=lasting)
-            raise InvalidBody([Issue("not_in_vocabulary", sentence, "sort")])
+            raise Refused([Issue("not_in_vocabulary", sentence, "sort")])
         if self.sort not in (None, sort):
             sentence = Message(
                 "This cursor is of a list in the order {sort}; send that `sort` with it.", sort=self.sort
             )
-            raise InvalidBody([Issue("invalid_format", sentence, "cursor")])
+            raise Refused([Issue("invalid_format", sentence, "cursor")])
 
 
 def _check_key(sort: str, key: str) -> None:

@@ -16,7 +16,6 @@ from api.answers import json_text
 from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound
 from api.figures import Half, Market, Year
 from api.pages.concurrency import run_limited
 from api.parameters import DryRun, Limit, Offset, RecordId
@@ -26,8 +25,9 @@ from pipelines.declarations.forms import compact_json
 from schemas.declarations import DeclarationInput, parse_declaration
 from schemas.json_values import Json, JsonMapping
 from schemas.messages import Message
-from schemas.models import Invalid, validator
+from schemas.models import validator
 from schemas.normalise import Unfit
+from schemas.refusals import NotThere
 from schemas.responses import DeclarationDetailResponse, DeclarationListResponse, DeclarationWriteResult
 from services import declarations
 from services.declarations import Made, Prepared
@@ -105,7 +105,7 @@ async def get_declaration(request: Request, presented: Presented, declaration_id
     """What it is of, what it was made from, who kept it and when, and what the producer stated."""
     (found,) = await read(request, presented, kept.DETAIL, {"id": declaration_id})
     if found is None:
-        raise NotFound
+        raise NotThere
     return json_text(f'{{"data":{found}}}')
 
 
@@ -116,7 +116,7 @@ async def get_content(
     """The file as it was kept, to the byte. 404 where the declaration has no such list beside it."""
     filename, _, data, sha256 = await read(request, presented, kept.content_of(part), {"id": declaration_id})
     if data is None:
-        raise NotFound
+        raise NotThere
     return file_answer(filename, "application/octet-stream", data, sha256)
 
 
@@ -152,14 +152,11 @@ async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRu
 
 
 async def declare(request: Request, write: Write, body: Json, *, dry_run: bool) -> Response:
-    """Return the contract's answer to a declaration's body; the pages show it. Raise `InvalidBody` and `Refused`."""
+    """Return the contract's answer to a declaration's body; the pages show it. Raise `Refused`."""
     digest = fingerprint(body)
     if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
         return earlier
-    try:
-        prepared, made = await _made(request, write, parse_declaration(body))
-    except Invalid as invalid:
-        raise InvalidBody(invalid.issues) from None
+    prepared, made = await _made(request, write, parse_declaration(body))
     return await run_in_threadpool(_settled, write, digest, prepared, made, dry_run=dry_run)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,19 +17,18 @@ from api.answers import json_of, json_text, revalidated
 from api.auth import Presented, admit_in_thread
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound
 from api.parameters import DryRun, Limit, Offset, RecordId, one_of
 from api.reading import read
 from api.service import service_of
 from api.writing import JsonWrite, Write
-from schemas import refusals
 from schemas.document_models import DocDraftInput, DocIssueInput, DocWithdrawInput
 from schemas.issues import Issue
 from schemas.issuing_form import POINT
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message, message_of
-from schemas.models import issues_of, validator
+from schemas.models import parse_body, validator
 from schemas.normalise import Unfit
+from schemas.refusals import NotThere, Refused
 from schemas.responses import (
     DocDraftListResponse,
     DocDraftResponse,
@@ -143,7 +142,7 @@ def get_doc_pdf(request: Request, presented: Presented, doc_id: RecordId, lang: 
     """The PDF of a declaration that was issued here, in one of its languages; 404 where there is none."""
     pdf = _read(request, presented, lambda conn: declarations.pdf_in(conn, doc_id, lang))
     if pdf is None:
-        raise NotFound
+        raise NotThere
     return Response(pdf, media_type="application/pdf", headers={"X-Content-Type-Options": "nosniff"})
 
 
@@ -193,7 +192,7 @@ def post_draft(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Respon
     It waits in the review queue; nothing is issued or signed. `points` says which are open.
     """
     write, body = received.admitted()
-    sent = _parsed(DocDraftInput, body)
+    sent = parse_body(DocDraftInput, body)
 
     def prepare(conn: Connection) -> Prepared:
         return documents.prepare(
@@ -224,7 +223,7 @@ def post_renewal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> Resp
     The earlier declaration stays until its last day, or until it is withdrawn.
     """
     write, body = received.admitted()
-    sent = _parsed(DocDraftInput, body)
+    sent = parse_body(DocDraftInput, body)
 
     def prepare(conn: Connection) -> Prepared:
         return documents.prepare_renewal(
@@ -252,7 +251,7 @@ def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Resp
     each fact. Neither content nor PDF ever changes.
     """
     write, body = received.admitted()
-    sent = _parsed(DocIssueInput, body)
+    sent = parse_body(DocIssueInput, body)
     fields = sent.model_dump(include={"on_behalf_of", "signatory", "function", "place", "issued_on"})
     fields |= {"expires_on": sent.expires_on or "", "languages": " ".join(sent.languages)}
     fields |= {f"{POINT}{key}": text for key, text in sent.points.items()}
@@ -285,7 +284,7 @@ def post_withdrawal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> R
     The stable list `GET /docs` shows it as `rejected`.
     """
     write, body = received.admitted()
-    sent = _parsed(DocWithdrawInput, body)
+    sent = parse_body(DocWithdrawInput, body)
 
     def work(conn: Connection) -> JsonObject:
         documents.withdraw(
@@ -311,12 +310,10 @@ def _refusing(work: Callable[[Connection], T], conn: Connection) -> T:
     """Return what the work returns; what it cannot do is the contract's refusal."""
     try:
         return work(conn)
-    except review.EntryUnknown:
-        raise NotFound from None
     except review.Conflict as conflict:
         raise unreadable(message_of(str(conflict))) from None
-    except refusals.Refused as refused:
-        raise refusals.Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
+    except Refused as refused:
+        raise Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
 
 
 def _of_body(issue: Issue) -> Issue:
@@ -326,20 +323,13 @@ def _of_body(issue: Issue) -> Issue:
     return Issue(issue.code, issue.message, named)
 
 
-def _parsed(model: type[Model], body: Json) -> Model:
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None
-
-
 def _refuse_unasked(sent: DocIssueInput, draft: JsonObject) -> None:
     """Refuse texts for points that the draft leaves to the records: they would be lost."""
     asked = [point["key"] for point in draft["points"] if point["open"]]
     unasked = [key for key in sent.points if key not in asked]
     sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(asked))
     if unasked:
-        raise InvalidBody([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
+        raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
 
 
 def _draft_shown(request: Request, conn: Connection, entry: entries.Entry) -> JsonObject:

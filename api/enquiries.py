@@ -5,7 +5,6 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,7 +12,6 @@ from api.answers import json_of, json_text
 from api.auth import Presented
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound
 from api.languages import in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, SupplierName
 from api.reading import read
@@ -22,11 +20,11 @@ from api.service import service_of
 from api.writing import JsonWrite, Write
 from schemas.enquiries import SupplierEnquiryInput
 from schemas.json_values import Json, JsonObject
-from schemas.models import issues_of
+from schemas.models import parse_body
 from schemas.reasons import ReasonInput
+from schemas.refusals import NotThere
 from schemas.responses import SupplierEnquiryListResponse, SupplierEnquiryResponse, SupplierEnquiryResult
 from services import supplier_enquiries
-from services.supplier_enquiries import EnquiryRefused, NoSuchEnquiry
 from warehouse.review import enquiries
 from warehouse.review.enquiry_links import EnquiryLinks
 from warehouse.sessions import Connection
@@ -72,7 +70,7 @@ async def get_supplier_enquiry(request: Request, presented: Presented, enquiry_i
     """The enquiry with the state of each item, and what the supplier was told of a rejected answer."""
     (found,) = await read(request, presented, enquiries.DETAIL, {"id": enquiry_id, **_days(request)})
     if found is None:
-        raise NotFound
+        raise NotThere
     return json_text(f'{{"data":{found}}}')
 
 
@@ -128,10 +126,7 @@ def post_remind_supplier(received: JsonWrite, enquiry_id: RecordId, dry_run: Dry
     sent: JsonObject = {}
 
     def work(conn: Connection) -> JsonObject:
-        try:
-            is_mailed = remind_supplier(conn, write, enquiry_id, dry_run=dry_run)
-        except NoSuchEnquiry:
-            raise NotFound from None
+        is_mailed = remind_supplier(conn, write, enquiry_id, dry_run=dry_run)
         sent.update(load_mail(conn, write, enquiry_id, "reminder"))
         outcome = "updated" if is_mailed else "unchanged"
         data = load_detail(conn, write, enquiry_id)
@@ -157,12 +152,9 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
 
     def work(conn: Connection) -> JsonObject:
         before = enquiries.of(conn, enquiry_id)
-        try:
-            supplier_enquiries.withdraw(
-                conn, write.company_id, enquiry_id, origin=write.origin, now=write.now, dry_run=dry_run
-            )
-        except NoSuchEnquiry:
-            raise NotFound from None
+        supplier_enquiries.withdraw(
+            conn, write.company_id, enquiry_id, origin=write.origin, now=write.now, dry_run=dry_run
+        )
         outcome = "updated" if before and before.withdrawn_at is None else "unchanged"
         return {
             "outcome": outcome,
@@ -176,26 +168,21 @@ def post_withdraw_enquiry(received: JsonWrite, enquiry_id: RecordId, dry_run: Dr
 
 
 def create_enquiry(conn: Connection, write: Write, body: Json, *, dry_run: bool) -> UUID | None:
-    """Make the enquiry of a body; return its id, None for a dry run. Raise `InvalidBody`."""
-    try:
-        return supplier_enquiries.create(
-            conn,
-            write.company_id,
-            SupplierEnquiryInput.model_validate(body),
-            origin=write.origin,
-            now=write.now,
-            links=EnquiryLinks(write.service.settings),
-            mailing=write.service.settings.smtp_url is not None,
-            dry_run=dry_run,
-        )
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None
-    except EnquiryRefused as refused:
-        raise InvalidBody(refused.issues) from None
+    """Make the enquiry of a body; return its id, None for a dry run. Raise `Refused`."""
+    return supplier_enquiries.create(
+        conn,
+        write.company_id,
+        parse_body(SupplierEnquiryInput, body),
+        origin=write.origin,
+        now=write.now,
+        links=EnquiryLinks(write.service.settings),
+        mailing=write.service.settings.smtp_url is not None,
+        dry_run=dry_run,
+    )
 
 
 def remind_supplier(conn: Connection, write: Write, enquiry_id: UUID, *, dry_run: bool = False) -> bool:
-    """Have a reminder mailed; return whether it is. Raise `NoSuchEnquiry`."""
+    """Have a reminder mailed; return whether it is. Raise `NotThere`."""
     return supplier_enquiries.remind(
         conn,
         write.company_id,

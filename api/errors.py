@@ -1,16 +1,13 @@
 """Exceptions of refusals, with status and code, and the body with which all of them answer.
 
-    Refused
+    HttpRefusal
     ├── Unauthenticated   401  missing_api_key, invalid_api_key, invalid_token
     ├── Forbidden         403  insufficient_scope
     ├── OverPlan          403  plan_limit_reached
     ├── WithoutAuditLog   403  plan_limit_reached
     ├── KeyReused         409  idempotency_key_reuse
     ├── VersionConflict   412  version_conflict
-    ├── NotFound          404  not_found
     ├── WrongMethod       405  not_found
-    ├── InvalidBody       400  invalid_body
-    │   └── UnsupportedMediaType  415  invalid_body
     ├── TooLarge          413  payload_too_large
     ├── RateLimited       429  rate_limited
     ├── TokenRefused      4xx  the codes of RFC 6749, section 5.2, and rate_limited
@@ -18,7 +15,9 @@
     ├── Fault             500, 503 where it passes  internal_error
     └── Stopping          500  internal_error
 
-The codes and their meanings are in `schemas.errors`; `api.refusals` converts the framework's errors into these.
+The codes and their meanings are in `schemas.errors`. Handlers and operations raise the two refusals of
+`schemas.refusals` for what is wrong in a request and for what is not there; `api.refusals` answers these, and the
+framework's errors, as one of the classes here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,17 +29,16 @@ from starlette.responses import Response
 from api.answers import JsonAnswer
 from schemas.bounds import first_hundred
 from schemas.errors import ERROR_CODES
-from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
-from schemas.report import ImportSource
+from schemas.refusals import NotThere, Refused
 from warehouse.surroundings import PASSING, RETRY_AFTER_SECONDS
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 """Headers of every answer about a token (RFC 6749, section 5.1)."""
 
 
-class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
+class HttpRefusal(Exception):  # noqa: N818  (an answer, not a fault of the program)
     """An answer other than success. `details` are published unchanged."""
 
     status: int | None = None
@@ -71,7 +69,7 @@ class Refused(Exception):  # noqa: N818  (an answer, not a fault of the program)
         return body
 
 
-class Unauthenticated(Refused):
+class Unauthenticated(HttpRefusal):
     """No credential, or an invalid one; RFC 9110 requires the challenge, RFC 6750 defines the one for bearer tokens."""
 
     _CHALLENGES: ClassVar[Mapping[str, str]] = {
@@ -85,7 +83,7 @@ class Unauthenticated(Refused):
         super().__init__(code, headers={"WWW-Authenticate": self._CHALLENGES[code]})
 
 
-class Forbidden(Refused):
+class Forbidden(HttpRefusal):
     """The credential is valid but does not allow this operation."""
 
     def __init__(self, scope: str, message: Message | None = None) -> None:
@@ -96,7 +94,7 @@ class Forbidden(Refused):
         )
 
 
-class OverPlan(Refused):
+class OverPlan(HttpRefusal):
     """The write would exceed the plan's limit of SKUs or bytes of files; nothing of it was written."""
 
     def __init__(self, *, limit: int, held: int, new: int, message: str | None = None) -> None:
@@ -111,7 +109,7 @@ class OverPlan(Refused):
         super().__init__("plan_limit_reached", message, details=[issue])
 
 
-class WithoutAuditLog(Refused):
+class WithoutAuditLog(HttpRefusal):
     """The company's plan does not include the audit log (interface v1, Authentication 10)."""
 
     def __init__(self) -> None:
@@ -120,7 +118,7 @@ class WithoutAuditLog(Refused):
         super().__init__("plan_limit_reached", message, details=[{"code": "plan_limit_reached", "message": message}])
 
 
-class KeyReused(Refused):
+class KeyReused(HttpRefusal):
     """The Idempotency-Key was used with another payload."""
 
     def __init__(self) -> None:
@@ -128,7 +126,7 @@ class KeyReused(Refused):
         super().__init__("idempotency_key_reuse")
 
 
-class VersionConflict(Refused):
+class VersionConflict(HttpRefusal):
     """The SKU has another version than If-Match names, or exists against If-None-Match; nothing was written.
 
     `ETag` names the stored version.
@@ -152,15 +150,7 @@ class VersionConflict(Refused):
         super().__init__("version_conflict", message, headers={"ETag": f'"{version}"'})
 
 
-class NotFound(Refused):
-    """No such record in the company; a foreign id gets exactly the answer of an unknown one."""
-
-    def __init__(self) -> None:
-        """The answer does not reveal what exists elsewhere."""
-        super().__init__("not_found")
-
-
-class WrongMethod(Refused):
+class WrongMethod(HttpRefusal):
     """The path is known, the method is not."""
 
     status = HTTPStatus.METHOD_NOT_ALLOWED
@@ -173,30 +163,7 @@ class WrongMethod(Refused):
         )
 
 
-class InvalidBody(Refused):
-    """The request is invalid; one issue per fault."""
-
-    def __init__(self, issues: Sequence[Issue]) -> None:
-        """`issues` is never empty."""
-        super().__init__("invalid_body", details=[issue.as_dict() for issue in first_hundred(issues)])
-
-
-class UnknownColumns(InvalidBody):
-    """A table lacks a column that it needs; `outline` describes those that it has, for a page that asks which it is."""
-
-    def __init__(self, issues: Sequence[Issue], outline: ImportSource) -> None:
-        """`issues` is never empty."""
-        super().__init__(issues)
-        self.issues, self.outline = issues, outline
-
-
-class UnsupportedMediaType(InvalidBody):
-    """A kind of file that the operation does not accept (interface v1, Errors: reported with this code)."""
-
-    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
-
-
-class TooLarge(Refused):
+class TooLarge(HttpRefusal):
     """More bytes than the operation accepts."""
 
     def __init__(self, limit: int) -> None:
@@ -204,7 +171,7 @@ class TooLarge(Refused):
         super().__init__("payload_too_large", Message("At most {limit} bytes are taken here.", limit=limit))
 
 
-class RateLimited(Refused):
+class RateLimited(HttpRefusal):
     """The key and its tokens have used up their requests for now; the request was neither counted nor handled."""
 
     def __init__(self, retry_after: int) -> None:
@@ -212,7 +179,7 @@ class RateLimited(Refused):
         super().__init__("rate_limited", headers={"Retry-After": str(retry_after)})
 
 
-class TokenRefused(Refused):
+class TokenRefused(HttpRefusal):
     """An error of the token endpoint (RFC 6749, section 5.2): the common error body and its `error_description`.
 
     Messages are printable ASCII without quotation marks and backslashes, as the section requires. Never to be cached.
@@ -227,7 +194,7 @@ class TokenRefused(Refused):
         return super().body(correlation_id) | {"error_description": str(self)}
 
 
-class NotServed(Refused):
+class NotServed(HttpRefusal):
     """Documented, but this environment lacks what it needs."""
 
     def __init__(self) -> None:
@@ -235,7 +202,7 @@ class NotServed(Refused):
         super().__init__("not_implemented")
 
 
-class Fault(Refused):
+class Fault(HttpRefusal):
     """A fault of the service: the answer reveals nothing of it; the log line of the correlation id has everything."""
 
     def __init__(self, *, passing: bool = False) -> None:
@@ -247,7 +214,7 @@ class Fault(Refused):
         self.status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
-class Stopping(Refused):
+class Stopping(HttpRefusal):
     """The process had to end before the request was done: a write may or may not have been stored."""
 
     def __init__(self) -> None:
@@ -257,3 +224,19 @@ class Stopping(Refused):
             "Idempotency-Key."
         )
         super().__init__("internal_error", message, headers={"Retry-After": "5"})
+
+
+REFUSALS: Final = (HttpRefusal, Refused, NotThere)
+"""Every refusal that a handler may raise."""
+
+
+def http_refusal(error: Exception) -> HttpRefusal:
+    """Return one of `REFUSALS` as it is answered: code, sentence, and each issue in `details`."""
+    if isinstance(error, HttpRefusal):
+        return error
+    if not isinstance(error, Refused):
+        return HttpRefusal("not_found")
+    answer = HttpRefusal(error.code, error.sentence, details=[each.as_dict() for each in first_hundred(error.issues)])
+    if any(issue.code == "unsupported_media_type" for issue in error.issues):
+        answer.status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE  # interface v1, Errors: under the code of an invalid body
+    return answer

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from api import item_files
 from api.auth import Presented, admit
 from api.document import READ_ERRORS, V1, operation
-from api.errors import InvalidBody, WrongMethod
+from api.errors import WrongMethod
 from api.item_filters import FilterParameters, Filters, place_of
 from api.parameters import SkuCodes, UpdatedSince
 from schemas.json_values import JsonMapping
@@ -22,7 +22,7 @@ from schemas.models import validator
 from schemas.normalise import Unfit, shown
 from schemas.responses import SkuListResponse
 from services.item_export import ALWAYS, COLUMNS, FORMS, MEDIA_TYPES, Cell, Form, Table
-from services.item_search import Place, UnknownFinding
+from services.item_search import Place
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
 
@@ -94,10 +94,7 @@ def _exported(place: Place, wanted: Filters, form: Form, columns: tuple[str, ...
     def cells(item: JsonMapping) -> list[Cell]:
         return [_cell(item[name]) for name in names]
 
-    try:
-        return item_files.answer(place, wanted, form, Table(names, cells, _LANG), **others)
-    except UnknownFinding as unknown:
-        raise InvalidBody([unknown.issue]) from None
+    return item_files.answer(place, wanted, form, Table(names, cells, _LANG), **others)
 
 
 def _cell(value: object) -> Cell:

@@ -19,7 +19,7 @@ from api.answers import json_of, json_text
 from api.auth import Presented, Writer
 from api.bodies import fingerprint, unreadable
 from api.document import READ_ERRORS, V1, operation
-from api.errors import NotFound, Refused
+from api.errors import REFUSALS
 from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.service import service_of
@@ -28,10 +28,11 @@ from api.writing import Write
 from pipelines.writing import quota
 from schemas.json_values import JsonObject
 from schemas.messages import Message
+from schemas.refusals import NotThere
 from schemas.responses import Error, TechnicalFilesListResponse, TechnicalFileUploadResponse
 from schemas.technical_file_form import FIELDS, MAX_TEXT, name_as, visible
 from schemas.technical_files import MEDIA_TYPES, TYPES
-from services.technical_files import SkuUnknown, as_answer, key_of, record
+from services.technical_files import as_answer, key_of, record
 from warehouse.objects import NoSuchObject
 from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
@@ -103,7 +104,7 @@ async def list_files(
     """A page of what is known of each file, newest first: fingerprint, dates, issuer. Their bytes are not served."""
     (page,) = await read(request, presented, queries.page(limit, offset), {"sku_id": sku_id})
     if page is None:
-        raise NotFound
+        raise NotThere
     return json_text(page)
 
 
@@ -120,17 +121,17 @@ async def post_file(request: Request, key: Writer, sku_id: RecordId, dry_run: Dr
 
 
 def download(request: Request, company_id: UUID, sku_id: UUID, file_id: UUID) -> Response:
-    """Return the bytes of a file of a SKU, to be saved and never shown as a page of ours. Raise `NotFound`."""
+    """Return the bytes of a file of a SKU, to be saved and never shown as a page of ours. Raise `NotThere`."""
     service = service_of(request)
     with service.writes.company(company_id) as connection:
         file = queries.one(connection, sku_id, file_id)
     if file is None:
-        raise NotFound
+        raise NotThere
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
     try:
         data = stored_files.read(service.objects, key_of(company_id, file_id), file.sha256)
     except NoSuchObject:  # a restored database whose objects were not restored with it
-        raise NotFound from None
+        raise NotThere from None
     return Response(data, media_type=file.media_type, headers={**_DOWNLOADED, "Content-Disposition": disposition})
 
 
@@ -170,7 +171,7 @@ async def _require_sku(request: Request, company_id: UUID, sku_id: UUID) -> None
     async with service_of(request).reads.company(company_id) as connection:
         found = await skus.exists(connection, sku_id)
     if not found:
-        raise NotFound
+        raise NotThere
 
 
 async def _settled(
@@ -186,7 +187,7 @@ async def _settled(
         name = name_as(form.filename, kind)
         file = File(file_id, name, kind.media_type, form.size_bytes, form.sha256, **form.fields)
         response = await run_in_threadpool(_recorded, write, sku_id, file, dry_run=dry_run)
-    except Refused:
+    except REFUSALS:
         await run_in_threadpool(objects.remove, object_key)
         raise
     if orjson.loads(response.body)["data"]["id"] != str(file_id):  # a dry run, or the answer of an earlier request
@@ -199,10 +200,7 @@ def _recorded(write: Write, sku_id: UUID, file: File, *, dry_run: bool) -> Respo
         company_id, now = write.company_id, write.now
         if not dry_run:
             quota.admit(connection, write.service.objects, company_id, new_bytes=file.size_bytes, now=now)
-            try:
-                record(connection, company_id, sku_id, file, origin=write.origin, now=now)
-            except SkuUnknown:
-                raise NotFound from None
+            record(connection, company_id, sku_id, file, origin=write.origin, now=now)
         return {"dry_run": dry_run, "data": as_answer(file, sku_id, now, stored=not dry_run)}
 
     meaning = {"filename": file.filename, "media_type": file.media_type, "sha256": file.sha256}

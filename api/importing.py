@@ -18,10 +18,10 @@ from starlette.responses import Response
 from api import stored_files
 from api.answers import json_of
 from api.bodies import fingerprint, unreadable
-from api.errors import InvalidBody, NotFound, Refused, UnknownColumns
+from api.errors import REFUSALS
 from api.launching import Launch
 from api.parameters import MAX_MAPPING_NAME
-from api.read_apart import read_apart
+from api.read_apart import UnknownColumns, read_apart
 from api.service import Service
 from api.writing import Write
 from pipelines import imports
@@ -33,6 +33,7 @@ from schemas import report, texts
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.refusals import NotThere, Refused
 from schemas.report import ImportSource, SourceSheet
 from warehouse import tracing
 from warehouse.companies import slugs
@@ -186,7 +187,7 @@ def _recorded(
     """
     try:
         response = write.answer(sent.fingerprint, work, partial(json_of, status=202), dry_run=dry_run)
-    except Refused:
+    except REFUSALS:
         kept.remove(write.service.objects)
         raise
     is_new: bool = orjson.loads(response.body)["id"] == str(kept.import_id)
@@ -196,16 +197,16 @@ def _recorded(
 
 
 def stored_import(service: Service, company_id: UUID, import_id: UUID) -> StoredUpload:
-    """Return an import of the company. Raise `NotFound` where there is none of that id."""
+    """Return an import of the company. Raise `NotThere` where there is none of that id."""
     with service.writes.company(company_id) as conn:
         found = queries.one(conn, import_id, StoredUpload, StoredUpload.__slots__)
     if found is None:
-        raise NotFound
+        raise NotThere
     return found
 
 
 def stored_bytes(service: Service, found: StoredUpload) -> bytes:
-    """Return the bytes of an import's file. Raise `InvalidBody` where they are no longer stored."""
+    """Return the bytes of an import's file. Raise `Refused` where they are no longer stored."""
     try:
         return stored_files.read(service.objects, found.upload_key, found.sha256, may_be_gone=True)
     except NoSuchObject:
@@ -229,7 +230,7 @@ def repeated(
     The mapping is added to the earlier one, which it need not repeat; None reads the file anew, without any. After an
     import that wrote, a mapping is an answer: only what was held back is written (decisions §13).
     `keep_as` is the name under which an import keeps the mapping; `asks_columns` as in `Submission`. Without
-    `keep_archived` it is as in the earlier import. Raise `InvalidBody` where the file is no longer stored.
+    `keep_archived` it is as in the earlier import. Raise `Refused` where the file is no longer stored.
     """
     keeps = found.keep_archived if keep_archived is None else keep_archived
     named = [*([] if keep_as is None else [keep_as]), *([keeps] if keeps else [])]
@@ -307,11 +308,11 @@ def _mapping_of_table(read: ImportSource | SourceSheet) -> dict[str, object]:
 
 
 def mapping_name(given: str) -> str:
-    """Return a name to keep a mapping under; white space around it does not count. Raise `InvalidBody`."""
+    """Return a name to keep a mapping under; white space around it does not count. Raise `Refused`."""
     name = texts.code(given)
     if not 1 <= len(name) <= MAX_MAPPING_NAME or texts.control_in(name):
         sentence = Message("A mapping_name has 1 to {most} characters and no control character.", most=MAX_MAPPING_NAME)
-        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
+        raise Refused([Issue("invalid_mapping", sentence, "mapping_name")])
     return name
 
 
@@ -323,5 +324,5 @@ def kept_mapping(write: Write, name: str) -> dict[str, object]:
         sentence = Message(
             "No mapping is kept under {name}; send the mapping itself beside the name once.", name=shown(name)
         )
-        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping_name")])
+        raise Refused([Issue("invalid_mapping", sentence, "mapping_name")])
     return mapping

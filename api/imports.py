@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar, get_args
 
 import orjson
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +17,6 @@ from api.answers import json_text, revalidated
 from api.auth import Presented, Writer
 from api.bodies import Upload, fingerprint, json_body, upload
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound
 from api.importing import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
 from api.languages import accepted_language, in_language
 from api.parameters import (
@@ -44,9 +43,10 @@ from api.writing import Write
 from schemas.batches import Archived
 from schemas.import_inputs import ImportRepeat
 from schemas.issues import Issue
-from schemas.json_values import Json, JsonObject
+from schemas.json_values import JsonObject
 from schemas.messages import ORIGINAL, Message
-from schemas.models import issues_of, validator
+from schemas.models import parse_body, validator
+from schemas.refusals import NotThere, Refused
 from schemas.responses import ImportAccepted, ImportListResponse, ImportStatusResponse
 from warehouse.access.keys import Key
 from warehouse.imports import polls
@@ -165,7 +165,7 @@ async def post_repeat(
     did. Refused with `invalid_format` where the file is no longer stored.
     """
     body = await json_body(request)
-    sent = _repeat(body)
+    sent = parse_body(ImportRepeat, body)
     dry = agreed("dry_run", truth, [*(dry_run or ()), *said_in(body, "dry_run")]) or False
     write = await run_in_threadpool(Write.by_key, request, key)
     found = await run_in_threadpool(stored_import, write.service, write.company_id, import_id)
@@ -179,13 +179,6 @@ async def post_repeat(
         keep_archived=None if archived is None else archived[0] == "keep",
     )
     return submission if isinstance(submission, Response) else await submit(request, write, submission)
-
-
-def _repeat(body: Json) -> ImportRepeat:
-    try:
-        return ImportRepeat.model_validate(body)
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None
 
 
 def _submission(write: Write, key: Key, file: Upload, sent: _Sent) -> Submission | Response:
@@ -234,7 +227,7 @@ def _mapping(file: Upload, sent: _Sent) -> JsonObject | None:
         mapping = None
     if not isinstance(mapping, dict):
         sentence = Message('The mapping is no JSON object; send for example {{"columns": {{"sku_code": "A"}}}}.')
-        raise InvalidBody([Issue("invalid_mapping", sentence, "mapping")])
+        raise Refused([Issue("invalid_mapping", sentence, "mapping")])
     return mapping
 
 
@@ -282,5 +275,5 @@ async def get_import(
     query = poll_query(limit, offset, with_templates=lang != ORIGINAL)
     answer, *templates = await read(request, presented, query, {"import_id": import_id})
     if answer is None:
-        raise NotFound
+        raise NotThere
     return revalidated(request, in_language(json_text(answer), lang, *map(orjson.loads, templates)))

@@ -19,7 +19,7 @@ _CHUNK_BYTES: Final = 2**16
 def answer(place: Place, filters: Filters, form: Form, table: Table, **others: Any) -> Response:
     """Return the whole list in the columns of the table; `others` narrow it as `Filters.search` has them.
 
-    Raise `UnknownFinding`.
+    Raise `Refused`.
     """
     file = cast(IO[bytes], SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES))  # noqa: SIM115  (closed after the answer)
     try:

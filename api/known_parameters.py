@@ -10,10 +10,10 @@ from typing import Final
 from fastapi.dependencies.models import Dependant
 from starlette.requests import Request
 
-from api.errors import InvalidBody
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.refusals import Refused
 
 READS: Final = ("GET", "HEAD")
 """The methods that write nothing."""
@@ -22,13 +22,13 @@ _ALIKE: Final = 0.5
 
 
 def refuse_unknown_parameters(request: Request) -> None:
-    """Raise `InvalidBody` where a write was sent parameters that its operation does not have, naming the nearest."""
+    """Raise `Refused` where a write was sent parameters that its operation does not have, naming the nearest."""
     if request.method in READS or not request.query_params:
         return
     known = sorted(set(_declared(request.scope["route"].dependant)))
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        raise InvalidBody([Issue("unknown_field", _sentence(name, known), name) for name in unknown])
+        raise Refused([Issue("unknown_field", _sentence(name, known), name) for name in unknown])
 
 
 def _declared(dependant: Dependant) -> Iterator[str]:

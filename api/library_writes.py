@@ -5,17 +5,16 @@ from functools import partial
 from typing import Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody
 from api.parameters import DryRun
 from api.writing import JsonWrite
 from schemas.library_models import BrandInput, LibraryComponentInput, SiteInput
-from schemas.models import Invalid, issues_of
+from schemas.models import parse_body
 from schemas.responses import BrandResult, LibraryComponentResult, SiteResult
 from services import library
 from services.library import Added
@@ -74,15 +73,10 @@ def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_ru
     write, body = received.admitted()
 
     def work(conn: Connection) -> Added:
-        try:
-            values = model.model_validate(body).model_dump()
-            return library.add(
-                conn, write.company_id, resource, values, origin=write.origin, now=write.now, dry_run=dry_run
-            )
-        except ValidationError as error:
-            raise InvalidBody(issues_of(error)) from None
-        except Invalid as invalid:
-            raise InvalidBody(invalid.issues) from None
+        values = parse_body(model, body).model_dump()
+        return library.add(
+            conn, write.company_id, resource, values, origin=write.origin, now=write.now, dry_run=dry_run
+        )
 
     return write.answer(fingerprint(body), work, partial(_shown, dry_run=dry_run), dry_run=dry_run)
 

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api import measuring
-from api.errors import Refused
+from api.errors import HttpRefusal
 from api.service import Service, service_of
 from schemas.addresses import is_loopback
 from schemas.states import State
@@ -97,7 +97,7 @@ def _check_caller(request: Request) -> None:
     peer, public = request.client.host if request.client else "", urlsplit(settings.base_url).hostname or ""
     if settings.metrics_token is not None or is_forwarded or not (is_loopback(peer) and is_loopback(public)):
         sentence = "Send the operator's token (PCDS_METRICS_TOKEN) as a bearer token."
-        raise Refused("invalid_token", sentence, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
+        raise HttpRefusal("invalid_token", sentence, headers={"WWW-Authenticate": 'Bearer realm="metrics"'})
 
 
 def _read(service: Service, dagster_url: str, store: State | None) -> list[Measure]:

@@ -16,13 +16,13 @@ from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from starlette.requests import Request
 
-from api.errors import InvalidBody
 from schemas import normalise, texts
 from schemas.batches import Archived
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit
+from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
 
 T = TypeVar("T")
@@ -119,14 +119,14 @@ def _agreeing(values: list[str], check: Callable[[Sequence[str]], object]) -> li
 def agreed(name: str, check: Callable[[Sequence[str]], T], values: Sequence[str]) -> T | None:
     """Return what all values of a parameter say, sent as parameter, part or member of the body; None without any.
 
-    The framework reads one place at a time and of a repeated parameter the last value. Raise `InvalidBody`.
+    The framework reads one place at a time and of a repeated parameter the last value. Raise `Refused`.
     """
     if not values:
         return None
     try:
         return check(values)
     except Unfit as unfit:
-        raise InvalidBody([Issue(unfit.code, unfit.message, name)]) from None
+        raise Refused([Issue(unfit.code, unfit.message, name)]) from None
 
 
 def said_in(body: object, name: str) -> list[str]:
@@ -241,7 +241,7 @@ Filename = Annotated[
 
 
 def idempotency_key(request: Request) -> str | None:
-    """Return the header `Idempotency-Key` as it was sent, None where there is none; raise `InvalidBody`.
+    """Return the header `Idempotency-Key` as it was sent, None where there is none; raise `Refused`.
 
     It is any string of 1 to 255 characters; UTF-8 bytes are counted as characters.
     """
@@ -251,11 +251,11 @@ def idempotency_key(request: Request) -> str | None:
     characters = len(values[0].encode("latin-1").decode("utf-8", "replace"))
     if len(values) > 1 or not 1 <= characters <= MAX_IDEMPOTENCY_KEY:
         sentence = Message("Send one Idempotency-Key of 1 to {most} characters, or none.", most=MAX_IDEMPOTENCY_KEY)
-        raise InvalidBody([Issue("out_of_range", sentence, "Idempotency-Key")])
+        raise Refused([Issue("out_of_range", sentence, "Idempotency-Key")])
     return values[0]
 
 
 def offset_of(request: Request) -> int:
-    """Return the rows to skip that a page's address asks for. Raise `InvalidBody`."""
+    """Return the rows to skip that a page's address asks for. Raise `Refused`."""
     values = request.query_params.getlist("offset")
     return agreed("offset", lambda given: _clamped(given[-1], 0, _MAX_OFFSET), values) or 0

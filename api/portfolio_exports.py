@@ -7,7 +7,6 @@ from uuid import UUID
 
 import orjson
 from fastapi import APIRouter
-from pydantic import ValidationError
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,7 +18,7 @@ from api.answers import is_current, json_of, json_text, revalidated
 from api.auth import Presented, Reader, Writer
 from api.bodies import fingerprint, json_body
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound, RateLimited
+from api.errors import RateLimited
 from api.launching import ExportLaunch
 from api.parameters import DryRun, ImportStatus, Limit, Offset, RecordId
 from api.reading import read
@@ -27,7 +26,8 @@ from api.service import service_of
 from api.writing import Write
 from schemas.exports import EXTENSIONS, MEDIA_TYPES, ExportInput
 from schemas.json_values import JsonObject
-from schemas.models import issues_of
+from schemas.models import parse_body
+from schemas.refusals import NotThere
 from schemas.responses import ExportListResponse, ExportResponse
 from warehouse.companies import slugs
 from warehouse.companies.queries import counters
@@ -63,10 +63,7 @@ async def post_export(request: Request, key: Writer, dry_run: DryRun) -> Respons
     seven days, less where the plan's storage is full: exports make room for other files first. At most five exports of
     a company wait at a time.
     """
-    try:
-        sent = ExportInput.model_validate(await json_body(request))
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None
+    sent = parse_body(ExportInput, await json_body(request))
     write = await run_in_threadpool(Write.by_key, request, key)
     response, launch = await run_in_threadpool(_accept, write, sent, key.client_id, dry_run=dry_run)
     if launch is not None:
@@ -144,7 +141,7 @@ async def get_export(request: Request, presented: Presented, export_id: RecordId
     asked = {"id": export_id, "now": service_of(request).clock.now()}
     (shown,) = await read(request, presented, queries.ONE, asked)
     if shown is None:
-        raise NotFound
+        raise NotThere
     return revalidated(request, json_text(f'{{"data":{shown}}}'))
 
 
@@ -169,14 +166,14 @@ def _download(request: Request, company_id: UUID, export_id: UUID) -> Response:
     with service.writes.company(company_id) as conn:
         found = queries.file_of(conn, export_id, service.clock.now())
     if found is None:
-        raise NotFound
+        raise NotThere
     headers = _headers(found)
     if is_current(request, headers["ETag"]):
         return Response(status_code=304, headers={"ETag": headers["ETag"]})
     try:
         file = service.objects.open(found.object_key)
     except NoSuchObject:  # it made room for another file meanwhile, or a backup was restored without it
-        raise NotFound from None
+        raise NotThere from None
     chunks = stored_files.chunks(file, found.object_key, found.sha256)
     first = next(chunks)  # before the answer begins, so that a fault of the store can still be answered
     return StreamingResponse(

@@ -1,20 +1,34 @@
 """Reads files in a reader process on behalf of a handler, without blocking the event loop."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final, Literal, TypeVar
 from uuid import UUID
 
 from starlette.requests import Request
 
-from api.errors import InvalidBody, RateLimited, UnknownColumns
+from api.errors import RateLimited
 from api.service import service_of
 from pipelines.reading import ReadingRefused
 from pipelines.sandbox.pool import QueueFull
 from pipelines.sandbox.requests import ReadRequest
+from schemas.issues import Issue
+from schemas.refusals import Refused
+from schemas.report import ImportSource
 
 T = TypeVar("T")
 
 _COME_AGAIN_SECONDS: Final = 10
+
+
+class UnknownColumns(Refused):
+    """A table lacks a column that it needs; `outline` describes those that it has, for a page that asks which it is."""
+
+    def __init__(self, issues: Sequence[Issue], outline: ImportSource) -> None:
+        """`issues` is never empty."""
+        super().__init__(issues)
+        self.outline = outline
+
 
 Sender = Literal["company", "supplier"]
 """The sender: the company itself, or a supplier to whom it sent a link. Within a company the two take turns."""
@@ -25,7 +39,7 @@ async def read_apart(
 ) -> T:
     """Return the result of the order, when it is the file's turn.
 
-    Raise `InvalidBody`, whose issues are of the part `field`, where the file is refused; `schemas.normalise.Unfit`
+    Raise `Refused`, whose issues are of the part `field`, where the file is refused; `schemas.normalise.Unfit`
     where a document is of no accepted kind; `RateLimited` where too many files of the company wait.
     """
     try:
@@ -36,4 +50,4 @@ async def read_apart(
         return await asyncio.wrap_future(future)
     except ReadingRefused as refused:
         issues, outline = refused.of_field(field), refused.outline
-        raise (InvalidBody(issues) if outline is None else UnknownColumns(issues, outline)) from None
+        raise (Refused(issues) if outline is None else UnknownColumns(issues, outline)) from None

@@ -18,13 +18,12 @@ from starlette.routing import Match
 
 from api.auth import admit_left_over
 from api.bodies import unreadable
-from api.errors import Fault, InvalidBody, NotFound, Refused, TokenRefused, WrongMethod
+from api.errors import REFUSALS, Fault, HttpRefusal, TokenRefused, WrongMethod, http_refusal
 from api.languages import accepted_language, in_language
-from api.pages.refusals import page_of_refusal
-from schemas import refusals
-from schemas.bounds import first_hundred
+from api.pages.refusals import PROGRAM_PATHS, page_of_nothing, page_of_refusal
 from schemas.messages import Message, message_of
 from schemas.models import issue_of
+from schemas.refusals import NotThere, Refused
 from warehouse import objects
 from warehouse.deadlines import AGAIN_SECONDS
 from warehouse.surroundings import is_unstorable
@@ -32,17 +31,16 @@ from warehouse.surroundings import is_unstorable
 
 def install(app: FastAPI) -> None:
     """Register the handlers; `api.correlation` handles all other exceptions."""
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(refusals.Refused, _operation_refused)
-    app.add_exception_handler(refusals.NotThere, _not_there)
+    for kind in REFUSALS:
+        app.add_exception_handler(kind, _refused)
     app.add_exception_handler(ConnectionError, _store_away)
     app.add_exception_handler(RequestValidationError, _unread)
     app.add_exception_handler(HTTPException, _framework)
-    for kind in (psycopg.DataError, UnicodeEncodeError):
-        app.add_exception_handler(kind, _unstorable)
+    for fault in (psycopg.DataError, UnicodeEncodeError):
+        app.add_exception_handler(fault, _unstorable)
 
 
-def _answer(request: Request, refused: Refused) -> Response:
+def _answer(request: Request, refused: HttpRefusal) -> Response:
     if (shown := page_of_refusal(request, refused)) is not None:
         return shown
     answer = refused.response(request.state.correlation_id)
@@ -51,23 +49,13 @@ def _answer(request: Request, refused: Refused) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
     try:
         await admit_left_over(request)
-    except Refused as first:
+    except HttpRefusal as first:
         error = first
-    return _answer(request, error)
-
-
-def answered(refused: refusals.Refused) -> Refused:
-    """Return an operation's refusal as it is answered: its code, its sentence, and each issue in `details`."""
-    details = [issue.as_dict() for issue in first_hundred(refused.issues)]
-    return Refused(refused.code, refused.sentence, details=details)
-
-
-async def _operation_refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, refusals.Refused)
-    return await _refused(request, answered(error))
+    if isinstance(error, NotThere) and not request.url.path.startswith(PROGRAM_PATHS):
+        return page_of_nothing(request)
+    return _answer(request, http_refusal(error))
 
 
 async def _unstorable(request: Request, error: Exception) -> Response:
@@ -81,13 +69,9 @@ async def _unstorable(request: Request, error: Exception) -> Response:
     return await _refused(request, unreadable(sentence))
 
 
-async def _not_there(request: Request, _: Exception) -> Response:
-    return await _refused(request, NotFound())
-
-
 async def _store_away(request: Request, _: Exception) -> Response:
     """Answer that a file cannot be stored or read now, while everything else goes on (`warehouse.objects`)."""
-    refused = Refused("internal_error", objects.AWAY, headers={"Retry-After": str(AGAIN_SECONDS)})
+    refused = HttpRefusal("internal_error", objects.AWAY, headers={"Retry-After": str(AGAIN_SECONDS)})
     refused.status = HTTPStatus.SERVICE_UNAVAILABLE
     return await _refused(request, refused)
 
@@ -97,25 +81,25 @@ async def _unread(request: Request, error: Exception) -> Response:
     return await _refused(request, refusal_of(error))
 
 
-def refusal_of(error: RequestValidationError) -> Refused:
+def refusal_of(error: RequestValidationError) -> Refused | NotThere:
     """Return the refusal of the first parameter at fault; a malformed id is answered as an unknown one."""
     faults = error.errors()
     if any(fault["loc"][0] == "path" for fault in faults):
-        return NotFound()
-    return InvalidBody([issue_of({**faults[0], "loc": faults[0]["loc"][1:]})])
+        return NotThere()
+    return Refused([issue_of({**faults[0], "loc": faults[0]["loc"][1:]})])
 
 
 async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     match error.status_code:
         case 404:
-            return _answer(request, NotFound())
+            return _answer(request, HttpRefusal("not_found"))
         case 405:
             # In a thread: while the process is young, the document is still being built (`api.app`).
             published = await run_in_threadpool(allowed_methods, request.app, request.url.path)
             return _answer(request, WrongMethod(published or _of_routes(request)))
         case 400:
-            return _answer(request, unreadable(message_of(error.detail)))
+            return _answer(request, http_refusal(unreadable(message_of(error.detail))))
     return _answer(request, Fault())
 
 

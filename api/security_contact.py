@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from api.errors import NotFound
+from api.errors import HttpRefusal
 from api.service import service_of
 from schemas.labels import LANGUAGES
 
@@ -23,7 +23,7 @@ async def security_contact(request: Request) -> Response:
     """Answer the contact of `PCDS_SECURITY_CONTACT`; 404 without it."""
     service = service_of(request)
     if service.settings.security_contact is None:
-        raise NotFound
+        raise HttpRefusal("not_found")
     expires = (service.clock.now() + _HOLDS).replace(microsecond=0).isoformat().replace("+00:00", "Z")
     lines = (
         f"Contact: {service.settings.security_contact}",

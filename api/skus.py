@@ -15,7 +15,7 @@ from api.answers import json_of, json_text
 from api.auth import Credential, Presented, admit
 from api.cursors import AskedCursor, Cursor, next_cursor, sort_of
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound, VersionConflict
+from api.errors import VersionConflict
 from api.included import Include, with_parts
 from api.item_filters import FilterParameters, Filters, place_of
 from api.languages import accepted_language, in_language
@@ -30,7 +30,8 @@ from schemas import texts
 from schemas.issues import Issue
 from schemas.json_values import Json, JsonObject
 from schemas.messages import Message
-from schemas.models import Invalid, SkuInput, parse_sku
+from schemas.models import SkuInput, parse_sku
+from schemas.refusals import NotThere, Refused
 from schemas.responses import SkuDetailResponse, SkuListResponse, SkuWriteResult
 from schemas.sku import SkuPatch
 from services import item_search
@@ -115,12 +116,7 @@ async def _listed(request: Request, presented: Credential, asked: _Asked, wanted
 
 def _searched(place: Place, wanted: Filters, asked: _Asked, **filters: Any) -> str:
     search = wanted.search(**filters, **asked.behind)
-    try:
-        return item_search.page(
-            place, search, wanted.finding(), limit=asked.limit, offset=asked.offset, item=asked.item
-        )
-    except item_search.UnknownFinding as unknown:
-        raise InvalidBody([unknown.issue]) from None
+    return item_search.page(place, search, wanted.finding(), limit=asked.limit, offset=asked.offset, item=asked.item)
 
 
 @router.get(
@@ -146,12 +142,12 @@ async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> R
 
 
 async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, str]]:
-    """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotFound`."""
+    """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
     service = service_of(request)
     async with service.reads.company(request.state.company_id) as conn:
         found = await archive.of_async(conn, sku_id, service.clock.today())
     if found is None:
-        raise NotFound
+        raise NotThere
     return found.row, {"archived_at": found.archived_at}
 
 
@@ -226,7 +222,7 @@ def write_one(
 ) -> WriteOutcome:
     """Write the one SKU of a body in the caller's transaction; with `create_only` only where it does not exist.
 
-    `addressed` is the id of the path; None where the SKU is found by its code. Raise `InvalidBody`, `NotFound` or
+    `addressed` is the id of the path; None where the SKU is found by its code. Raise `Refused`, `NotThere` or
     `VersionConflict` where it is refused.
     """
     record = _record(body, None if addressed is None else _code_of(conn, addressed))
@@ -245,30 +241,27 @@ def write_one(
     if if_match is not None:
         if_match.check(row.version_before)
     if row.outcome == "rejected":
-        raise InvalidBody(row.errors)
+        raise Refused(row.errors)
     return row
 
 
 def _code_of(conn: Connection, sku_id: UUID) -> str:
     code = queries.code_of(conn, sku_id) or archive.code_of(conn, sku_id)
     if code is None:
-        raise NotFound
+        raise NotThere
     return code
 
 
 def _record(body: Json, code: str | None) -> SkuPatch:
-    """Return the valid record of a body; `code` is that of the addressed SKU. Raise `InvalidBody`."""
-    try:
-        record = parse_sku(body)
-    except Invalid as invalid:
-        raise InvalidBody(invalid.issues) from None
+    """Return the valid record of a body; `code` is that of the addressed SKU. Raise `Refused`."""
+    record = parse_sku(body)
     if code is not None and texts.code(code) == record["sku_code"]:
         record["sku_code"] = code  # stored before codes had one form, and addressed by its id
     if code not in (None, record["sku_code"]):
         sentence = Message(
             "This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus.", code=code
         )
-        raise InvalidBody([Issue("sku_code_mismatch", sentence, "sku_code")])
+        raise Refused([Issue("sku_code_mismatch", sentence, "sku_code")])
     return record
 
 

@@ -16,12 +16,12 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.bodies import fingerprint, json_body
 from api.document import body_of, operation
-from api.errors import InvalidBody, NotFound, RateLimited
+from api.errors import RateLimited
 from api.known_parameters import refuse_unknown_parameters
 from api.origin import client_network
 from api.service import service_of
 from api.writing import Write
-from schemas.models import Invalid
+from schemas.refusals import NotThere
 from schemas.responses import SupplierSubmissionAccepted
 from schemas.sku import SupplierResponse
 from schemas.supplier import SupplierSubmission, parse_submission
@@ -60,11 +60,7 @@ async def post_supplier_data(request: Request, token: Token) -> Response:
     company_id, request_id = await admit_supplier(request, token)
     refuse_unknown_parameters(request)
     body = await json_body(request)
-    try:
-        response = parse_submission(body)
-    except Invalid as invalid:
-        raise InvalidBody(invalid.issues) from None
-
+    response = parse_submission(body)
     write = Write.by(request, company_id, "supplier", str(request_id))
     work = partial(_filed, write, request_id, response)
     return await run_in_threadpool(write.answer, fingerprint(body), work, _accepted)
@@ -75,36 +71,31 @@ def _accepted(entry: review.Entry) -> Response:
 
 
 async def admit_supplier(request: Request, token: str) -> tuple[UUID, UUID]:
-    """Return company and request of the token, and count the call. Raise `RateLimited`, then `NotFound`."""
+    """Return company and request of the token, and count the call. Raise `RateLimited`, then `NotThere`."""
     service = service_of(request)
     address, now = client_network(request), service.clock.now()
     found = await service.reading(partial(queries.admit, token=token, address=address, at=now))
     if found.retry_after:
         raise RateLimited(found.retry_after)
     if found.request_id is None or found.company_id is None:
-        raise NotFound
+        raise NotThere
     request.state.company_id = found.company_id
     return found.company_id, found.request_id
 
 
 def file_answer(request: Request, company_id: UUID, request_id: UUID, response: SupplierResponse) -> review.Entry:
-    """File an answer for review and return its entry; `response` is parsed. Raise `NotFound` and `InvalidBody`."""
+    """File an answer for review and return its entry; `response` is parsed. Raise `NotThere` and `Refused`."""
     write = Write.by(request, company_id, "supplier", str(request_id))
     return write.service.writes.run(company_id, partial(_filed, write, request_id, response))
 
 
 def _filed(write: Write, request_id: UUID, response: SupplierResponse, conn: Connection) -> review.Entry:
-    try:
-        return supplier_requests.submit(
-            conn,
-            write.company_id,
-            request_id,
-            response,
-            origin=write.origin,
-            now=write.now,
-            rulesets=write.service.rulesets,
-        )
-    except supplier_requests.RequestClosed:
-        raise NotFound from None
-    except supplier_requests.AnswerRefused as refused:
-        raise InvalidBody(refused.issues) from None
+    return supplier_requests.submit(
+        conn,
+        write.company_id,
+        request_id,
+        response,
+        origin=write.origin,
+        now=write.now,
+        rulesets=write.service.rulesets,
+    )

@@ -10,15 +10,16 @@ from starlette.responses import Response
 from api.answers import json_of
 from api.bodies import fingerprint
 from api.document import V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound, RateLimited
+from api.errors import RateLimited
 from api.parameters import DryRun, RecordId
 from api.reasons import with_reason
 from api.writing import JsonWrite, Write
-from pipelines.imports.undo import NoSuchImport, NotEnded, UnderWay, Undone, undo
+from pipelines.imports.undo import NotEnded, UnderWay, Undone, undo
 from schemas.issues import Issue
 from schemas.json_values import Json
 from schemas.messages import Message
 from schemas.reasons import ReasonInput
+from schemas.refusals import Refused
 from schemas.responses import ImportUndoResult
 from warehouse.sessions import Connection
 
@@ -49,7 +50,7 @@ def post_undo(received: JsonWrite, import_id: RecordId, dry_run: DryRun) -> Resp
 
 
 def answer_undo(write: Write, body: Json, import_id: UUID, *, dry_run: bool) -> Response:
-    """Undo an import, for the reason of the body; return ImportUndoResult. Raise `NotFound` and `InvalidBody`."""
+    """Undo an import, for the reason of the body; return ImportUndoResult. Raise `NotThere` and `Refused`."""
     work = partial(_undone, with_reason(write, body), import_id, dry_run=dry_run)
     return write.answer(fingerprint(body), work, partial(_shown, dry_run=dry_run), dry_run=dry_run)
 
@@ -65,13 +66,11 @@ def _undone(write: Write, import_id: UUID, conn: Connection, *, dry_run: bool) -
             rules=write.service.rulesets.active(conn),
             dry_run=dry_run,
         )
-    except NoSuchImport:
-        raise NotFound from None
     except UnderWay:
         raise RateLimited(_AGAIN_SECONDS) from None
     except NotEnded:
         sentence = Message("Only an import that has written and has ended can be undone; this one has not.")
-        raise InvalidBody([Issue("invalid_format", sentence, "id")]) from None
+        raise Refused([Issue("invalid_format", sentence, "id")]) from None
 
 
 def _shown(done: Undone, *, dry_run: bool) -> Response:

@@ -16,13 +16,14 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from api.bodies import limited_chunks, unreadable
-from api.errors import InvalidBody, Refused, TooLarge, UnsupportedMediaType
+from api.errors import TooLarge
 from api.read_apart import Sender, read_apart
 from api.service import service_of
 from pipelines.sandbox.requests import detection_request
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
+from schemas.refusals import Refused
 from schemas.technical_file_form import FIELDS, declared_media_type, own_name, parse_fields
 from schemas.technical_files import MAX_FILE_BYTES, MediaType
 
@@ -47,7 +48,7 @@ class FileForm:
         self.size_bytes = 0
         self._answering = answering
         self._beside: list[tuple[str, bytearray]] = []
-        self._fault: Refused | None = None  # of an answer's file, raised when the answer is read
+        self._fault: Refused | TooLarge | None = None  # of an answer's file, raised when the answer is read
         self._request = request
         self._digest = hashlib.sha256()
         self._texts: dict[str, bytearray] = {}
@@ -75,7 +76,7 @@ class FileForm:
     async def file(self) -> AsyncIterator[bytes]:
         """Yield the file's bytes as they arrive. End with the body.
 
-        Raise `InvalidBody`, `UnsupportedMediaType` and `TooLarge` as early as the fault is seen: at the latest when the
+        Raise `Refused` and `TooLarge` as early as the fault is seen: at the latest when the
         body has ended, so that a consumer of the bytes has not finished storing them.
         """
         parser = self._parser()
@@ -146,7 +147,7 @@ class FileForm:
 
     def _begin_file(self, name: str, filename: str, content_type: str) -> None:
         if name != "file":
-            raise InvalidBody(
+            raise Refused(
                 [Issue("unknown_field", Message("The file is the part named file; no other is taken."), name)]
             )
         self._field, self._file_seen = None, True
@@ -155,7 +156,7 @@ class FileForm:
         except Unfit as unfit:
             self._refuse(refusal_of_file(unfit))
 
-    def _refuse(self, fault: Refused) -> None:
+    def _refuse(self, fault: Refused | TooLarge) -> None:
         """Raise the fault now, or for an answer once the rest of it is read."""
         if not self._answering:
             raise fault
@@ -173,7 +174,7 @@ class FileForm:
         else:
             self._field += piece
             if len(self._field) > _MOST_FIELD_BYTES:
-                raise InvalidBody(
+                raise Refused(
                     [Issue("too_long", Message("A text field has at most {most} bytes.", most=_MOST_FIELD_BYTES))]
                 )
 
@@ -202,11 +203,11 @@ class FileForm:
         self.fields, faults = parse_fields(texts)
         issues += [fault for fault in faults if fault.field not in {issue.field for issue in issues}]
         if issues:
-            raise InvalidBody(issues)
+            raise Refused(issues)
 
 
 async def judge_file(request: Request, company_id: UUID, sender: Sender, object_key: str, form: FileForm) -> MediaType:
-    """Return the media type of the bytes stored under a key. Raise `InvalidBody` and what `read_apart` raises."""
+    """Return the media type of the bytes stored under a key. Raise `Refused` and what `read_apart` raises."""
     order = detection_request(partial(service_of(request).objects.file, object_key), form.declared)
     try:
         return await read_apart(request, company_id, sender, order, field="file")
@@ -214,10 +215,9 @@ async def judge_file(request: Request, company_id: UUID, sender: Sender, object_
         raise refusal_of_file(unfit) from None
 
 
-def refusal_of_file(unfit: Unfit) -> InvalidBody:
-    """Return the refusal of the part file: 415 where its kind is not accepted."""
-    kind = UnsupportedMediaType if unfit.code == "unsupported_media_type" else InvalidBody
-    return kind([Issue(unfit.code, unfit.message, "file")])
+def refusal_of_file(unfit: Unfit) -> Refused:
+    """Return the refusal of the part file."""
+    return Refused([Issue(unfit.code, unfit.message, "file")])
 
 
 def _text(value: bytes) -> str:

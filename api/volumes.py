@@ -7,13 +7,12 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.document import READ_ERRORS, V1, operation, rows_of
-from api.errors import InvalidBody
 from api.parameters import DryRun, RecordId
 from api.preconditions import ETAG, IfMatch, fingerprint_for, with_etag
 from api.writing import JsonWrite, Write
 from pipelines.writing.volume_rows import VolumesWritten, write_resting_volumes, write_volumes
 from schemas.json_values import Json
-from schemas.models import MAX_VOLUME_ROWS, Invalid, VolumeRowInput, parse_volumes
+from schemas.models import MAX_VOLUME_ROWS, VolumeRowInput, parse_volumes
 from schemas.refusals import NotThere
 from schemas.responses import VolumesWriteResult
 from warehouse.sessions import Connection
@@ -43,10 +42,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
     write, body = received.admitted()
 
     def work(conn: Connection) -> VolumesWritten:
-        try:
-            written = _written(conn, write, sku_id, body, dry_run=dry_run)
-        except Invalid as invalid:
-            raise InvalidBody(invalid.issues) from None
+        written = _written(conn, write, sku_id, body, dry_run=dry_run)
         if if_match is not None:
             if_match.check(written.version_before)
         return written
@@ -61,7 +57,7 @@ def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match
 
 
 def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_run: bool) -> VolumesWritten:
-    """Write the rows of a body to a SKU, archived or not. Raise `NotThere` and `Invalid`."""
+    """Write the rows of a body to a SKU, archived or not. Raise `NotThere` and `Refused`."""
     code = skus.code_of(conn, sku_id)
     if code is None and archive.code_of(conn, sku_id) is None:
         raise NotThere

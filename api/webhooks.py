@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 from fastapi import APIRouter
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,9 +16,7 @@ from starlette.responses import Response
 from api.answers import json_of, json_text
 from api.auth import Presented, Writer
 from api.bodies import fingerprint
-from api.changes import unknown_cursor
 from api.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
-from api.errors import InvalidBody, NotFound
 from api.languages import in_language
 from api.parameters import DryRun, Limit, Offset, RecordId, idempotency_key
 from api.reading import read
@@ -26,7 +24,8 @@ from api.service import Service, service_of
 from api.writing import JsonWrite, Write
 from pipelines.webhooks import Outcome, Sender
 from schemas.json_values import Json, JsonObject
-from schemas.models import issues_of
+from schemas.models import parse_body
+from schemas.refusals import NotThere
 from schemas.responses import (
     WebhookDeliveryListResponse,
     WebhookListResponse,
@@ -36,8 +35,7 @@ from schemas.responses import (
 )
 from schemas.webhooks import WebhookInput, WebhookPatch, WebhookReplayInput, WebhookSecretInput
 from services import webhooks
-from services.webhooks import Act, NoSuchWebhook, WebhookRefused
-from warehouse.changes.feed import UnknownCursor
+from services.webhooks import Act
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries, hooks
 
@@ -63,7 +61,7 @@ async def get_webhook(request: Request, presented: Presented, webhook_id: Record
     """The webhook with how sending goes."""
     (found,) = await read(request, presented, hooks.DETAIL, {"id": webhook_id})
     if found is None:
-        raise NotFound
+        raise NotThere
     return json_text(f'{{"data":{found}}}')
 
 
@@ -82,7 +80,7 @@ async def list_deliveries(
     """A page of what was sent or waits, the newest change first; what ended is kept for 30 days."""
     (page,) = await read(request, presented, deliveries.page(limit, offset), {"id": webhook_id})
     if page is None:
-        raise NotFound
+        raise NotThere
     return json_text(page)
 
 
@@ -110,7 +108,7 @@ def add_webhook(write: Write, body: Json, *, dry_run: bool = False) -> Response:
     secret: JsonObject = {}
 
     def work(act: Act) -> JsonObject:
-        made = webhooks.add(act, _parsed(WebhookInput, body))
+        made = webhooks.add(act, parse_body(WebhookInput, body))
         secret["secret"] = None if made is None else made.secret
         return {"outcome": "created", **_shown(act, made and made.id)}
 
@@ -137,7 +135,7 @@ def change_webhook(write: Write, webhook_id: UUID, body: Json, *, dry_run: bool 
     """Change a webhook as a body says."""
 
     def work(act: Act) -> JsonObject:
-        changed = webhooks.change(act, webhook_id, _parsed(WebhookPatch, body))
+        changed = webhooks.change(act, webhook_id, parse_body(WebhookPatch, body))
         return {"outcome": "updated" if changed else "unchanged", **_shown(act, webhook_id)}
 
     return _answer(write, body, work, dry_run=dry_run)
@@ -183,7 +181,7 @@ def roll_secret(write: Write, webhook_id: UUID, body: Json, *, dry_run: bool = F
     secret: JsonObject = {}
 
     def work(act: Act) -> JsonObject:
-        overlap = timedelta(hours=_parsed(WebhookSecretInput, body).overlap_hours)
+        overlap = timedelta(hours=parse_body(WebhookSecretInput, body).overlap_hours)
         secret["secret"] = webhooks.roll_secret(act, webhook_id, overlap)
         return {"outcome": "updated", **_shown(act, webhook_id)}
 
@@ -208,7 +206,7 @@ def post_replay(received: JsonWrite, webhook_id: RecordId, dry_run: DryRun) -> R
     write, body = received.admitted()
 
     def work(act: Act) -> JsonObject:
-        replayed = webhooks.replay(act, webhook_id, _parsed(WebhookReplayInput, body).after)
+        replayed = webhooks.replay(act, webhook_id, parse_body(WebhookReplayInput, body).after)
         return {"outcome": "updated" if replayed else "unchanged", **_shown(act, webhook_id)}
 
     return _answer(write, body, work, dry_run=dry_run)
@@ -234,7 +232,7 @@ async def post_test(request: Request, key: Writer, webhook_id: RecordId) -> Resp
 
 
 async def try_webhook(service: Service, company_id: UUID, webhook_id: UUID) -> Outcome:
-    """Send a message of the type `webhook.test`, and return what came of it. Raise `NotFound`."""
+    """Send a message of the type `webhook.test`, and return what came of it. Raise `NotThere`."""
     now, sender = service.clock.now(), Sender.of(service.settings)
     shown = now.isoformat().replace("+00:00", "Z")
     text = orjson.dumps({"type": "webhook.test", "timestamp": shown, "data": {"webhook_id": webhook_id}}).decode()
@@ -243,10 +241,7 @@ async def try_webhook(service: Service, company_id: UUID, webhook_id: UUID) -> O
         with service.writes.company(company_id) as conn:
             return webhooks.test_message(conn, webhook_id, sender, now, text)
 
-    try:
-        return await sender.send(await run_in_threadpool(prepared), now)
-    except NoSuchWebhook:
-        raise NotFound from None
+    return await sender.send(await run_in_threadpool(prepared), now)
 
 
 def _answer(
@@ -262,14 +257,7 @@ def _answer(
     sender = Sender.of(write.service.settings)
 
     def once(conn: Connection) -> JsonObject:
-        try:
-            return work(Act(conn, write.company_id, write.origin, write.now, sender, dry_run)) | {"secret": None}
-        except NoSuchWebhook:
-            raise NotFound from None
-        except UnknownCursor:
-            raise unknown_cursor("after") from None
-        except WebhookRefused as refused:
-            raise InvalidBody([refused.issue]) from None
+        return work(Act(conn, write.company_id, write.origin, write.now, sender, dry_run)) | {"secret": None}
 
     response = write.answer(fingerprint(body), once, lambda shown: json_of(shown, status), dry_run=dry_run)
     if not secret or "Idempotent-Replayed" in response.headers:
@@ -280,10 +268,3 @@ def _answer(
 def _shown(act: Act, webhook_id: UUID | None) -> JsonObject:
     found = None if webhook_id is None else hooks.detail(act.conn, webhook_id)
     return {"dry_run": act.dry_run, "data": None if found is None else json.loads(found)}
-
-
-def _parsed(model: type[Sent], body: Json) -> Sent:
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        raise InvalidBody(issues_of(error)) from None

@@ -4,7 +4,6 @@ An import keeps and recalls a mapping (`api.importing`); here it is seen and rem
 """
 
 from fastapi import APIRouter
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,16 +11,16 @@ from api.answers import json_of, json_text
 from api.auth import Presented, Writer
 from api.bodies import fingerprint
 from api.document import READ_ERRORS, V1, body_of, operation
-from api.errors import InvalidBody, NotFound
 from api.parameters import DryRun, Limit, Offset, RecordId
 from api.reading import read
 from api.writing import JsonWrite, Write
 from schemas.import_inputs import OwnWordsInput
 from schemas.json_values import JsonObject
-from schemas.models import issues_of
+from schemas.models import parse_body
+from schemas.refusals import NotThere
 from schemas.responses import KeptMappingListResponse, KeptMappingRemoval, OwnWordListResponse, OwnWordsWriteResult
 from services.kept_mappings import remove_mapping
-from services.own_words import WordsRefused, change_words
+from services.own_words import change_words
 from warehouse.imports import mappings, words
 from warehouse.sessions import Connection
 
@@ -64,13 +63,8 @@ def put_words(received: JsonWrite, dry_run: DryRun) -> Response:
     write, body = received.admitted()
 
     def work(conn: Connection) -> JsonObject:
-        try:
-            sent = OwnWordsInput.model_validate(body)
-            changed = change_words(conn, write.company_id, sent, origin=write.origin, now=write.now, dry_run=dry_run)
-        except ValidationError as error:
-            raise InvalidBody(issues_of(error)) from None
-        except WordsRefused as refused:
-            raise InvalidBody(refused.issues) from None
+        sent = parse_body(OwnWordsInput, body)
+        changed = change_words(conn, write.company_id, sent, origin=write.origin, now=write.now, dry_run=dry_run)
         return {"dry_run": dry_run, "data": {"stored": changed.stored, "removed": changed.removed}}
 
     return write.answer(fingerprint(body), work, json_of, dry_run=dry_run)
@@ -109,7 +103,7 @@ def delete_mapping(request: Request, key: Writer, mapping_id: RecordId, dry_run:
             conn, write.company_id, mapping_id, origin=write.origin, now=write.now, dry_run=dry_run
         )
         if removed is None:
-            raise NotFound
+            raise NotThere
         return {"dry_run": dry_run, "data": removed._asdict()}
 
     return write.answer(fingerprint(None), work, json_of, dry_run=dry_run)

@@ -13,6 +13,9 @@ from warehouse.settings import Settings
 
 _LINKS = "dagster/code_references"
 
+# Dagster copies a sensor that names jobs of ops with all its parameters, and warns of its own use of one.
+warnings.filterwarnings("ignore", "Parameter `owners` of initializer `SensorDefinition", dg.BetaWarning)
+
 
 def _from_top(spec: dg.AssetSpec) -> dg.AssetSpec:
     """Return the asset linked to its source by a path from the repository's top, as no path of a machine is shown."""

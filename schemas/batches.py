@@ -10,7 +10,6 @@ from pydantic import Field as PydanticField
 from schemas.issues import Issue
 from schemas.models import (
     MAX_VOLUME_ROWS,
-    Invalid,
     SkuInput,
     Strict,
     VolumeRowInput,
@@ -19,6 +18,7 @@ from schemas.models import (
     parse_volumes,
     whole,
 )
+from schemas.refusals import Refused
 from schemas.sku import SkuPatch, VolumeRow
 
 MAX_BATCH: Final = 1000
@@ -78,25 +78,25 @@ class BatchRecord(NamedTuple):
 
 
 def parse_batch_row(row: object) -> BatchRecord:
-    """Return one row of a batch. Raise `Invalid`."""
+    """Return one row of a batch. Raise `Refused`."""
     if not isinstance(row, dict) or not row.keys() & {"volumes", _IF_VERSION}:
         return BatchRecord(parse_sku(row), None, None)
     issues: list[Issue] = []
     volumes, if_version = None, None
     try:
         record = parse_sku({name: value for name, value in row.items() if name not in ("volumes", _IF_VERSION)})
-    except Invalid as invalid:
+    except Refused as invalid:
         issues += invalid.issues
     try:
         volumes = parse_volumes(row["volumes"]) if "volumes" in row else None
-    except Invalid as invalid:
+    except Refused as invalid:
         issues += inside_volumes(invalid.issues)
     try:
         if_version = None if row.get(_IF_VERSION) is None else _VERSION.validate_python(row[_IF_VERSION])
     except ValidationError as error:
         issues += [replace(issue_of(fault), field=_IF_VERSION) for fault in error.errors(include_url=False)]
     if issues:
-        raise Invalid(issues)
+        raise Refused(issues)
     return BatchRecord(record, volumes, if_version)
 
 

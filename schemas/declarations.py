@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal  # Any: pydantic's annotations; a body not yet parsed
 
-from pydantic import AfterValidator, BeforeValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator
 from pydantic import Field as PydanticField
 
 from schemas import normalise
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.models import Invalid, Strict, check_size, issues_of, one_of, uuid_text, validator, whole
+from schemas.models import Strict, check_size, one_of, parse_body, uuid_text, validator, whole
 from schemas.normalise import Unfit
+from schemas.refusals import Refused
 
 FORMATS: Final = ("json", "csv", "rpd")
 """The forms of a declaration; `rpd` is the packaging data file of the United Kingdom."""
@@ -83,14 +84,11 @@ class DeclarationInput(Strict):
 
 
 def parse_declaration(body: Any) -> DeclarationInput:
-    """Return the declaration that a parsed JSON body asks for. Raise `Invalid` with every fault."""
+    """Return the declaration that a parsed JSON body asks for. Raise `Refused` with every fault."""
     check_size(body)
-    try:
-        wanted = DeclarationInput.model_validate(body)
-    except ValidationError as error:
-        raise Invalid(issues_of(error)) from None
+    wanted = parse_body(DeclarationInput, body)
     if issues := [*_of_format(wanted), *_contradictions(wanted)]:
-        raise Invalid(issues)
+        raise Refused(issues)
     return wanted
 
 

@@ -6,7 +6,14 @@ same field tables; a property test checks that JSON and files are treated alike.
 """
 
 from types import GenericAlias
-from typing import Annotated, Any, Final, Literal, cast  # Any: pydantic's annotations, made from the table of fields
+from typing import (  # Any: pydantic's annotations, made from the table of fields
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    cast,
+)
 from uuid import UUID
 
 from pydantic import (
@@ -30,6 +37,7 @@ from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, TOO_MANY_COMPONENTS, too_
 from schemas.fields import COMPONENT_FIELDS, LINE_ID, MAX_UNITS, SKU_FIELDS, Field
 from schemas.issues import ISSUE_CODES, Issue, more
 from schemas.messages import Message, message_of
+from schemas.refusals import Refused
 from schemas.sku import SkuPatch, VolumeRow
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 
@@ -43,15 +51,6 @@ class Strict(BaseModel):
     """A body: unknown fields are refused, and no value is taken for one of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
-
-
-class Invalid(Exception):  # noqa: N818  (it carries verdicts, not a fault of the program)
-    """A body that failed validation, with one issue per fault."""
-
-    def __init__(self, issues: list[Issue]) -> None:
-        """`issues` is never empty."""
-        super().__init__(f"{len(issues)} issues")
-        self.issues = issues
 
 
 def validator(function: Any, *arguments: object, **limits: object) -> Any:
@@ -152,9 +151,9 @@ def few_components(value: object) -> object:
 
 
 def check_size(body: object) -> None:
-    """Raise `Invalid` for a body with more values than are validated."""
+    """Raise `Refused` for a body with more values than are validated."""
     if (fault := too_large(body)) is not None:
-        raise Invalid([fault])
+        raise Refused([fault])
 
 
 def _lengths(field: Field) -> dict[str, Any]:
@@ -240,27 +239,33 @@ class VolumeRowInput(Strict):
     ]
 
 
+Body = TypeVar("Body", bound=BaseModel)
 _VolumeRows: Final = TypeAdapter(Annotated[list[VolumeRowInput], PydanticField(max_length=MAX_VOLUME_ROWS)])
 
 
+def parse_body(model: type[Body], body: object) -> Body:
+    """Return a body, parsed JSON, as its model. Raise `Refused` with every fault."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise Refused(issues_of(error)) from None
+
+
 def parse_volumes(body: object) -> list[VolumeRow]:
-    """Return the rows of a volumes write, each normalised by itself. Raise `Invalid` with every fault and its row."""
+    """Return the rows of a volumes write, each normalised by itself. Raise `Refused` with every fault and its row."""
     check_size(body)
     try:
         return [cast(VolumeRow, row.model_dump()) for row in _VolumeRows.validate_python(body)]
     except ValidationError as error:
-        raise Invalid(issues_of(error, rows=True)) from None
+        raise Refused(issues_of(error, rows=True)) from None
 
 
 def parse_sku(body: object) -> SkuPatch:
-    """Return the given fields of one SKU, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
+    """Return the given fields of one SKU, normalised; `body` is parsed JSON. Raise `Refused` with every fault."""
     if isinstance(body, dict) and isinstance(graph := body.get("components"), list) and len(graph) > MAX_COMPONENTS:
-        raise Invalid([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
+        raise Refused([Issue("out_of_range", TOO_MANY_COMPONENTS, "components")])
     check_size(body)
-    try:
-        return cast(SkuPatch, SkuInput.model_validate(body).model_dump(exclude_unset=True))
-    except ValidationError as error:
-        raise Invalid(issues_of(error)) from None
+    return cast(SkuPatch, parse_body(SkuInput, body).model_dump(exclude_unset=True))
 
 
 _CODES: Final = {

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, cast  # Any: pydantic asks for literal texts
 
-from pydantic import AfterValidator, BeforeValidator, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from pydantic import Field as PydanticField
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
@@ -19,7 +19,7 @@ from schemas.bounds import MAX_COMPONENTS
 from schemas.fields import COMPONENT_FIELDS, Field
 from schemas.json_schemas import Published
 from schemas.messages import Message
-from schemas.models import FreeText, Invalid, Strict, check_size, few_components, issues_of, model_of
+from schemas.models import FreeText, Strict, check_size, few_components, model_of, parse_body
 from schemas.sku import SupplierResponse
 
 VERSIONS: Final = Path(__file__).with_name("supplier_response_versions.csv")
@@ -80,13 +80,9 @@ class SupplierSubmission(Strict):
 
 
 def parse_submission(body: object) -> SupplierResponse:
-    """Return the given fields of the response, normalised; `body` is parsed JSON. Raise `Invalid` with every fault."""
+    """Return the given fields of the response, normalised; `body` is parsed JSON. Raise `Refused` with every fault."""
     check_size(body)
-    try:
-        response = SupplierSubmission.model_validate(body).response
-        return cast(SupplierResponse, response.model_dump(exclude_unset=True))
-    except ValidationError as error:
-        raise Invalid(issues_of(error)) from None
+    return cast(SupplierResponse, parse_body(SupplierSubmission, body).response.model_dump(exclude_unset=True))
 
 
 class _Untitled(Published):

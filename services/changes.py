@@ -7,8 +7,10 @@ from datetime import date
 from typing import Final
 
 from pipelines.writing import present
+from schemas.issues import Issue
 from schemas.json_values import JsonObject
-from schemas.messages import ORIGINAL
+from schemas.messages import ORIGINAL, Message
+from schemas.refusals import Refused
 from schemas.sku import SkuDetail
 from warehouse.changes import feed
 from warehouse.changes.cursors import Place
@@ -30,9 +32,12 @@ def page_with_records(
 
     The records are read after the changes, so that none is older than a change that names it. The commit of the
     caller's transaction makes them durable: a newer one is told by a change that a crash does not take back. A page of
-    large component graphs ends earlier. Raise `UnknownCursor`.
+    large component graphs ends earlier. Raise `Refused` for a place that
+    the company's ledger does not have.
     """
     page = feed.read(conn, place, limit)
+    if page is None:
+        raise unknown_cursor("after")
     ids = list(dict.fromkeys(change["sku_id"] for change in page["data"] if change["sku_id"] is not None))
     shown, read = _skus(conn, ids, rulesets, today, lang)
     left = set(ids[read:])
@@ -72,3 +77,12 @@ def _shown(conn: Connection, row: StoredSku, rulesets: Rulesets, today: date, la
         before=None if before is None else rulesets.of(conn, before),
         lang=lang,
     )
+
+
+def unknown_cursor(field: str) -> Refused:
+    """Return the refusal of a cursor that is no place in the company's ledger."""
+    sentence = Message(
+        "This cursor is not from this company's changes as they are now: it is another company's, or the sandbox was "
+        "reset or a backup restored since. Take a new one with after=now, read the lists, and go on from it."
+    )
+    return Refused([Issue("unknown_cursor", sentence, field)])

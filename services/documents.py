@@ -22,7 +22,6 @@ from schemas.messages import Message
 from schemas.refusals import NotThere
 from services import drafts, review
 from services.review import issuing
-from services.review.entries import EntryUnknown
 from services.review.proposed import Conflict
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -120,10 +119,10 @@ def file(
 
 
 def load_draft(conn: Connection, entry_id: UUID) -> Entry:
-    """Return the entry of a draft, in any state. Raises `EntryUnknown`, for entries of another kind too."""
+    """Return the entry of a draft, in any state. Raises `NotThere`, for entries of another kind too."""
     entry = review.load_entry(conn, entry_id)
     if entry.kind != KIND:
-        raise EntryUnknown(f"There is no draft {entry_id}.")
+        raise NotThere
     return entry
 
 
@@ -140,7 +139,7 @@ def issue(
 ) -> UUID:
     """Issue a draft with the fields of `schemas.issuing_form`; return the id of the declaration.
 
-    Raises `EntryUnknown`, `Conflict` where it is decided already, and `Refused`: `not_conform` where the record
+    Raises `NotThere`, `Conflict` where it is decided already, and `Refused`: `not_conform` where the record
     contradicts conformity, else for the faults of the form.
     """
     load_draft(conn, entry_id)

@@ -17,6 +17,7 @@ from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.refusals import Refused
 from warehouse import snapshots
 from warehouse.analytics import Now
 from warehouse.analytics.found import Finding, ids_with
@@ -34,14 +35,6 @@ _NOTHING: Final = Finding()
 _NEAREST: Final = 5
 
 
-class UnknownFinding(ValueError):  # noqa: N818  (a verdict on a value, like `Unfit`)
-    """A format ban or a design rule that the active rule-set does not have."""
-
-    def __init__(self, issue: Issue) -> None:
-        super().__init__(issue.message)
-        self.issue = issue
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where items are searched: the deployment's database and snapshots, and the company."""
@@ -56,7 +49,7 @@ class Place:
 def page(
     place: Place, search: Search, finding: Finding, *, limit: int, offset: int, item: str = queries.LIST_ITEM
 ) -> str:
-    """Return SkuListResponse as JSON text, with items of this select list. Raise `UnknownFinding`."""
+    """Return SkuListResponse as JSON text, with items of this select list. Raise `Refused`."""
     with _prepared(place, search, finding) as (conn, wanted):
         plain = wanted == Search()
         query = queries.page(limit, offset, item=item) if plain else skus.page(wanted, limit, offset, item=item)
@@ -67,7 +60,7 @@ def page(
 
 @contextmanager
 def every(place: Place, search: Search, finding: Finding) -> Iterator[Iterator[JsonObject]]:
-    """Open the whole list, at most `MOST_EXPORTED` items, as it stands at one instant. Raise `UnknownFinding`."""
+    """Open the whole list, at most `MOST_EXPORTED` items, as it stands at one instant. Raise `Refused`."""
     with _prepared(place, search, finding) as (conn, wanted):
         yield skus.rows(conn, wanted, place.clock.now(), most=MOST_EXPORTED)
 
@@ -89,17 +82,12 @@ def _check(finding: Finding, rules: RuleSet) -> None:
     bans = sorted({ban.code for ban in rules.bans})
     if finding.flag is not None and finding.flag not in bans:
         sentence = Message("{value} is not one of: {codes}.", value=shown(finding.flag), codes=", ".join(bans))
-        raise UnknownFinding(Issue("not_in_vocabulary", sentence, "flag"))
+        raise Refused([Issue("not_in_vocabulary", sentence, "flag")])
     if finding.rule is not None and finding.rule not in rules.rules:
         nearest = get_close_matches(finding.rule.upper()[:100], rules.rules, _NEAREST, 0) or sorted(rules.rules)
-        raise UnknownFinding(
-            Issue(
-                "not_in_vocabulary",
-                Message(
-                    "{value} is no design rule of the rule-set; the nearest are: {codes}.",
-                    value=shown(finding.rule),
-                    codes=", ".join(nearest[:_NEAREST]),
-                ),
-                "rule",
-            )
+        sentence = Message(
+            "{value} is no design rule of the rule-set; the nearest are: {codes}.",
+            value=shown(finding.rule),
+            codes=", ".join(nearest[:_NEAREST]),
         )
+        raise Refused([Issue("not_in_vocabulary", sentence, "rule")])

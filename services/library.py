@@ -13,8 +13,8 @@ from uuid_utils import uuid7
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
-from schemas.models import Invalid
 from schemas.normalise import shown
+from schemas.refusals import Refused
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.library import queries as library
@@ -40,16 +40,16 @@ def add(
 ) -> Added:
     """Add a record in the caller's transaction, with an entry in the ledger; with `dry_run` nothing is stored.
 
-    Raise `Invalid` where the company has another one of its name or code, or where it names a supplier of nobody.
+    Raise `Refused` where the company has another one of its name or code, or where it names a supplier of nobody.
     """
     unique = library.unique_field(resource)
     if (supplier := values.get("supplier_id")) and not library.holds(conn, "supplier", UUID(supplier)):
-        raise Invalid([Issue("unknown_reference", Message("No supplier of the company has this id."), "supplier_id")])
+        raise Refused([Issue("unknown_reference", Message("No supplier of the company has this id."), "supplier_id")])
     if (held := library.named(conn, resource, values[unique])) is not None:
         if all(_comparable(held[name]) == value for name, value in values.items()):
             return Added("unchanged", held)
         sentence = Message("{value} is there already, with other values; it keeps them.", value=shown(values[unique]))
-        raise Invalid([Issue("invalid_format", sentence, unique)])
+        raise Refused([Issue("invalid_format", sentence, unique)])
     if dry_run:
         return Added("created", {"id": None, **values, "created_at": now, "updated_at": now})
     record_id = UUID(str(uuid7()))

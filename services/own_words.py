@@ -4,7 +4,7 @@ A word is checked like one of a mapping (`pipelines.reading.named_fields`); the 
 they are.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -18,6 +18,7 @@ from schemas.import_inputs import OwnWordInput, OwnWordsInput
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.refusals import Refused
 from schemas.words import fold
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
@@ -27,15 +28,6 @@ from warehouse.sessions import Connection
 
 MOST_WORDS: Final = 5_000
 """Most words of a company: each import reads all of them."""
-
-
-class WordsRefused(Exception):  # noqa: N818  (an answer, not a fault)
-    """Some words cannot be used; nothing was stored."""
-
-    def __init__(self, issues: Sequence[Issue]) -> None:
-        """Make the refusal of these faults, at least one."""
-        super().__init__(issues[0].message)
-        self.issues = issues
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,7 @@ class ChangedWords:
 def change_words(
     conn: Connection, company_id: UUID, sent: OwnWordsInput, *, origin: Origin, now: datetime, dry_run: bool = False
 ) -> ChangedWords:
-    """Store and remove words, in the caller's transaction. Raises `WordsRefused` with every fault.
+    """Store and remove words, in the caller's transaction. Raises `Refused` with every fault.
 
     A word replaces the company's earlier one of its field and text; removing one that does not exist does nothing.
     """
@@ -60,7 +52,7 @@ def change_words(
     before = {**words.remove(conn, gone), **words.keep(conn, company_id, checked, now)}
     if words.count(conn) > MOST_WORDS:
         message = Message("A company has at most {most} words of its own.", most=MOST_WORDS)
-        raise WordsRefused([Issue("out_of_range", message, "words")])
+        raise Refused([Issue("out_of_range", message, "words")])
     after = {f"{word.field}: {word.text}": word.value for word in checked}
     if before or after:
         ledger.enter(
@@ -87,7 +79,7 @@ def _checked(sent: Iterable[OwnWordInput]) -> list[OwnWord]:
         name, [folded] = rewriting.column.name, rewriting.cells
         found[name, folded] = OwnWord(name, folded, word.text, word.value)
     if issues:
-        raise WordsRefused(issues)
+        raise Refused(issues)
     return list(found.values())
 
 

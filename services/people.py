@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg.errors import UniqueViolation
 from uuid_utils import uuid7
 
+from schemas.refusals import NotThere
 from schemas.roles import Role
 from services.connections import revoke
 from services.second_factor import new_recovery_codes
@@ -21,10 +22,6 @@ from warehouse.accounts.people import Person
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection, savepoint
-
-
-class NoSuchPerson(LookupError):  # noqa: N818  (an answer, not a fault of the program)
-    """The company has no person of the id."""
 
 
 class AddressTaken(Exception):  # noqa: N818  (an answer, not a fault of the program)
@@ -62,7 +59,7 @@ def invite(conn: Connection, act: Act, email: str, role: Role) -> tuple[UUID, st
 
 
 def new_link(conn: Connection, act: Act, user_id: UUID) -> str:
-    """Return the token of a link that sets a person's password once; an earlier link is over. Raise `NoSuchPerson`."""
+    """Return the token of a link that sets a person's password once; an earlier link is over. Raise `NotThere`."""
     person = _live(conn, act, user_id)
     lifetime = users.LINK_LIFETIME if person.signed_in_at else users.INVITATION_LIFETIME
     token = users.new_link(conn, act.company_id, user_id, act.now, lifetime)
@@ -71,7 +68,7 @@ def new_link(conn: Connection, act: Act, user_id: UUID) -> str:
 
 
 def change_role(conn: Connection, act: Act, user_id: UUID, role: Role) -> None:
-    """Give a person another role. Raise `NoSuchPerson` and `LastAdministrator`."""
+    """Give a person another role. Raise `NotThere` and `LastAdministrator`."""
     _live(conn, act, user_id)
     before = users.change_role(conn, user_id, role)
     if before is None:
@@ -81,7 +78,7 @@ def change_role(conn: Connection, act: Act, user_id: UUID, role: Role) -> None:
 
 
 def disable(conn: Connection, act: Act, user_id: UUID) -> None:
-    """End an account with its sessions and connections. Raise `NoSuchPerson` and `LastAdministrator`."""
+    """End an account with its sessions and connections. Raise `NotThere` and `LastAdministrator`."""
     person = _live(conn, act, user_id)
     if person.role == "administrator" and not users.has_other_administrator(conn, user_id):
         raise LastAdministrator
@@ -93,10 +90,10 @@ def disable(conn: Connection, act: Act, user_id: UUID) -> None:
 
 
 def let_back(conn: Connection, act: Act, user_id: UUID) -> None:
-    """Let an ended account sign in again, with its password of before. Raise `NoSuchPerson` and `AddressTaken`."""
+    """Let an ended account sign in again, with its password of before. Raise `NotThere` and `AddressTaken`."""
     person = people.one(conn, user_id, act.now)
     if person is None or person.disabled_at is None:
-        raise NoSuchPerson
+        raise NotThere
     try:
         with savepoint(conn) as part:
             people.enable(conn, user_id)
@@ -109,7 +106,7 @@ def let_back(conn: Connection, act: Act, user_id: UUID) -> None:
 
 
 def second_factor_off(conn: Connection, act: Act, user_id: UUID) -> None:
-    """Let a person sign in with the password alone, such as one who lost the device. Raise `NoSuchPerson`."""
+    """Let a person sign in with the password alone, such as one who lost the device. Raise `NotThere`."""
     _live(conn, act, user_id)
     if second_factor.switch_off(conn, user_id):
         _enter(
@@ -118,7 +115,7 @@ def second_factor_off(conn: Connection, act: Act, user_id: UUID) -> None:
 
 
 def second_factor_on(conn: Connection, act: Act, user_id: UUID, sealed: bytes, step: int) -> list[str]:
-    """Ask a person for a code from now on; return new recovery codes. Raise `NoSuchPerson`."""
+    """Ask a person for a code from now on; return new recovery codes. Raise `NotThere`."""
     _live(conn, act, user_id)
     codes = new_recovery_codes()
     second_factor.switch_on(conn, act.company_id, user_id, sealed, step=step, recovery_codes=codes)
@@ -144,7 +141,7 @@ def _end_access(conn: Connection, act: Act, user_id: UUID) -> None:
 def _live(conn: Connection, act: Act, user_id: UUID) -> Person:
     person = people.one(conn, user_id, act.now)
     if person is None or person.disabled_at is not None:
-        raise NoSuchPerson
+        raise NotThere
     return person
 
 

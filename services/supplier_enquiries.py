@@ -14,8 +14,9 @@ from pipelines.mail.texts import Text
 from schemas.enquiries import SupplierEnquiryInput
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import NotThere, Refused
 from services import supplier_requests
-from services.supplier_requests import CannotAsk, Item
+from services.supplier_requests import Item
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.companies import sandboxes
@@ -37,19 +38,6 @@ MAILS_A_DAY: Final = 500
 _PERSON: Final = "user"
 
 
-class EnquiryRefused(Exception):  # noqa: N818  (an answer, not a fault)
-    """The enquiry cannot be made; nothing was stored."""
-
-    def __init__(self, issues: list[Issue]) -> None:
-        """Make the refusal of these faults, at least one."""
-        super().__init__(f"{len(issues)} issues")
-        self.issues = issues
-
-
-class NoSuchEnquiry(LookupError):  # noqa: N818  (an answer, not a fault)
-    """The company has no such enquiry."""
-
-
 def create(
     conn: Connection,
     company_id: UUID,
@@ -64,12 +52,12 @@ def create(
     """Ask a supplier about the SKUs, in the caller's transaction; return the enquiry's id.
 
     With `mailing` it is mailed where it has an address; a sandbox mails nobody. With `dry_run` nothing is stored and
-    None returned. Raises `EnquiryRefused` with every fault.
+    None returned. Raises `Refused` with every fault.
     """
     mailing = mailing and sandboxes.account_of(conn, company_id) is None
     last_day, issues = _check(conn, sent, now, mailing=mailing)
     if issues:
-        raise EnquiryRefused(issues)
+        raise Refused(issues)
     if dry_run:
         return None
     enquiry_id = UUID(str(uuid7()))
@@ -123,11 +111,11 @@ def remind(
 ) -> bool:
     """Have a reminder mailed now; False where it is not: no address, no mail server, nothing open, or one just went.
 
-    Raises `NoSuchEnquiry`.
+    Raises `NotThere`.
     """
     enquiry = enquiries.of(conn, enquiry_id, locking=True)
     if enquiry is None:
-        raise NoSuchEnquiry
+        raise NotThere
     last = mails.last_sent(conn, enquiry_id)
     is_early = mails.waits_until(conn, enquiry_id, now) or (last is not None and now - last < REMINDED_AFTER)
     is_open = any(item.state in texts.WAITS_FOR_SUPPLIER for item in enquiries.items_of(conn, enquiry_id))
@@ -164,11 +152,11 @@ def withdraw(
 ) -> None:
     """End the links of an enquiry at once; answers that wait for review can still be decided.
 
-    Withdrawing it again does nothing. Raises `NoSuchEnquiry`.
+    Withdrawing it again does nothing. Raises `NotThere`.
     """
     enquiry = enquiries.of(conn, enquiry_id, locking=True)
     if enquiry is None:
-        raise NoSuchEnquiry
+        raise NotThere
     if enquiry.withdrawn_at is not None or dry_run:
         return
     enquiries.withdraw(conn, enquiry_id, at=now)
@@ -196,8 +184,8 @@ def _check(conn: Connection, sent: SupplierEnquiryInput, now: datetime, *, maili
             continue
         try:
             supplier_requests.load_lines(conn, code)
-        except CannotAsk as refused:
-            issues.append(Issue("unknown_reference", refused.args[0], f"sku_codes[{at}]"))
+        except Refused as refused:
+            issues.append(Issue("unknown_reference", refused.issues[0].message, f"sku_codes[{at}]"))
     return last_day, issues
 
 

@@ -20,6 +20,7 @@ from pipelines.answers.parts import facts_by_id
 from pipelines.writing import components, substances
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import NotThere, Refused
 from schemas.sku import Component, SupplierAnswer, SupplierResponse
 from services import review
 from warehouse.audit import ledger
@@ -34,28 +35,6 @@ from warehouse.skus import queries as skus
 
 _LOOKED_AT: Final = 50
 """Most answers to other items that are looked through for the same parts."""
-
-
-class CannotAsk(Exception):  # noqa: N818  (an answer to the caller)
-    """The request cannot be made; the text says what would be right."""
-
-    code = "cannot_ask"
-
-
-class RequestClosed(LookupError):  # noqa: N818  (an answer to the supplier)
-    """The company has the answer: the link no longer works."""
-
-    code = "not_found"
-
-
-class AnswerRefused(Exception):  # noqa: N818  (an answer to the supplier)
-    """The answer does not fit the request; `issues` is never empty, their fields are paths of the response."""
-
-    code = "invalid_body"
-
-    def __init__(self, issues: list[Issue]) -> None:
-        super().__init__(f"{len(issues)} issues")
-        self.issues = issues
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +69,13 @@ def create(
 ) -> tuple[Request, str]:
     """Request data on components of a SKU, on its whole graph where none are named; return request and link token.
 
-    `component_ids` are the `id`s of lines of the graph; `item` makes it a part of an enquiry. Raises `CannotAsk`.
+    `component_ids` are the `id`s of lines of the graph; `item` makes it a part of an enquiry. Raises `Refused`.
     """
     lines = load_lines(conn, sku_code)
     graph_ids = [UUID(line["id"]) for line in lines]
     requested_ids = list(dict.fromkeys(component_ids)) or graph_ids
     if unknown_ids := [str(each) for each in requested_ids if each not in graph_ids]:
-        raise CannotAsk(
+        raise _not_askable(
             Message(
                 "{ids} is no component of the SKU {code}; name ids of the lines of its graph: {held}.",
                 ids=", ".join(unknown_ids),
@@ -139,12 +118,12 @@ def create(
 
 
 def load_lines(conn: Connection, sku_code: str) -> list[Component]:
-    """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `CannotAsk`."""
+    """Return the lines of a SKU's graph that can be asked about, each with every field. Raises `Refused`."""
     lines = graphs.of_code(conn, sku_code)
     if lines is None:
-        raise CannotAsk(Message("The company has no SKU {code}.", code=sku_code))
+        raise _not_askable(Message("The company has no SKU {code}.", code=sku_code))
     if not lines:
-        raise CannotAsk(
+        raise _not_askable(
             Message("The SKU {code} has no components to ask about; write its components first.", code=sku_code)
         )
     return [components.published(line) for line in lines]
@@ -205,14 +184,14 @@ def submit(
     """File a validated answer for review in the caller's transaction; it replaces one that waits there.
 
     `response` is what `schemas.supplier` parses; `origin` takes the supplier's name from the request. Raises
-    `RequestClosed` and `AnswerRefused`.
+    `NotThere` and `Refused`.
     """
     request = open_request(conn, request_id)
     origin = replace(origin, actor_name=request.supplier_name)
     answers, issues = _assign_answers(response.get("components") or (), request)
     issues += _find_contradictions(answers, rulesets.active(conn))
     if issues:
-        raise AnswerRefused(issues)
+        raise Refused(issues)
     replaced = entries.replace_open(conn, request.id)
     queries.move(conn, request.id, "awaiting_review", at=now)
     kept = {**response, "components": answers, "asked": memory.of_request(conn, request)}
@@ -232,10 +211,10 @@ def submit(
 
 
 def open_request(conn: Connection, request_id: UUID) -> Request:
-    """Return the request, locked until the transaction ends. Raises `RequestClosed`."""
+    """Return the request, locked until the transaction ends. Raises `NotThere`."""
     request = queries.of(conn, request_id, locking=True)
     if request is None or request.state == "closed" or request.withdrawn_at is not None:
-        raise RequestClosed(Message("The request {id} takes no answer.", id=request_id))
+        raise NotThere
     return request
 
 
@@ -276,3 +255,7 @@ def _find_contradictions(answers: Sequence[SupplierAnswer], rules: RuleSet) -> I
         declared = answer.get("substances")
         for fault in substances.declared({"substances": declared}, rules)[1] if declared else ():
             yield Issue(fault.code, fault.message, f"response.components[{place}].{fault.field}")
+
+
+def _not_askable(sentence: Message) -> Refused:
+    return Refused([Issue("unknown_reference", sentence, "sku_code")])

@@ -3,17 +3,12 @@
 from datetime import datetime
 from uuid import UUID
 
+from schemas.refusals import NotThere
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.sessions import Connection
 from warehouse.technical_files import queries
 from warehouse.technical_files.queries import File
-
-
-class SkuUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
-    """The company has no such SKU."""
-
-    code = "not_found"
 
 
 def as_answer(file: File, sku_id: UUID, at: datetime, *, stored: bool) -> dict[str, object]:
@@ -29,9 +24,9 @@ def key_of(company_id: UUID, file_id: UUID) -> str:
 
 
 def record(conn: Connection, company_id: UUID, sku_id: UUID, file: File, *, origin: Origin, now: datetime) -> None:
-    """Add the row and its audit entry, in the caller's transaction. Raises `SkuUnknown`."""
+    """Add the row and its audit entry, in the caller's transaction. Raises `NotThere`."""
     if not queries.add(conn, company_id, sku_id, file, at=now):
-        raise SkuUnknown(f"There is no SKU {sku_id}.")
+        raise NotThere
     ledger.enter(
         conn,
         company_id,

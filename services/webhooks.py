@@ -18,29 +18,18 @@ from pipelines.outside import is_public
 from pipelines.webhooks import Notice, Sender, secrets
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import NotThere, Refused
 from schemas.webhooks import WebhookInput, WebhookPatch
+from services import changes
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.changes import cursors, feed
-from warehouse.changes.feed import UnknownCursor
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries, hooks
 from warehouse.webhooks.hooks import MOST, Hook
 
 _CLEARED: Final = ("description", "types")
 """Fields that null clears; null for another one leaves it."""
-
-
-class NoSuchWebhook(LookupError):  # noqa: N818  (an answer, not a fault of the program)
-    """The company has no webhook of the id."""
-
-
-class WebhookRefused(ValueError):  # noqa: N818  (a verdict on what was sent)
-    """What was sent does not fit; nothing was written."""
-
-    def __init__(self, issue: Issue) -> None:
-        super().__init__(issue.message)
-        self.issue = issue
 
 
 class Made(NamedTuple):
@@ -78,11 +67,11 @@ class Act:
 
 
 def add(act: Act, sent: WebhookInput) -> Made | None:
-    """Store a webhook that is sent the changes from now on; None for a dry run. Raise `WebhookRefused`."""
+    """Store a webhook that is sent the changes from now on; None for a dry run. Raise `Refused`."""
     _check_url(sent.url, act.sender)
     if hooks.count(act.conn, act.company_id) >= MOST:
         sentence = Message("A company has at most {most} webhooks; remove one.", most=MOST)
-        raise WebhookRefused(Issue("out_of_range", sentence, None))
+        raise Refused([Issue("out_of_range", sentence, None)])
     if act.dry_run:
         return None
     hook_id, secret = UUID(str(uuid7())), secrets.new()
@@ -102,7 +91,7 @@ def add(act: Act, sent: WebhookInput) -> Made | None:
 
 
 def change(act: Act, hook_id: UUID, sent: WebhookPatch) -> bool:
-    """Change a webhook; return whether that changes anything. Raise `NoSuchWebhook` and `WebhookRefused`."""
+    """Change a webhook; return whether that changes anything. Raise `NotThere` and `Refused`."""
     hook = _locked(act, hook_id)
     before: dict[str, Any] = {  # the arguments of `hooks.update`
         "url": hook.url,
@@ -125,7 +114,7 @@ def change(act: Act, hook_id: UUID, sent: WebhookPatch) -> bool:
 
 
 def remove(act: Act, hook_id: UUID) -> None:
-    """Remove a webhook with everything that waits. Raise `NoSuchWebhook`."""
+    """Remove a webhook with everything that waits. Raise `NotThere`."""
     hook = _locked(act, hook_id)
     if not act.dry_run:
         deliveries.remove(act.conn, hook_id)
@@ -134,7 +123,7 @@ def remove(act: Act, hook_id: UUID) -> None:
 
 
 def roll_secret(act: Act, hook_id: UUID, overlap: timedelta) -> str | None:
-    """Give a webhook another secret, and return it; None for a dry run. Raise `NoSuchWebhook`.
+    """Give a webhook another secret, and return it; None for a dry run. Raise `NotThere`.
 
     The one before signs beside it during the overlap.
     """
@@ -151,15 +140,15 @@ def roll_secret(act: Act, hook_id: UUID, overlap: timedelta) -> str | None:
 def replay(act: Act, hook_id: UUID, cursor: str) -> bool:
     """Send the changes behind a cursor again; return whether there are any that were sent or wait.
 
-    Raise `NoSuchWebhook`, `UnknownCursor`, and `WebhookRefused` for what is no cursor.
+    Raise `NotThere`, and `Refused` for what is no cursor of the company.
     """
     place = cursors.read(cursor)
     hook = _locked(act, hook_id)
     if place is None:
         sentence = Message("Send a cursor as the service gave it, in `next_cursor` or `cursor`.")
-        raise WebhookRefused(Issue("invalid_format", sentence, "after"))
+        raise Refused([Issue("invalid_format", sentence, "after")])
     if not feed.is_known(act.conn, place):
-        raise UnknownCursor
+        raise changes.unknown_cursor("after")
     if place.number >= hook.position:
         return False
     if not act.dry_run:
@@ -170,17 +159,17 @@ def replay(act: Act, hook_id: UUID, cursor: str) -> bool:
 
 
 def test_message(conn: Connection, hook_id: UUID, sender: Sender, now: datetime, body: str) -> Notice:
-    """Return a message that tries a webhook. Raise `NoSuchWebhook`."""
+    """Return a message that tries a webhook. Raise `NotThere`."""
     hook = hooks.of(conn, hook_id)
     if hook is None:
-        raise NoSuchWebhook
+        raise NotThere
     return Notice(hook.url, f"test.{uuid7()}", body, secrets.of(sender.seal, hook, now))
 
 
 def _locked(act: Act, hook_id: UUID) -> Hook:
     hook = hooks.of(act.conn, hook_id, locking=True)
     if hook is None:
-        raise NoSuchWebhook
+        raise NotThere
     return hook
 
 
@@ -196,4 +185,4 @@ def _check_url(url: str, sender: Sender) -> None:
         return
     if parts.scheme != "https" or parts.hostname == "localhost" or (address is not None and not is_public(address)):
         sentence = Message("Send an address with https at a public address of the internet; no other is sent anything.")
-        raise WebhookRefused(Issue("out_of_range", sentence, "url"))
+        raise Refused([Issue("out_of_range", sentence, "url")])

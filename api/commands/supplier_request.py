@@ -9,6 +9,7 @@ from api import address
 from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show, split_values
 from schemas import texts
+from schemas.refusals import Refused
 from services import supplier_requests
 from warehouse.companies.queries import every_company
 from warehouse.review import supplier_requests as queries
@@ -42,7 +43,7 @@ def create(
                 origin=operator.origin,
                 now=operator.clock.now(),
             )
-        except supplier_requests.CannotAsk as refused:
+        except Refused as refused:
             raise Refusal(str(refused)) from None
     url = f"{address.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
     ids = [str(each) for each in request.component_ids]

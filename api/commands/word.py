@@ -3,14 +3,13 @@
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
 from api.commands.operator import as_operator
 from api.commands.shared import AsJson, CompanyId, DataDir, Refusal, show
 from schemas.import_inputs import OwnWordsInput
-from schemas.models import issues_of
+from schemas.models import parse_body
+from schemas.refusals import Refused
 from services import own_words
-from services.own_words import WordsRefused
 from warehouse.imports import words
 
 app = typer.Typer(help="A company's own words.", no_args_is_help=True)
@@ -62,9 +61,7 @@ def _change(sent: dict[str, object], *, company: CompanyId, data_dir: DataDir) -
     """Store what was asked for. Raise `Refusal`."""
     with as_operator(data_dir) as operator, operator.company(company) as connection:
         try:
-            change = OwnWordsInput.model_validate(sent)
+            change = parse_body(OwnWordsInput, sent)
             own_words.change_words(connection, company, change, origin=operator.origin, now=operator.clock.now())
-        except ValidationError as error:
-            raise Refusal(" ".join(str(issue.message) for issue in issues_of(error))) from None
-        except WordsRefused as refused:
+        except Refused as refused:
             raise Refusal(" ".join(str(issue.message) for issue in refused.issues)) from None

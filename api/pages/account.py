@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from api.pages import sessions
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import origin_of
 from api.pages.sessions import Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
+from schemas.refusals import NotThere
 from services import people as managing
 from services.people import Act, LastAdministrator
 from warehouse.accounts import people
@@ -57,10 +57,10 @@ def _end(request: Request, session: Session, form: Form) -> None:
         try:
             chosen = UUID(form.get("session", ""))
         except ValueError:
-            raise PageRefused(404, "refused.gone") from None
+            raise NotThere from None
     with service_of(request).writes.company(session.company_id) as conn:
         if not managing.end_sessions(conn, _act(request, session), session.user_id, chosen):
-            raise PageRefused(404, "refused.gone")
+            raise NotThere
 
 
 def _leave(request: Request, session: Session) -> None:

@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.forms import read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import link, page, redirect
 from api.pages.request_values import origin_of, path_id
 from api.pages.sessions import Viewer
 from api.service import service_of
+from schemas.refusals import NotThere
 from services.connections import revoke
 from warehouse.accounts import connections
 
@@ -44,5 +44,5 @@ async def post_revoke(request: Request, session: Viewer) -> Response:
             )
 
     if not await run_in_threadpool(work):
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     return redirect(link(request, "/connections"))

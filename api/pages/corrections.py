@@ -14,12 +14,11 @@ from starlette.responses import Response
 
 from api.correcting import corrected_name, rejected_file, rejected_rows, submit_corrected
 from api.corrections import file_answer, with_faults
-from api.errors import InvalidBody, NotFound, Refused
+from api.errors import HttpRefusal, http_refusal
 from api.importing import stored_import
 from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.imports import sentences_of
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page, redirect
 from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
@@ -32,8 +31,9 @@ from pipelines.reading.fields import Table
 from schemas.import_inputs import OwnWordInput, OwnWordsInput
 from schemas.json_values import JsonMapping
 from schemas.labels import header, word
+from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
-from services.own_words import WordsRefused, change_words
+from services.own_words import change_words
 from warehouse.imports import queries
 from warehouse.imports.queries import UnknownValue
 from warehouse.sessions import Connection
@@ -59,10 +59,8 @@ async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
     try:
         data = await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
         found = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
-    except NotFound:
-        raise PageRefused(404, "refused.gone") from None
-    except Refused as refused:
-        return await _rejected_page(request, session, refusal=refused)
+    except (HttpRefusal, Refused) as refused:
+        return await _rejected_page(request, session, refusal=http_refusal(refused))
     return file_answer(data, corrected_name(found.filename, "xlsx"), "xlsx")
 
 
@@ -76,8 +74,8 @@ async def post_rejected(request: Request, session: Editor) -> Response:
             request, write, path_id(request), list(_edits(form)), dry_run=_said(form), sender_id=session.user_id
         )
         return redirect(import_address(request, answer))
-    except Refused as refused:
-        return await _rejected_page(request, session, refusal=refused, given=form)
+    except (HttpRefusal, Refused) as refused:
+        return await _rejected_page(request, session, refusal=http_refusal(refused), given=form)
 
 
 @router.get("/{id}/values")
@@ -97,12 +95,12 @@ async def post_values(request: Request, session: Editor) -> Response:
             request, write, path_id(request), (), dry_run=_said(form), sender_id=session.user_id
         )
         return redirect(import_address(request, answer))
-    except Refused as refused:
-        return await run_in_threadpool(_values_page, request, session, refusal=refused, given=form)
+    except (HttpRefusal, Refused) as refused:
+        return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), given=form)
 
 
 async def _rejected_page(
-    request: Request, session: Session, *, refusal: Refused | None = None, given: Mapping[str, str] | None = None
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, given: Mapping[str, str] | None = None
 ) -> Response:
     lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
     try:
@@ -110,10 +108,8 @@ async def _rejected_page(
         found, report = await rejected_rows(
             request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
         )
-    except NotFound:
-        raise PageRefused(404, "refused.gone") from None
-    except InvalidBody as gone:  # the file is no longer stored
-        return await run_in_threadpool(_page, request, session, "rejected.html", gone, rows=[], total=0)
+    except Refused as gone:  # the file is no longer stored
+        return await run_in_threadpool(_page, request, session, "rejected.html", http_refusal(gone), rows=[], total=0)
     headers = {each["sheet"]: each["cells"] for each in found.headers}
     rows = [{**row, "header": headers.get(row["sheet"], {})} for row in with_faults(found.rows, report)]
     shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE, "total": found.total}
@@ -122,13 +118,10 @@ async def _rejected_page(
 
 
 def _values_page(
-    request: Request, session: Session, *, refusal: Refused | None = None, given: Form | None = None
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, given: Form | None = None
 ) -> Response:
     lang, import_id = language_of(request), path_id(request)
-    try:
-        dry_run = stored_import(service_of(request), session.company_id, import_id).dry_run
-    except NotFound:
-        raise PageRefused(404, "refused.gone") from None
+    dry_run = stored_import(service_of(request), session.company_id, import_id).dry_run
     with service_of(request).writes.company(session.company_id) as conn:
         unknown = queries.unknown_values(conn, import_id, limit=_MOST_VALUES)
     values = [
@@ -144,7 +137,7 @@ def _page(
     request: Request,
     session: Session,
     template: str,
-    refusal: Refused | None,
+    refusal: HttpRefusal | None,
     given: Mapping[str, str] | None = None,
     **shown: Any,  # what a template takes is not typed
 ) -> Response:
@@ -194,10 +187,7 @@ def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
         chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
         change_words(conn, write.company_id, OwnWordsInput(words=chosen), origin=write.origin, now=write.now)
 
-    try:
-        write.service.writes.run(write.company_id, keep)
-    except WordsRefused as refused:
-        raise InvalidBody(refused.issues) from None
+    write.service.writes.run(write.company_id, keep)
 
 
 def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:
@@ -226,5 +216,5 @@ def _name(row: JsonMapping, column: str) -> str:
     return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")
 
 
-def _status(refusal: Refused | None) -> int:
+def _status(refusal: HttpRefusal | None) -> int:
     return 200 if refusal is None else refusal.response("").status_code

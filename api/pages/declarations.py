@@ -17,24 +17,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.declarations import declare, file_answer
-from api.errors import InvalidBody
-from api.errors import Refused as Answered
+from api.errors import HttpRefusal, http_refusal
 from api.pages.advice import said
 from api.pages.changes import fact_in_words
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Approver, Session, Viewer
 from api.pages.texts import text
 from api.pages.typed_values import market_code, unread_values
-from api.refusals import answered
 from api.service import service_of
 from pipelines.figures.compute import loaded_catalogue
 from schemas.declarations import FORMATS, UK_FORMAT
 from schemas.json_values import JsonObject
 from schemas.labels import word
-from schemas.refusals import Refused
+from schemas.refusals import NotThere, Refused
 from services.declaration_calendar import due
 from warehouse import figures
 from warehouse.analytics.figure_rows import periods
@@ -73,13 +70,10 @@ async def post_declaration(request: Request, session: Approver) -> Response:
     write = await run_in_threadpool(write_of, request, session, form.get("once"))
     try:
         if unread := unread_values(body):
-            raise InvalidBody(unread)
+            raise Refused(unread)
         answer = await declare(request, write, body, dry_run=not is_kept)
-    except InvalidBody as refused:
-        faults = list(_faults(refused, form, language_of(request)))
-        return await run_in_threadpool(_list_page, request, session, form=form, faults=faults)
     except Refused as refused:
-        faults = list(_faults(answered(refused), form, language_of(request)))
+        faults = list(_faults(http_refusal(refused), form, language_of(request)))
         first = next((issue.stored_id for issue in refused.issues if issue.stored_id), None)
         return await run_in_threadpool(_list_page, request, session, form=form, faults=faults, first=first)
     made = orjson.loads(answer.body)
@@ -119,7 +113,7 @@ async def get_kept_content(request: Request, session: Viewer) -> Response:
 
     found = await run_in_threadpool(read)
     if found is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     answer = file_answer(*found)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     return answer
@@ -129,7 +123,7 @@ def _kept(request: Request, session: Session, declaration_id: UUID) -> Row:
     with service_of(request).writes.company(session.company_id) as conn:
         found = kept.by_id(conn, declaration_id)
     if found is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     return found
 
 
@@ -186,7 +180,7 @@ def _prefilled_form(request: Request, session: Session) -> Form:
     try:
         found = _kept(request, session, UUID(wanted))
     except ValueError:
-        raise PageRefused(404, "refused.gone") from None
+        raise NotThere from None
     values = {name: str(getattr(found, name)) for name in ("market", "year", "half", "format")}
     return Form({**values, **(found.producer or {}), "corrects": str(found.corrects or found.id)})
 
@@ -219,7 +213,7 @@ def _lines(sent: str, names: Sequence[str]) -> Iterator[JsonObject]:
             yield {name: cell.strip() for name, cell in zip(known, cells, strict=False)}
 
 
-def _faults(refused: Answered, form: Form, lang: str) -> Iterator[tuple[str, str]]:
+def _faults(refused: HttpRefusal, form: Form, lang: str) -> Iterator[tuple[str, str]]:
     """Yield each fault at its field of the form."""
     for issue in refused.details or ():
         field = str(issue.get("field") or "").removeprefix("uk.").partition("[")[0]

@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, origin_of, path_id
 from api.pages.sessions import Approver, Editor, Session, Viewer
@@ -26,7 +25,6 @@ from schemas.json_values import JsonObject
 from schemas.labels import LANGUAGES
 from schemas.messages import translate
 from schemas.normalise import Unfit
-from schemas.refusals import NotThere
 from services import documents, review
 from services.documents import Prepared
 from warehouse.declarations import register
@@ -122,10 +120,7 @@ def _one(
 ) -> Response:
     service = service_of(request)
     with service.writes.company(session.company_id) as conn:
-        try:
-            doc = documents.one(conn, path_id(request), service.clock.now())
-        except NotThere:
-            raise PageRefused(404, "refused.gone") from None
+        doc = documents.one(conn, path_id(request), service.clock.now())
     return page(
         request,
         "document.html",
@@ -162,8 +157,6 @@ def _renew(request: Request, session: Session, form: Form) -> Response:
 
     try:
         entry_id = filed(request, session, form, prepare)
-    except NotThere:
-        raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
         return _one(request, session, form=form, faults=[("", translate(str(conflict), lang))], status=409)
     return redirect(link(request, f"/review/{entry_id}"))
@@ -214,8 +207,6 @@ def _withdraw(request: Request, session: Session, form: Form) -> Response:
         )
     except Unfit as unfit:
         return _one(request, session, form=form, faults=[("reason", translate(unfit.message, lang))])
-    except NotThere:
-        raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
         return _one(request, session, form=form, faults=[("", translate(str(conflict), lang))], status=409)
     return redirect(link(request, f"/documents/{doc_id}"))

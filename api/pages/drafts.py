@@ -15,7 +15,7 @@ from api.pages.request_values import path_id
 from api.pages.sessions import Session, Viewer
 from api.service import service_of
 from schemas.messages import translate
-from schemas.refusals import Refused
+from schemas.refusals import NotThere, Refused
 from services import drafts, review
 from warehouse.declarations import queries as declarations
 
@@ -50,15 +50,12 @@ def _load(request: Request, session: Session) -> tuple[drafts.Draft, declaration
     Raise `PageRefused` where the company has no such entry, or it contains none.
     """
     entry_id = path_id(request)
-    try:
-        with service_of(request).writes.company(session.company_id) as conn:
-            entry = review.load_entry(conn, entry_id)
-            issued = declarations.of_entry(conn, entry_id)
-            pdf = declarations.pdf(conn, issued.doc_id) if issued else None
-    except review.EntryUnknown:
-        raise PageRefused(404, "refused.gone") from None
+    with service_of(request).writes.company(session.company_id) as conn:
+        entry = review.load_entry(conn, entry_id)
+        issued = declarations.of_entry(conn, entry_id)
+        pdf = declarations.pdf(conn, issued.doc_id) if issued else None
     content = issued.content if issued else entry.payload.get("draft")
     if entry.kind != "doc_draft" or content is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     draft = drafts.Draft.of(content)
     return draft if issued else drafts.in_todays_form(draft), issued, pdf

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from api.answers import json_of
 from api.bodies import fingerprint
-from api.errors import InvalidBody, Refused, VersionConflict
+from api.errors import HttpRefusal, VersionConflict, http_refusal
 from api.pages import changes, item_form, item_questions, item_words
 from api.pages.advice import said
 from api.pages.forms import Form, read_form
@@ -37,7 +37,8 @@ from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
-from schemas.models import Invalid, parse_sku, parse_volumes
+from schemas.models import parse_sku, parse_volumes
+from schemas.refusals import NotThere, Refused
 from schemas.sku import SkuDetail
 from services.audit.page import difference_of_rows
 from warehouse.library import queries as library
@@ -158,7 +159,7 @@ def _open(request: Request, session: Session, sku_id: UUID | None, *, copy: bool
 def _opened(conn: Connection, sku_id: UUID, version: int | None) -> _Opened:
     row = None if version is None else earlier.of_version(conn, sku_id, version)
     if row is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     return _Opened(sku_id, version, cast(SkuDetail, present.fields(row)))
 
 
@@ -210,8 +211,8 @@ def _written(
         answer = write.answer(fingerprint([*form.multi_items()]), work, show, dry_run=dry_run)
     except VersionConflict as conflict:
         return _conflict_page(request, session, form, opened, conflict)
-    except Refused as refused:
-        return _page(request, session, opened, form, seen=seen, faults=_faults(refused, form, lang))
+    except (HttpRefusal, Refused) as refused:
+        return _page(request, session, opened, form, seen=seen, faults=_faults(http_refusal(refused), form, lang))
     if not dry_run:
         return redirect(link(request, f"/items/{_id_in(answer) or opened.sku_id}", saved="yes") + back_to)
     assert outcome is not None, "a dry run is never answered by an earlier one"
@@ -236,7 +237,7 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
         written = write_one(conn, write, body | named, addressed=None, dry_run=dry_run)
         if written.version_before is not None:
             sentence = Message("There is an item with this code already; open it and edit it there.")
-            raise InvalidBody([Issue("duplicate_sku_code", sentence, "sku_code")])
+            raise Refused([Issue("duplicate_sku_code", sentence, "sku_code")])
     else:
         seen = version_of(form.get("seen"))
         precondition = Precondition.of_version(seen)
@@ -249,12 +250,12 @@ def _write(conn: Connection, write: Write, form: Form, opened: _Opened, *, dry_r
 
 
 def _check_typed(body: JsonMapping, rows: Sequence[tuple[str, JsonMapping]]) -> None:
-    """Raise `InvalidBody` with each number and market that could not be read, or may be two."""
+    """Raise `Refused` with each number and market that could not be read, or may be two."""
     unread = faults_with(body, parse_sku)
     for place, (_, row) in enumerate(rows):
         unread += [_in_volumes(Issue(i.code, i.message, i.field, place), rows) for i in unread_values(row)]
     if unread:
-        raise InvalidBody(unread)
+        raise Refused(unread)
 
 
 def _name_at(conn: Connection, sku_id: UUID, version: int) -> str | None:
@@ -286,8 +287,8 @@ def _write_volumes(
             rulesets=rulesets,
             dry_run=dry_run,
         )
-    except Invalid as invalid:
-        raise InvalidBody([_in_volumes(issue, rows) for issue in invalid.issues]) from None
+    except Refused as invalid:
+        raise Refused([_in_volumes(issue, rows) for issue in invalid.issues]) from None
 
 
 def _in_volumes(issue: Issue, rows: Sequence[tuple[str, JsonMapping]]) -> Issue:
@@ -296,7 +297,7 @@ def _in_volumes(issue: Issue, rows: Sequence[tuple[str, JsonMapping]]) -> Issue:
     return Issue(issue.code, issue.message, f"volumes.{key}.{issue.field or 'market'}")
 
 
-def _faults(refused: Refused, form: Form, lang: str) -> list[tuple[str, str]]:
+def _faults(refused: HttpRefusal, form: Form, lang: str) -> list[tuple[str, str]]:
     """Return what is wrong at each input, in the person's language."""
     faults = []
     for issue in refused.details or ():
@@ -320,7 +321,7 @@ def _conflict_page(
     lang = language_of(request)
     version = conflict.version
     if opened.sku_id is None or version is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     with service_of(request).writes.company(session.company_id) as conn:
         now = _opened(conn, opened.sku_id, version)
         form = item_form.without_ids(form, {line["id"] for line in now.base["components"]} if now.base else set())

@@ -13,19 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.enquiries import create_enquiry, load_detail, load_mail, remind_supplier
-from api.errors import InvalidBody
+from api.errors import http_refusal
 from api.pages.advice import said
 from api.pages.documents import languages
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from schemas.json_values import JsonObject
+from schemas.refusals import NotThere, Refused
 from services import supplier_enquiries
-from services.supplier_enquiries import NoSuchEnquiry
 from warehouse.review import enquiries
 from warehouse.sessions import Connection
 
@@ -82,16 +81,16 @@ def _ask(request: Request, session: Session, form: Form) -> Response:
 
     try:
         enquiry_id = write.service.writes.run(session.company_id, work)
-    except InvalidBody as refused:
+    except Refused as refused:
         return _list_page(request, session, form=form, faults=_faults(refused, lang))
     return _page(request, session, enquiry_id, "asked")
 
 
-def _faults(refused: InvalidBody, lang: str) -> list[tuple[str, str]]:
+def _faults(refused: Refused, lang: str) -> list[tuple[str, str]]:
     """Return the faults at the inputs of the form; those of one code stand at the list of codes."""
     return [
         (name, f"{text(f'enquiries.{name}', lang)}: {said(issue['message'], lang)}")
-        for issue in refused.details or ()
+        for issue in http_refusal(refused).details or ()
         if "message" in issue
         for name in [str(issue.get("field") or "sku_codes").partition("[")[0]]
     ]
@@ -129,7 +128,7 @@ def _page(request: Request, session: Session, enquiry_id: UUID | None = None, ma
     write, enquiry_id = write_of(request, session), enquiry_id or path_id(request)
     with write.service.writes.company(session.company_id) as conn:
         if enquiries.of(conn, enquiry_id) is None:
-            raise PageRefused(404, "refused.gone")
+            raise NotThere
         found = load_detail(conn, write, enquiry_id)
         shown = load_mail(conn, write, enquiry_id, mail) if mail else {}
     is_mailed = any(
@@ -141,18 +140,12 @@ def _page(request: Request, session: Session, enquiry_id: UUID | None = None, ma
 def _remind(request: Request, session: Session) -> Response:
     write, enquiry_id = write_of(request, session), path_id(request)
 
-    try:
-        write.service.writes.run(session.company_id, lambda conn: remind_supplier(conn, write, enquiry_id))
-    except NoSuchEnquiry:
-        raise PageRefused(404, "refused.gone") from None
+    write.service.writes.run(session.company_id, lambda conn: remind_supplier(conn, write, enquiry_id))
     return _page(request, session, mail="reminder")
 
 
 def _withdraw(request: Request, session: Session) -> Response:
     write, enquiry_id = write_of(request, session), path_id(request)
-    try:
-        with write.service.writes.company(session.company_id) as conn:
-            supplier_enquiries.withdraw(conn, session.company_id, enquiry_id, origin=write.origin, now=write.now)
-    except NoSuchEnquiry:
-        raise PageRefused(404, "refused.gone") from None
+    with write.service.writes.company(session.company_id) as conn:
+        supplier_enquiries.withdraw(conn, session.company_id, enquiry_id, origin=write.origin, now=write.now)
     return redirect(link(request, f"/enquiries/{enquiry_id}"))

@@ -13,12 +13,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import Refused
+from api.errors import HttpRefusal
 from api.pages import changes
 from api.pages.advice import said
 from api.pages.columns import Table, apart, asked_for_columns, field_choices, name_of_field, shown_columns
 from api.pages.questions import open_questions
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import offset_of, path_id
 from api.pages.sessions import Session, Viewer
@@ -27,6 +26,7 @@ from api.staff.sessions import member_of
 from api.staff.sign_in import address_of_import_runs
 from schemas.issues import ISSUE_CODES
 from schemas.messages import stored_message
+from schemas.refusals import NotThere
 from schemas.report import ImportSource, SourceColumn, has_counts
 from warehouse.imports import mappings, polls, queries
 from warehouse.imports.answers import linked
@@ -53,7 +53,7 @@ async def get_import(request: Request, session: Viewer) -> Response:
 
 
 def list_page(
-    request: Request, session: Session, *, refusal: Refused | None = None, rows: str | None = None
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, rows: str | None = None
 ) -> Response:
     """Return the list with the form to send a file; with a `refusal` of what was sent, its reasons above it.
 
@@ -81,7 +81,7 @@ def list_page(
 
 
 def import_page(
-    request: Request, session: Session, *, is_staff: bool = False, refusal: Refused | None = None
+    request: Request, session: Session, *, is_staff: bool = False, refusal: HttpRefusal | None = None
 ) -> Response:
     """Return the page of one import; with a `refusal` of what was asked of it, its reasons above it."""
     service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), path_id(request)
@@ -89,7 +89,7 @@ def import_page(
         service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
     )
     if found is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     templates = found["templates"]
     with service.writes.company(session.company_id) as conn:
         reasons, undone_at = queries.reasons(conn, import_id), queries.undone_at(conn, import_id)
@@ -140,7 +140,7 @@ def import_page(
     )
 
 
-def sentences_of(refusal: Refused | None, lang: str) -> list[str]:
+def sentences_of(refusal: HttpRefusal | None, lang: str) -> list[str]:
     """Return what a refusal names, a sentence each, in a language."""
     if refusal is None:
         return []
@@ -167,7 +167,7 @@ def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:
         return None
     matching = [reason for reason in reasons if (reason.code, reason.field) == (code, field)]
     if not matching:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     return matching[0]
 
 

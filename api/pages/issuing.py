@@ -14,7 +14,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of
 from api.pages.request_values import path_id
 from api.pages.sessions import Viewer
@@ -25,6 +24,7 @@ from schemas.issues import Issue
 from schemas.issuing_form import POINT
 from schemas.labels import header
 from schemas.messages import translate
+from schemas.refusals import NotThere
 from services import drafts, review
 from services.review import issuing
 from warehouse.declarations import queries as declarations
@@ -67,10 +67,10 @@ async def get_pdf(request: Request, session: Viewer) -> Response:
         with service_of(request).writes.company(session.company_id) as conn:
             found = declarations.of_doc(conn, doc_id)
             if found is None:
-                raise PageRefused(404, "refused.gone")
+                raise NotThere
             pdf = declarations.pdf_in(conn, doc_id, request.query_params.get("in"))
             if pdf is None:
-                raise PageRefused(404, "refused.gone")
+                raise NotThere
             return found, pdf
 
     found, pdf = await run_in_threadpool(read)

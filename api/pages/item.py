@@ -19,7 +19,6 @@ from api.pages.advice import said
 from api.pages.concurrency import run_limited
 from api.pages.edit import changes_since
 from api.pages.forms import Form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, page
 from api.pages.request_values import path_id, version_of
 from api.pages.sessions import Session, Viewer
@@ -32,6 +31,7 @@ from pipelines.writing import present
 from schemas.analytics import IncompleteSku
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import NotThere
 from schemas.sku import SkuDetail
 from schemas.technical_files import CONTENTS
 from services.archiving import what_was_placed
@@ -141,7 +141,7 @@ def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, la
     if row is None:
         archived = archive.of(conn, sku_id, now.today)
         if archived is None:
-            raise PageRefused(404, "refused.gone")
+            raise NotThere
         row = archived.row
     rules = service.rulesets.active(conn)
     earlier = present.version_before(row)

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import NotFound, Refused
+from api.errors import HttpRefusal, http_refusal
 from api.files import download, receive
 from api.pages import forms
 from api.pages.advice import said
@@ -29,7 +29,7 @@ from api.service import service_of
 from api.uploads import FileForm
 from api.writing import Write
 from schemas.json_values import JsonObject
-from schemas.refusals import NotThere
+from schemas.refusals import NotThere, Refused
 from schemas.technical_files import CONTENTS, TAKEN
 from services import documents
 from services.documents import Prepared
@@ -73,9 +73,8 @@ async def post_file(request: Request, session: Editor) -> Response:
 
     try:
         await receive(request, session.company_id, sku_id, form, write_of)
-    except NotFound:
-        raise PageRefused(404, "refused.gone") from None
-    except Refused as refused:
+    except (HttpRefusal, Refused) as error:
+        refused = http_refusal(error)
         faults = _faults_of_file(refused, form, language_of(request))
         return await run_in_threadpool(
             _page, request, session, form=Form(form.typed), faults=faults, status=refused.response("").status_code
@@ -87,13 +86,10 @@ async def post_file(request: Request, session: Editor) -> Response:
 async def get_file(request: Request, session: Viewer) -> Response:
     """Return a technical file, for download."""
     sku_id, file_id = path_id(request), path_id(request, "file_id")
-    try:
-        return await run_in_threadpool(download, request, session.company_id, sku_id, file_id)
-    except NotFound:
-        raise PageRefused(404, "refused.gone") from None
+    return await run_in_threadpool(download, request, session.company_id, sku_id, file_id)
 
 
-def _faults_of_file(refused: Refused, form: FileForm, lang: str) -> list[tuple[str, str]]:
+def _faults_of_file(refused: HttpRefusal, form: FileForm, lang: str) -> list[tuple[str, str]]:
     """Return the faults of an upload at their inputs, in the person's language."""
     if not form.filename and not form.size_bytes:
         return [("file", text("documents.file.needed", lang))]
@@ -121,10 +117,7 @@ def _draft(request: Request, session: Session, form: Form) -> Response:
             rulesets=service.rulesets,
         )
 
-    try:
-        entry_id = filed(request, session, form, prepare)
-    except NotThere:
-        raise PageRefused(404, "refused.gone") from None
+    entry_id = filed(request, session, form, prepare)
     return redirect(link(request, f"/review/{entry_id}"))
 
 
@@ -140,7 +133,7 @@ def _page(
     with service.writes.company(session.company_id) as conn:
         code = skus.code_of(conn, sku_id)
         if code is None:
-            raise PageRefused(404, "refused.gone")
+            raise NotThere
         docs, _ = listed(conn, register.filters(today=service.clock.today(), sku_id=sku_id))
         waiting, _ = entries.doc_drafts(conn, sku_id=sku_id)
         now, rulesets = service.clock.now(), service.rulesets

@@ -25,6 +25,7 @@ from compliance.ruleset import RuleSet
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.labels import word
+from schemas.refusals import Refused
 from schemas.vocabularies import VOCABULARIES
 from services import item_search
 from services.item_export import COLUMNS
@@ -60,8 +61,8 @@ def _page(request: Request, session: Session) -> Response:
         try:
             body = item_search.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
             found = orjson.loads(body)
-        except item_search.UnknownFinding as unknown:
-            faults = [unknown.issue]
+        except Refused as refused:
+            faults = list(refused.issues)
     with service.writes.company(session.company_id) as conn:
         now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
         choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)

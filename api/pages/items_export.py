@@ -12,8 +12,8 @@ from api.pages.refusals import PageRefused
 from api.pages.render import language_of
 from api.pages.sessions import Session, Viewer
 from schemas.json_values import JsonMapping
+from schemas.refusals import Refused
 from services.item_export import ALWAYS, FORMS, Cell, Table
-from services.item_search import UnknownFinding
 
 router = APIRouter()
 
@@ -37,7 +37,7 @@ def _export(request: Request, session: Session) -> Response:
 
     try:
         return item_files.answer(place_of(request, session.company_id), filters, form, Table(headers, cells, lang))
-    except UnknownFinding:
+    except Refused:
         raise PageRefused(400, "items.no_such_filter") from None
 
 

@@ -17,6 +17,7 @@ from api.pages.request_values import origin_of, path_id
 from api.pages.sessions import Administrator, Session
 from api.service import Service, service_of
 from schemas import texts
+from schemas.refusals import NotThere
 from schemas.vocabularies import VOCABULARIES
 from services.sandboxes import make
 from warehouse.access import keys
@@ -112,4 +113,4 @@ def _revoke(request: Request, session: Session) -> None:
                 after={"revoked_at": now.isoformat()},
             )
             return
-    raise PageRefused(404, "refused.gone")
+    raise NotThere

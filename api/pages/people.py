@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import origin_of, path_id
 from api.pages.sessions import Administrator, Session
 from api.pages.texts import text
 from api.service import service_of
+from schemas.refusals import NotThere
 from schemas.roles import ROLES, Role
 from services import people as managing
-from services.people import Act, AddressTaken, LastAdministrator, NoSuchPerson
+from services.people import Act, AddressTaken, LastAdministrator
 from warehouse.accounts import people, users
 
 router = APIRouter(prefix="/people")
@@ -87,9 +87,7 @@ def _change(request: Request, session: Session, form: Form) -> Response:
                 case "return", _:
                     managing.let_back(conn, act, user_id)
                 case _:
-                    raise PageRefused(404, "refused.gone")
-    except NoSuchPerson:
-        raise PageRefused(404, "refused.gone") from None
+                    raise NotThere
     except LastAdministrator:
         return _page(request, session, fault=("", "people.last"))
     except AddressTaken:

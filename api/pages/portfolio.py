@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import NotFound
+from api.errors import HttpRefusal
 from api.pages.columns import asked_for_columns
 from api.pages.concurrency import run_limited
 from api.pages.item_words import LOWERING_VERDICTS
@@ -44,9 +44,9 @@ _MOST_RECORDS: Final = 200
 
 @router.get("/")
 async def get_root(request: Request) -> Response:
-    """Redirect a person to the portfolio; raise `NotFound` for a program."""
+    """Redirect a person to the portfolio; raise `HttpRefusal` for a program."""
     if not is_for_people(request):
-        raise NotFound
+        raise HttpRefusal("not_found")
     return redirect(link(request, HOME), {"Vary": "Accept"})
 
 

@@ -11,14 +11,14 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import Refused, Stopping, TokenRefused
+from api.errors import HttpRefusal, Stopping, TokenRefused
 from api.languages import accepted_language, in_language, weight_of
 from api.pages.advice import said
 from api.pages.render import language_of, link, page, redirect
 from api.pages.sessions import RoleMissing, SignInFirst
 from api.pages.texts import text
 
-_PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
+PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""
 _TEXT_KEYS: Final = {404: "error.404", 405: "error.405", 500: "error.500", 503: "error.503"}
 """Texts of the refusals without a page of their own; others show their own sentence."""
@@ -42,13 +42,18 @@ def install(app: FastAPI) -> None:
 
 def is_for_people(request: Request) -> bool:
     """Return whether the answer is for a person: the path is no program's, and HTML is preferred (RFC 9110 §12.5.1)."""
-    if request.url.path.startswith(_PROGRAM_PATHS):
+    if request.url.path.startswith(PROGRAM_PATHS):
         return False
     accepted = ",".join(request.headers.getlist("accept"))
     return weight_of(accepted, "text/html") > weight_of(accepted, "application/json")
 
 
-def page_of_refusal(request: Request, refused: Refused) -> Response | None:
+def page_of_nothing(request: Request) -> Response:
+    """Return the page that says that a record is not there, or not any more."""
+    return page(request, "refused.html", status=404, key="refused.gone", sentence="", gaps={})
+
+
+def page_of_refusal(request: Request, refused: HttpRefusal) -> Response | None:
     """Return the page of a refusal that was meant for programs; None where a program asks."""
     if isinstance(refused, TokenRefused) or not is_for_people(request):
         return None
@@ -61,7 +66,7 @@ def page_of_refusal(request: Request, refused: Refused) -> Response | None:
     return answer
 
 
-def answer_to_fault(request: Request, refused: Refused) -> Response:
+def answer_to_fault(request: Request, refused: HttpRefusal) -> Response:
     """Return the answer to a fault of the service, or to a request that a stop ended; it shows nothing of the fault."""
     shown = page_of_refusal(request, refused)
     answer = refused.response(request.state.correlation_id)

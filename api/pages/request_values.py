@@ -6,12 +6,11 @@ from uuid import UUID
 from starlette.requests import Request
 
 from api import parameters
-from api.errors import InvalidBody
 from api.origin import origin_of_actor
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of
 from api.pages.sessions import Session
 from api.writing import Write
+from schemas.refusals import NotThere, Refused
 from warehouse.audit.origin import Origin
 
 
@@ -20,14 +19,14 @@ def path_id(request: Request, name: str = "id") -> UUID:
     try:
         return UUID(request.path_params[name])
     except ValueError:
-        raise PageRefused(404, "refused.gone") from None
+        raise NotThere from None
 
 
 def offset_of(request: Request) -> int:
     """Return the rows to skip; 0 where the address has anything but a number."""
     try:
         return parameters.offset_of(request)
-    except InvalidBody:
+    except Refused:
         return 0
 
 

@@ -28,7 +28,7 @@ from api.service import service_of
 from compliance.flag_texts import translated_reason
 from schemas import texts
 from schemas.issues import Issue
-from schemas.refusals import Refused
+from schemas.refusals import NotThere, Refused
 from schemas.technical_file_form import visible
 from schemas.technical_files import CONTENTS
 from services import review
@@ -111,12 +111,12 @@ async def get_file(request: Request, session: Viewer) -> Response:
         with service.writes.company(session.company_id) as conn:
             attached = {file.id: file for file in files.of_entry(conn, entry_id)}
         if file_id not in attached:
-            raise PageRefused(404, "refused.gone")
+            raise NotThere
         found = attached[file_id]
         try:
             return found, stored_files.read(service.objects, key_of(session.company_id, file_id), found.sha256)
         except NoSuchObject:
-            raise PageRefused(404, "refused.gone") from None
+            raise NotThere from None
 
     file, data = await run_in_threadpool(read)
     disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
@@ -156,8 +156,6 @@ def _decide(request: Request, session: Session, form: Form) -> Response:
 
     try:
         service.writes.run(session.company_id, work)
-    except review.EntryUnknown:
-        raise PageRefused(404, "refused.gone") from None
     except review.Conflict as conflict:
         return _entry_page(request, session, form=form, conflict=conflict)
     except Refused as refused:
@@ -194,10 +192,7 @@ def _entry_page(
     """Show the entry; with `form` as it was sent and why nothing was written."""
     service, lang, entry_id = service_of(request), language_of(request), path_id(request)
     with service.writes.company(session.company_id) as conn:
-        try:
-            entry = review.load_entry(conn, entry_id)
-        except review.EntryUnknown:
-            raise PageRefused(404, "refused.gone") from None
+        entry = review.load_entry(conn, entry_id)
         attached = files.of_entry(conn, entry.id)
         comparison = _comparison(request, session, conn, entry)
         issuing_form = issuing.form_of_entry(request, conn, entry)

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from uuid_utils import uuid7
 
-from api.errors import InvalidBody, NotFound, RateLimited, Refused
+from api.errors import REFUSALS, RateLimited, http_refusal
 from api.pages import forms, supplier_form
 from api.pages.advice import said
 from api.pages.refusals import PageRefused
@@ -33,14 +33,14 @@ from schemas.analytics import Questions
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.labels import word
-from schemas.messages import Message, message_of
-from schemas.models import Invalid
+from schemas.messages import Message
+from schemas.refusals import NotThere, Refused
 from schemas.sku import Component
 from schemas.supplier import parse_submission
 from schemas.technical_file_form import name_as
 from schemas.technical_files import CONTENTS, TAKEN, MediaType
 from services import supplier_requests
-from services.review.files import TooManyFiles, attach
+from services.review.files import attach
 from services.technical_files import key_of
 from warehouse import analytics
 from warehouse.deadlines import AGAIN_SECONDS
@@ -93,7 +93,7 @@ async def post_document(request: Request) -> Response:
         kind = await judge_file(request, company_id, "supplier", object_key, form)
         if not await run_in_threadpool(_attach, request, company_id, request_id, file_id, form, kind=kind):
             await run_in_threadpool(objects.remove, object_key)
-    except (Refused, TimeoutError, ConnectionError) as fault:
+    except (*REFUSALS, TimeoutError, ConnectionError) as fault:
         await run_in_threadpool(objects.remove, object_key)
         faults = [("file", sentence) for sentence in _file_faults(fault, form, language_of(request))]
         answer = await run_in_threadpool(
@@ -116,8 +116,7 @@ def _file_faults(fault: Exception, form: FileForm, lang: str) -> list[str]:
         return [AWAY]
     if not form.filename and not form.size_bytes:
         return [text("supplier.no_file", lang)]
-    issues = fault.details if isinstance(fault, Refused) and fault.details else [{"message": str(fault)}]
-    return [str(issue["message"]) for issue in issues]
+    return [issue.message for issue in fault.issues] if isinstance(fault, Refused) else [str(fault)]
 
 
 def _attach(
@@ -144,11 +143,7 @@ def _attach(
     try:
         return service.writes.run(company_id, work)
     except quota.StorageFull as full:
-        raise InvalidBody([Issue(full.code, _STORAGE_FULL, "file")]) from None
-    except TooManyFiles as many:
-        raise InvalidBody([Issue(many.code, message_of(str(many)), "file")]) from None
-    except supplier_requests.RequestClosed:
-        raise NotFound from None
+        raise Refused([Issue(full.code, _STORAGE_FULL, "file")]) from None
 
 
 def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Form) -> Response:
@@ -159,13 +154,11 @@ def _submit(request: Request, company_id: UUID, request_id: UUID, form: forms.Fo
     try:
         body = supplier_form.body_of_form(form, components, language_of(request))
         if unread := faults_with(body, parse_submission):
-            raise Invalid(unread)
+            raise Refused(unread)
         file_answer(request, company_id, request_id, parse_submission(body))
-    except Invalid as invalid:
-        issues: Sequence[Mapping[str, object]] = [issue.as_dict() for issue in invalid.issues]
-    except InvalidBody as fault:
-        issues = fault.details or ()
-    except NotFound:
+    except Refused as invalid:
+        issues: Sequence[Mapping[str, object]] = http_refusal(invalid).details or ()
+    except NotThere:
         raise PageRefused(404, "supplier.gone") from None
     else:
         return redirect(_path(request, "/thanks"))
@@ -287,5 +280,5 @@ async def _admit(request: Request) -> tuple[UUID, UUID]:
         return await admit_supplier(request, request.path_params["token"])
     except RateLimited as limited:
         raise PageRefused(429, "supplier.wait", headers=limited.headers) from None
-    except NotFound:
+    except NotThere:
         raise PageRefused(404, "supplier.gone") from None

@@ -19,6 +19,7 @@ from api.pages.sessions import Editor, Session, Viewer
 from api.pages.texts import text
 from api.service import service_of
 from schemas import texts
+from schemas.refusals import Refused
 from schemas.sku import Component
 from services import supplier_requests
 from warehouse.review import supplier_requests as queries
@@ -70,8 +71,8 @@ def _make(request: Request, session: Session, form: Form) -> Response:
 
     try:
         token = service.writes.run(session.company_id, work)
-    except supplier_requests.CannotAsk as refused:
-        fault = said(str(refused), language_of(request))
+    except Refused as refused:
+        fault = said(refused.issues[0].message, language_of(request))
         return _page(request, session, sku_code=sku_code, form=form, faults=[("sku", fault)])
     return _page(request, session, new_link=f"{service.settings.base_url}/supplier-data/{token}")
 
@@ -91,8 +92,8 @@ def _page(
         if sku_code.strip():
             try:
                 lines = supplier_requests.load_lines(conn, texts.code(texts.shown(sku_code)))
-            except supplier_requests.CannotAsk as refused:
-                faults = faults or [("sku", said(str(refused), lang))]
+            except Refused as refused:
+                faults = faults or [("sku", said(refused.issues[0].message, lang))]
     return page(
         request,
         "supplier_requests.html",

@@ -13,9 +13,10 @@ from schemas.fields import Field
 from schemas.issues import Issue
 from schemas.market_names import market_named, markets_named
 from schemas.messages import Message
-from schemas.models import Invalid, path
+from schemas.models import path
 from schemas.normalise import Unfit, shown
 from schemas.numbers import decimal_mark
+from schemas.refusals import Refused
 
 
 class Unread(str):
@@ -82,14 +83,14 @@ def unread_values(body: object) -> list[Issue]:
 def faults_with(body: object, parse: Callable[[object], object]) -> list[Issue]:
     """Return the faults of a body with values that could not be read, each said in its own words; else none.
 
-    `parse` refuses a body with its other faults, and such a value as a text; it raises `Invalid`.
+    `parse` refuses a body with its other faults, and such a value as a text; it raises `Refused`.
     """
     unread = {issue.field: issue for issue in unread_values(body)}
     if not unread:
         return []
     try:
         parse(body)
-    except Invalid as invalid:
+    except Refused as invalid:
         return [unread.get(issue.field, issue) for issue in invalid.issues]
     return list(unread.values())
 

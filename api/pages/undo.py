@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import link, page, redirect
 from api.pages.request_values import path_id, write_of
 from api.pages.sessions import Editor, Session
 from api.service import service_of
 from api.undo import answer_undo
 from schemas.json_values import JsonObject
+from schemas.refusals import NotThere
 from warehouse.imports import queries
 
 router = APIRouter(prefix="/imports")
@@ -39,7 +39,7 @@ def _preview_page(request: Request, session: Session) -> Response:
     with service_of(request).writes.company(session.company_id) as conn:
         filename = queries.filename_of(conn, import_id)
     if filename is None:
-        raise PageRefused(404, "refused.gone")
+        raise NotThere
     tried: JsonObject = orjson.loads(answer_undo(write_of(request, session), {}, import_id, dry_run=True).body)
     return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
 

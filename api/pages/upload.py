@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.bodies import Upload, form_with_file
-from api.errors import InvalidBody, Refused
+from api.errors import HttpRefusal, http_refusal
 from api.importing import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
 from api.pages import forms
 from api.pages.columns import chosen_mapping
@@ -32,6 +32,7 @@ from pipelines.imports.template import template
 from pipelines.reading.mapping import merged
 from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import Refused
 
 router = APIRouter(prefix="/imports")
 
@@ -73,8 +74,8 @@ async def post_upload(request: Request, session: Editor) -> Response:
             keep_archived=file.fields.get("archived") == "keep",
         )
         return redirect(import_address(request, await submit(request, write, sent)))
-    except Refused as refused:
-        return await run_in_threadpool(list_page, request, session, refusal=refused, rows=rows)
+    except (HttpRefusal, Refused) as refused:
+        return await run_in_threadpool(list_page, request, session, refusal=http_refusal(refused), rows=rows)
 
 
 @router.post("/{id}/columns")
@@ -89,8 +90,8 @@ async def post_columns(request: Request, session: Editor) -> Response:
         submission = await run_in_threadpool(_chosen, write, path_id(request), form, session.user_id)
         answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
         return redirect(import_address(request, answer))
-    except Refused as refused:
-        return await run_in_threadpool(import_page, request, session, refusal=refused)
+    except (HttpRefusal, Refused) as refused:
+        return await run_in_threadpool(import_page, request, session, refusal=http_refusal(refused))
 
 
 def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
@@ -116,7 +117,7 @@ def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submi
 async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | None]:
     """Return the chosen file, else the pasted rows as a file and as they were typed.
 
-    Raise `PageRefused` where the form is not of this session, `InvalidBody` where it has neither.
+    Raise `PageRefused` where the form is not of this session, `Refused` where it has neither.
     """
     if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
         raise PageRefused(403, "refused.form")
@@ -127,7 +128,7 @@ async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | 
     if file is not None and (file.data or (file.filename and not rows.strip())):
         return file, None
     if not rows.strip():
-        raise InvalidBody([Issue("required", Message("Choose a file or paste rows."), "file")])
+        raise Refused([Issue("required", Message("Choose a file or paste rows."), "file")])
     return Upload(rows.encode(), _PASTED_NAME, fields), rows
 
 

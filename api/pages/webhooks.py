@@ -12,11 +12,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import InvalidBody, NotFound
+from api.errors import http_refusal
 from api.pages.advice import said
 from api.pages.changes import action_in_words
 from api.pages.forms import Form, read_form
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, path_id, write_of
 from api.pages.sessions import Administrator, Session
@@ -27,6 +26,7 @@ from api.writing import Write
 from pipelines.webhooks import Outcome
 from schemas.changes import CHANGE_TYPES
 from schemas.json_values import JsonObject
+from schemas.refusals import NotThere, Refused
 from warehouse.sessions import Connection
 from warehouse.webhooks import deliveries, hooks
 
@@ -63,21 +63,18 @@ async def post_change(request: Request, session: Administrator) -> Response:
     """Try a webhook, pause it, take it up, change its filter, give it another secret, or remove it, by its `step`."""
     form = await read_form(request, session)
     webhook_id, step = path_id(request), form.get("step", "")
-    try:
-        if step == "try":
-            tried = await try_webhook(service_of(request), session.company_id, webhook_id)
-            return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
-        return await run_in_threadpool(_change, request, session, webhook_id, form)
-    except NotFound:
-        raise PageRefused(404, "refused.gone") from None
+    if step == "try":
+        tried = await try_webhook(service_of(request), session.company_id, webhook_id)
+        return await run_in_threadpool(_page, request, session, webhook_id, tried=tried)
+    return await run_in_threadpool(_change, request, session, webhook_id, form)
 
 
 def _add(request: Request, session: Session, form: Form, body: JsonObject) -> Response:
     lang = language_of(request)
     try:
         made = _read(add_webhook(write_of(request, session, form.get("once")), body))
-    except InvalidBody as refused:
-        faults = [_fault(issue, lang) for issue in refused.details or () if "message" in issue]
+    except Refused as refused:
+        faults = [_fault(issue, lang) for issue in http_refusal(refused).details or () if "message" in issue]
         return _list_page(request, session, faults=faults, form=form)
     return _page(request, session, UUID(made["data"]["id"]), secret=made["secret"])
 
@@ -131,7 +128,7 @@ def _page(
     with service_of(request).writes.company(session.company_id) as conn:
         found = hooks.detail(conn, webhook_id)
         if found is None:
-            raise PageRefused(404, "refused.gone")
+            raise NotThere
         sent = _listed(conn, deliveries.page(PAGE_SIZE, offset), id=webhook_id)
     hook = orjson.loads(found)
     return page(

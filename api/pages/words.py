@@ -10,7 +10,6 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +17,6 @@ from starlette.responses import Response
 from api.pages.advice import said
 from api.pages.forms import Form, read_form
 from api.pages.inputs import NONE, Input, input_of, texts_of, value_of
-from api.pages.refusals import PageRefused
 from api.pages.render import language_of, link, page, redirect
 from api.pages.request_values import offset_of, write_of
 from api.pages.sessions import Editor, Session, Viewer
@@ -26,13 +24,14 @@ from api.pages.texts import text
 from api.service import service_of
 from pipelines.reading.columns import field_column
 from pipelines.reading.fields import Column, Table, fields_of
-from schemas.import_inputs import OwnWordInput, OwnWordKey, OwnWordsInput
+from schemas.import_inputs import OwnWordsInput
 from schemas.issues import Issue
 from schemas.labels import header
-from schemas.models import issues_of
+from schemas.models import parse_body
+from schemas.refusals import NotThere, Refused
 from schemas.words import fold
 from services.kept_mappings import remove_mapping
-from services.own_words import WordsRefused, change_words
+from services.own_words import change_words
 from warehouse.imports import mappings, words
 from warehouse.imports.mappings import KeptMapping
 from warehouse.sessions import Connection
@@ -156,9 +155,7 @@ def _change(request: Request, session: Session, form: Form) -> Response:
 
     try:
         write.service.writes.run(write.company_id, work)
-    except ValidationError as error:
-        return _list_page(request, session, sent=form, faults=_faults(issues_of(error), lang))
-    except WordsRefused as refused:
+    except Refused as refused:
         return _list_page(request, session, sent=form, faults=_faults(refused.issues, lang))
     return redirect(link(request, "/words"))
 
@@ -167,18 +164,19 @@ def _chosen_mappings(form: Form) -> list[UUID]:
     try:
         return [UUID(each) for each in form.getlist("mapping")]
     except ValueError:
-        raise PageRefused(404, "refused.gone") from None
+        raise NotThere from None
 
 
 def _input_of(form: Form, lang: str) -> OwnWordsInput:
-    """Return what the form asks for. Raise `ValidationError`."""
+    """Return what the form asks for. Raise `Refused`."""
     chosen = [key.partition(_SEPARATOR) for key in form.getlist("word") if _SEPARATOR in key]
-    gone = [OwnWordKey(field=field, text=word) for field, _, word in chosen]
+    gone = [{"field": field, "text": word} for field, _, word in chosen]
     if "field" not in form:
-        return OwnWordsInput(remove=gone)
+        return parse_body(OwnWordsInput, {"remove": gone})
     column = _columns().get(form["field"])
     value = None if "empty" in form else value_of(form.getlist("value"), column.field.kind if column else "text", lang)
-    return OwnWordsInput(words=[OwnWordInput(field=form["field"], text=form.get("text", ""), value=value)], remove=gone)
+    word = {"field": form["field"], "text": form.get("text", ""), "value": value}
+    return parse_body(OwnWordsInput, {"words": [word], "remove": gone})
 
 
 def _faults(issues: Iterable[Issue], lang: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import cacheable
-from api.errors import NotFound
+from api.errors import HttpRefusal
 from api.reference.guide_search import MOST, search
 from api.reference.guides import FOLDER, GROUPS, guides
 from api.reference.headers import HEADERS, KEPT_SECONDS
@@ -34,7 +34,7 @@ def get_guides(request: Request) -> Response:
 def get_guide(request: Request, name: str) -> Response:
     """One guide."""
     if name not in guides():
-        raise NotFound
+        raise HttpRefusal("not_found")
     return _page(request, "guide.html", {"guide": guides()[name]})
 
 
@@ -43,7 +43,7 @@ def get_picture(request: Request, folder: str, picture: str) -> Response:
     """A picture that a guide shows."""
     name = f"{folder}/{picture}"
     if not any(name in guide.pictures for guide in guides().values()):
-        raise NotFound
+        raise HttpRefusal("not_found")
     return cacheable(request, (FOLDER / name).read_bytes(), "image/png", seconds=KEPT_SECONDS, headers=HEADERS)
 
 

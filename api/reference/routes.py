@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import cacheable
-from api.errors import InvalidBody, NotFound
+from api.errors import HttpRefusal
 from api.languages import accepted_language
 from api.reference import guide_routes
 from api.reference.collection import collection
@@ -21,6 +21,7 @@ from schemas.issues import Issue
 from schemas.labels import LANGUAGES
 from schemas.messages import Message
 from schemas.normalise import shown
+from schemas.refusals import Refused
 
 router = APIRouter(include_in_schema=False)
 router.include_router(guide_routes.router)  # before the pages, of which `guides` would be one
@@ -40,7 +41,7 @@ def get_template(request: Request) -> Response:
             lang=shown(lang),
             languages=", ".join(LANGUAGES),
         )
-        raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
+        raise Refused([Issue("not_in_vocabulary", sentence, "lang")])
     named = {"Content-Disposition": f'attachment; filename="packaging-{lang}.xlsx"', **HEADERS}
     return cacheable(request, template(lang), _XLSX, seconds=KEPT_SECONDS, headers=named)
 
@@ -63,7 +64,7 @@ def reference(request: Request) -> Response:
     lang = _language(request) if name in TOLD else LANGUAGES[0]
     pages = _rendered(request.app, lang)
     if name not in pages:
-        raise NotFound
+        raise HttpRefusal("not_found")
     headers = {**HEADERS, "Content-Language": lang, **({"Vary": "Accept-Language"} if name in TOLD else {})}
     return cacheable(request, pages[name], "text/html", seconds=KEPT_SECONDS, headers=headers)
 
@@ -78,7 +79,7 @@ def _language(request: Request) -> str:
             lang=shown(lang),
             languages=", ".join(LANGUAGES),
         )
-        raise InvalidBody([Issue("not_in_vocabulary", sentence, "lang")])
+        raise Refused([Issue("not_in_vocabulary", sentence, "lang")])
     return lang
 
 

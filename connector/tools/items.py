@@ -28,6 +28,7 @@ from connector.tools.windows import cut_to_window
 from pipelines.writing import present
 from schemas import texts
 from schemas.json_values import JsonMapping, JsonObject
+from schemas.refusals import Refused
 from services import item_search
 from services.item_search import Place
 from warehouse.sessions import Connection
@@ -148,8 +149,9 @@ class ItemTools:
             wanted = asked(conn)
         try:
             found = orjson.loads(item_search.page(place, wanted.search, wanted.finding, limit=limit, offset=offset))
-        except item_search.UnknownFinding as unknown:
-            raise refusal(unknown.issue.code, f"{unknown.issue.field}: {unknown.issue.message}") from None
+        except Refused as refused:
+            [issue] = refused.issues
+            raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
         with service.writes.company(company_id) as conn:
             provisional = queries.provisional(conn, [item["id"] for item in found["data"]])
         page = Page.of(found["pagination"], len(found["data"]))

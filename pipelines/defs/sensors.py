@@ -133,8 +133,8 @@ def overdue_work(
         lost = lost_portfolios(conn, portfolios, clock.now())
     requests = [
         *_rule_set_requests(instance, version),
-        *run_requests.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE),
-        *run_requests.undone_work(instance, keep_house.name, run_config()),
+        *run_requests.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE, clock.now()),
+        *run_requests.undone_work(instance, keep_house.name, run_config(), clock.now()),
         *run_requests.requests_of_companies(instance, publish_portfolio.name, lost),
     ]
     return dg.SensorResult(

@@ -6,7 +6,7 @@ intervals.
 """
 
 from collections.abc import Collection, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -14,6 +14,7 @@ import dagster as dg
 
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import company_partitions
+from pipelines.engine.tags import DAY
 from warehouse.clock import Clock
 
 POLL_SECONDS: Final = 4
@@ -26,6 +27,8 @@ _MAX_DOUBLINGS: Final = 6
 _LOST_AFTER: Final = timedelta(minutes=10)
 """A run recorded for this long, but never queued, was lost by its daemon: another request launches it."""
 _LOOKBACK: Final = timedelta(days=2)
+_MOVED: Final = timedelta(hours=1)
+"""By how much the service's clock is moved against the machine's (`PCDS_TEST_CLOCK_OFFSET`), at the least."""
 _MAX_RUNS: Final = 2_000
 _PARTITION: Final = "dagster/partition"
 UNPARTITIONED: Final = ""
@@ -78,26 +81,36 @@ def requests_of_companies(
 
 
 def requests_of_job(
-    instance: dg.DagsterInstance, job_name: str, state: str, config: Mapping[str, object]
+    instance: dg.DagsterInstance,
+    job_name: str,
+    state: str,
+    config: Mapping[str, object],
+    tags: Mapping[str, str] | None = None,
 ) -> list[dg.RunRequest]:
     """Return the run of a job without partitions, if it may be requested now; `state` is as that of `WantedRun`."""
     return [
-        dg.RunRequest(run_key=f"{job_name}/{state}{retry_suffix(failures)}", job_name=job_name, run_config=config)
+        dg.RunRequest(
+            run_key=f"{job_name}/{state}{retry_suffix(failures)}", job_name=job_name, run_config=config, tags=tags
+        )
         for failures in due_partitions(instance, job_name, [UNPARTITIONED]).values()
     ]
 
 
-def undone_work(instance: dg.DagsterInstance, job_name: str, config: Mapping[str, object]) -> list[dg.RunRequest]:
+def undone_work(
+    instance: dg.DagsterInstance, job_name: str, config: Mapping[str, object], now: datetime
+) -> list[dg.RunRequest]:
     """Return the run of a daily job that has never ended well, or did not the last time; tries come ever later.
 
     A day that passed while the daemon was away is no gap: the scheduler runs the last tick that it missed by itself. It
-    does not run a job on the very first day, and does not repeat one that failed.
+    does not run a job on the very first day, and does not repeat one that failed. Where the service's clock, which says
+    `now`, is moved, no setting shifts that of the scheduler: a tag says for which day of the service's a run was.
     """
     ended = instance.get_run_records(dg.RunsFilter(job_name=job_name, statuses=ENDED), limit=1)
-    if ended and ended[0].dagster_run.is_success:
+    day = {DAY: f"{now:%Y-%m-%d}"} if abs(now - Clock().now()) > _MOVED else {}
+    if ended and ended[0].dagster_run.is_success and day.items() <= ended[0].dagster_run.tags.items():
         return []
     last = ended[0].dagster_run.run_id if ended else "nothing"
-    return requests_of_job(instance, job_name, f"after {last}", config)
+    return requests_of_job(instance, job_name, f"after {last}", config, day)
 
 
 def partition_requests(

@@ -45,6 +45,9 @@ COMPANY: Final = "pcds/company_id"
 COMPANY_NAME: Final = "pcds/company"
 """The company's name at that time, for people."""
 
+DAY: Final = ".dagster/pcds_day"
+"""On daily runs where the service's clock is moved: the day that they are for."""
+
 LARGE: Final = {".dagster/pcds_size": "large"}
 """On runs that may keep a worker busy for long: one at a time, so that small ones find a free worker (dagster.yaml)."""
 

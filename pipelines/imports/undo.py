@@ -17,6 +17,7 @@ from compliance.ruleset import RuleSet
 from pipelines.writing.restore import restore
 from schemas.issues import Issue
 from schemas.messages import Message, message_of
+from schemas.refusals import NotThere
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.imports import queries
@@ -29,10 +30,6 @@ _KEPT: Final[Mapping[State, Message]] = {
     "archived_since": Message("The SKU has been archived since the import; bring it back first."),
 }
 _REASON: Final = "Undo of the import {filename}."
-
-
-class NoSuchImport(LookupError):  # noqa: N818  (an answer, not a fault of the program)
-    """The company has no import of the id."""
 
 
 class NotEnded(Exception):  # noqa: N818  (a state, not a fault of the program)
@@ -79,11 +76,11 @@ def undo(
 ) -> Undone:
     """Undo an import in the caller's transaction; with `dry_run` only say what it would do.
 
-    Raise `NoSuchImport`, `NotEnded` for a dry run or an import that is worked on, and `UnderWay`.
+    Raise `NotThere`, `NotEnded` for a dry run or an import that is worked on, and `UnderWay`.
     """
     found = queries.one(conn, import_id, _Import, _Import._fields)
     if found is None:
-        raise NoSuchImport
+        raise NotThere
     if found.dry_run or found.status not in ("completed", "failed"):
         raise NotEnded
     if not queries.take_undo_turn(conn, company_id):

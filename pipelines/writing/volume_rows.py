@@ -15,8 +15,8 @@ from pipelines.writing.patch import Patch, array_values
 from pipelines.writing.write import write_patch
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.models import Invalid
 from schemas.normalise import shown
+from schemas.refusals import Refused
 from schemas.sku import VolumeRow
 from warehouse.audit.origin import Origin
 from warehouse.catalogue.queries import served_markets
@@ -48,7 +48,7 @@ def write_volumes(
 ) -> VolumesWritten:
     """Write validated rows (`schemas.models.parse_volumes`) of a stored SKU, in a session that has its company set.
 
-    Raise `Invalid` where any row is refused, or where
+    Raise `Refused` where any row is refused, or where
     the law forbids the SKU as it would be stored; nothing is written then.
     """
     written = _checked_rows(rows, served_markets(conn))
@@ -68,7 +68,7 @@ def write_volumes(
         resource="sku_volumes",
     )
     if outcome.errors:
-        raise Invalid([issue for _, issue in outcome.errors])
+        raise Refused([issue for _, issue in outcome.errors])
     [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
     warnings = _market_warnings(written, array_values(markets) or [])
     return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
@@ -86,7 +86,7 @@ def write_resting_volumes(
 ) -> VolumesWritten | None:
     """Write validated rows of an archived SKU, which stays archived; None where the company has none of the id.
 
-    What was placed is recorded, never refused by law (decisions §13). Raise `Invalid` where a row is refused.
+    What was placed is recorded, never refused by law (decisions §13). Raise `Refused` where a row is refused.
     """
     rested = archive.lock_units(conn, sku_id)
     if rested is None:
@@ -101,7 +101,7 @@ def write_resting_volumes(
 
 
 def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:
-    """Return validated rows as a patch's text of the column `volumes`; raise `Invalid` where any is refused."""
+    """Return validated rows as a patch's text of the column `volumes`; raise `Refused` where any is refused."""
     return _as_patch(_checked_rows(rows, served))
 
 
@@ -111,7 +111,7 @@ def _as_patch(rows: Sequence[VolumeRow]) -> str:
 
 
 def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
-    """Return the rows with the markets that they count for; raise `Invalid` with a fault for every refused row."""
+    """Return the rows with the markets that they count for; raise `Refused` with a fault for every refused row."""
     checked: list[VolumeRow] = []
     issues: list[Issue] = []
     first: dict[str, tuple[int, str]] = {}
@@ -136,7 +136,7 @@ def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[Vol
             issues += [Issue("duplicate_row", sentence, None, at) for at in (before[0], index)]
         checked.append({**row, "market": market})
     if issues:
-        raise Invalid(sorted(issues, key=lambda issue: issue.row or 0))
+        raise Refused(sorted(issues, key=lambda issue: issue.row or 0))
     return checked
 
 

@@ -15,7 +15,7 @@ may decide.
 
 from services.review.compare import Comparison, compare
 from services.review.decide import accept, reject
-from services.review.entries import EntryUnknown, file, load_entry
+from services.review.entries import file, load_entry
 from services.review.proposed import Conflict
 from warehouse.review.entries import Entry
 
@@ -23,7 +23,6 @@ __all__ = [
     "Comparison",
     "Conflict",
     "Entry",
-    "EntryUnknown",
     "accept",
     "compare",
     "file",

@@ -55,7 +55,7 @@ def accept(
     A supplier's answer and a proposal are written through the one write path, a draft becomes a valid declaration of
     conformity with the fields of the issuing form (`issued_with`), files become technical files. `origin` is the
     person; `seen_version` the version of the SKU that the person was shown; `parts_compared` says that the person
-    has compared the parts that were asked about and are others now. Raises `EntryUnknown`, `Conflict` and
+    has compared the parts that were asked about and are others now. Raises `NotThere`, `Conflict` and
     `Refused` as `issuing.issue`.
     """
     entry = _lock_open(conn, entry_id)
@@ -103,7 +103,7 @@ def reject(
 ) -> Entry:
     """Reject an open entry: nothing of it is applied, and a supplier's request is open again.
 
-    `reason` is for the ledger, `note` for the supplier. Raises `EntryUnknown` and `Conflict`.
+    `reason` is for the ledger, `note` for the supplier. Raises `NotThere` and `Conflict`.
     """
     entry = _lock_open(conn, entry_id)
     comparison = compare(conn, company_id, entry, now=now, rulesets=rulesets) if proposed.writes_sku(entry) else None

@@ -19,18 +19,13 @@ from uuid import UUID
 from uuid_utils import uuid7
 
 from pipelines.answers.parts import facts_by_id, named_ids
+from schemas.refusals import NotThere
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.review import entries
 from warehouse.review.entries import Entry, Filing
 from warehouse.sessions import Connection
 from warehouse.skus import graphs
-
-
-class EntryUnknown(LookupError):  # noqa: N818  (an answer, not a fault)
-    """The company has no such entry."""
-
-    code = "not_found"
 
 
 def file(
@@ -78,8 +73,8 @@ def file(
 
 
 def load_entry(conn: Connection, entry_id: UUID) -> Entry:
-    """Return an entry of the session's company. Raises `EntryUnknown`."""
+    """Return an entry of the session's company. Raises `NotThere`."""
     found = entries.of(conn, entry_id)
     if found is None:
-        raise EntryUnknown(f"There is no entry {entry_id}.")
+        raise NotThere
     return found

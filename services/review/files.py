@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from schemas.issues import Issue
 from schemas.messages import Message
+from schemas.refusals import Refused
 from services import technical_files
 from warehouse.audit.origin import Origin
 from warehouse.review import files
@@ -17,12 +19,6 @@ from warehouse.technical_files.queries import File
 
 MOST_FILES: Final = 20
 """Files that a supplier may attach to one request."""
-
-
-class TooManyFiles(Exception):  # noqa: N818  (an answer, not a fault)
-    """The request has as many files as it may have."""
-
-    code = "too_long"
 
 
 def attach(
@@ -37,12 +33,13 @@ def attach(
     """Store the record of a file whose bytes have arrived, for a supplier's request or an entry that is filed already.
 
     The caller has the request locked, so that concurrent files are counted one after the other. Raises
-    `TooManyFiles`.
+    `Refused`.
     """
     if request_id is not None and files.count_of_request(conn, request_id) >= MOST_FILES:
-        raise TooManyFiles(
-            Message("A request takes at most {most} documents; answer with those that are there.", most=MOST_FILES)
+        sentence = Message(
+            "A request takes at most {most} documents; answer with those that are there.", most=MOST_FILES
         )
+        raise Refused([Issue("too_long", sentence, "file")])
     files.add(conn, company_id, file, request_id=request_id, entry_id=entry_id, at=now)
 
 

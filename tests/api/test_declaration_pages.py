@@ -233,7 +233,7 @@ def test_what_is_filed_is_shown_before_it_is_kept_and_wherever_it_is(declared, b
         assert first < second
         assert "<strong>0 t" in shown
         assert "Decides most: " in shown
-        assert "100 t, 1 items" in shown
+        assert "100 t, 1 item" in shown
         assert "300 t" in shown[second:]
     assert "100 t" in browser.get("/declarations").text
 

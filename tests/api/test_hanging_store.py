@@ -21,6 +21,7 @@ from warehouse import deadlines
 from warehouse.settings import Settings
 
 DEADLINE_SECONDS = 1.5
+_IDLE = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
 CSV = b"sku_code,name\nH-1,Jar\n"
 
 
@@ -128,11 +129,12 @@ def test_every_request_of_another_kind_is_answered_while_uploads_hang(caller, jo
             )
         assert store.hangs
         assert {each.result().status_code for each in sent} == {503}
-    with pool.system() as conn:
-        (idle,) = conn.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
-        ).fetchone()
-    assert idle == 0
+
+    def nobody_waits_in_a_transaction() -> bool:
+        with pool.system() as conn:
+            return conn.execute(_IDLE).fetchone() == (0,)
+
+    wait_until(nobody_waits_in_a_transaction)
 
 
 def test_every_door_that_gives_a_file_out_says_that_the_store_is_away(caller, pool) -> None:

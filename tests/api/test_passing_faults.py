@@ -1,5 +1,6 @@
 """What the machine lacks for a moment makes the request that it touches 503, and says when to send it again."""
 
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -52,6 +53,7 @@ def test_a_read_without_a_connection_is_asked_for_again(caller, monkeypatch):
 def test_the_supervisor_outlives_what_the_machine_lacks(monkeypatch, lack):
     """It writes the database's settings where that died of the full disk too, and starts processes."""
     supervisor = object.__new__(_Supervisor)
+    supervisor._keeper = SimpleNamespace(poll=lambda: None)  # it runs
     begun = []
 
     def lacking(_: object) -> None:

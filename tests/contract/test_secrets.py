@@ -1,6 +1,7 @@
 """Secrets used rightly and wrongly: none stands in a log, an answer, an audit entry or a table afterwards."""
 
 import base64
+import time
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ import pytest
 from psycopg import sql
 
 from tests.contract.counting import counted
-from tests.contract.outside import good
+from tests.contract.outside import good, until
 from tests.contract.samples import PDF
 from tests.contract.test_keys import told
 
@@ -175,6 +176,7 @@ def test_unknown_and_revoked_cost_the_same_statements_and_get_the_same_answer(pl
         def by_secret(client_id, secret):
             return [lambda: near.token(client_id=client_id, client_secret=secret)]
 
+        until(lambda: road.counting(lambda: time.sleep(1)) == 0)  # its first look at the place and its records is over
         for pair in (
             (by_key(unknown), by_key(revoked.key)),
             (by_token("t" * len(ended)), by_token(ended)),
@@ -184,5 +186,6 @@ def test_unknown_and_revoked_cost_the_same_statements_and_get_the_same_answer(pl
             for one, other in zip(*pair, strict=True):
                 assert told(one()) == told(other())
                 assert one().status_code == 401
-                assert road.counting(one) == road.counting(other) >= 1
+                # The fewest of a few: the service's own looks at its state may fall between two requests.
+                assert min(map(road.counting, [one] * 3)) == min(map(road.counting, [other] * 3)) >= 1
         assert road.counting(lambda: good(near.get("/skus"))) >= 1

@@ -19,7 +19,8 @@ from compliance.catalogue import served
 from pipelines.catalogue import load, read
 from pipelines.sandbox.pool import Readers
 from pipelines.writing.records import write_records
-from schemas.models import Invalid, parse_sku
+from schemas.models import parse_sku
+from schemas.refusals import Refused
 from tests.journeys import saying
 from tests.journeys.saying import Record
 from tests.pipelines.conftest import ORIGIN, Desk
@@ -40,8 +41,8 @@ IDS = {
 """The ids of the records below; each company has its own in their place."""
 
 KEPT = [name for name in (*VALUE_COLUMNS, *DERIVED_COLUMNS) if name != "volumes"]
-Refused = set[tuple[str, str | None]]
-Outcome = tuple[dict[str, Refused], dict[str, Record]]
+Refusals = set[tuple[str, str | None]]
+Outcome = tuple[dict[str, Refusals], dict[str, Record]]
 """Codes and columns of the refusals by SKU, and the stored rows by SKU."""
 
 
@@ -87,7 +88,7 @@ class House:
                         dry_run=False,
                     ).values()
                 issues = row.errors
-            except Invalid as invalid:
+            except Refused as invalid:
                 issues = invalid.issues
             refused[record["sku_code"]] = {(issue.code, saying.column_of(issue.field)) for issue in issues}
         return refused, self.stored()
@@ -113,7 +114,7 @@ class House:
         mapping = {**percent, **(of_parts if filename.endswith("xlsx") else {})}
         import_id = self.desk.send(data, filename=filename, mapping=mapping)
         assert self.desk.run(import_id)
-        refused: dict[str, Refused] = {record["sku_code"]: set() for record in records}
+        refused: dict[str, Refusals] = {record["sku_code"]: set() for record in records}
         for code, field, issue in self.desk.rows(
             f"SELECT sku_code, field, code FROM import_errors WHERE company_id = %s AND import_id = '{import_id}'"
         ):

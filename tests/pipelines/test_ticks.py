@@ -32,6 +32,11 @@ def test_a_tick_that_finds_nothing_says_so(desk: Desk, sensor: dg.SensorDefiniti
     assert "No" in str(looked.skip_reason)
 
 
+def test_without_a_mail_server_a_tick_says_that_nothing_is_mailed(desk: Desk) -> None:
+    assert desk.resources.mailing.post is None
+    assert "PCDS_SMTP_URL" in str(tick(due_companies, desk.instance, desk.resources).skip_reason)
+
+
 def test_a_tick_that_leaves_a_company_to_its_run_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     slug = partition_of(desk.instance, desk.pool, desk.company)
     monkeypatch.setattr("pipelines.defs.sensors.written_portfolios", lambda *_: {slug: WantedRun("1", {})})

@@ -332,7 +332,7 @@ def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, rec
         "https://localhost/x",
     ):
         act = partial(Act, company_id=desk.company, origin=ORIGIN, now=desk.clock.now(), sender=strict, dry_run=True)
-        with desk.pool.company(desk.company) as conn, pytest.raises(webhooks.WebhookRefused):
+        with desk.pool.company(desk.company) as conn, pytest.raises(Refused):
             webhooks.add(act(conn), WebhookInput(url=url))
 
 

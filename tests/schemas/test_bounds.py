@@ -7,7 +7,8 @@ import pytest
 
 from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, first_hundred
 from schemas.issues import Issue, more
-from schemas.models import Invalid, parse_sku, parse_volumes
+from schemas.models import parse_sku, parse_volumes
+from schemas.refusals import Refused
 from schemas.supplier import parse_submission
 
 BODY = 2 * 2**20
@@ -16,7 +17,7 @@ PART = {"component_type": "body", "material_family": "plastic"}
 
 def refused(parse, body):
     begun = time.thread_time()  # another test's thread may still be at work
-    with pytest.raises(Invalid) as error:
+    with pytest.raises(Refused) as error:
         parse(body)
     issues = first_hundred(error.value.issues)
     return [issue.as_dict() for issue in issues], time.thread_time() - begun

@@ -35,7 +35,8 @@ from schemas.messages import (
     to_json,
     translate,
 )
-from schemas.models import Invalid, parse_sku
+from schemas.models import parse_sku
+from schemas.refusals import Refused
 from schemas.technical_files import CONTENTS, TYPES
 
 ROOT = Path(__file__).parents[2]
@@ -190,7 +191,7 @@ def test_everything_that_a_grade_asks_for_is_translated() -> None:
     ],
 )
 def test_every_fault_of_a_body_is_translated(body: object) -> None:
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Refused) as refused:
         parse_sku(body)
     assert [issue.message for issue in refused.value.issues if translate(issue.message, "de") == issue.message] == []
 

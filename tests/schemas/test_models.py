@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from schemas.issues import ISSUE_CODES
-from schemas.models import Invalid, parse_sku
+from schemas.models import parse_sku
+from schemas.refusals import Refused
 
 FAULTS: list[tuple[dict[str, Any], str, str]] = [
     ({"name": None}, "name", "not_null"),
@@ -47,7 +48,7 @@ FAULTS: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("fields", "path", "code"), FAULTS, ids=lambda value: str(value)[:40])
 def test_a_fault_is_named_by_code_and_path(fields: dict[str, Any], path: str, code: str):
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Refused) as refused:
         parse_sku({"sku_code": "A", "name": "n", **fields})
     assert (path, code) in [(issue.field, issue.code) for issue in refused.value.issues]
     assert all(issue.code in ISSUE_CODES and issue.message.endswith(".") for issue in refused.value.issues)

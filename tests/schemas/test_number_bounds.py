@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from pipelines.reading import read_upload, type_rows
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
 from schemas.library_models import LibraryComponentInput
-from schemas.models import Invalid, parse_sku, parse_volumes
+from schemas.models import parse_sku, parse_volumes
+from schemas.refusals import Refused
 from schemas.supplier import parse_submission
 from tests.openapi import document
 
@@ -26,7 +27,7 @@ def bounded(fields: tuple[Any, ...]) -> list[tuple[str, float]]:
 def faults(parse: Any, body: object) -> list[str]:
     try:
         parse(body)
-    except Invalid as invalid:
+    except Refused as invalid:
         return [issue.code for issue in invalid.issues]
     return []
 

@@ -14,7 +14,8 @@ from pipelines.reading.values import as_codes
 from schemas import texts
 from schemas.batches import SkuBatchInput
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.models import Invalid, SkuInput, VolumeRowInput, parse_sku
+from schemas.models import SkuInput, VolumeRowInput, parse_sku
+from schemas.refusals import Refused
 from schemas.supplier import SupplierSubmission, parse_submission
 
 TAKEN = {"\t", "\n", "\r"}
@@ -25,7 +26,7 @@ _PUBLISHED = (SkuInput, SkuBatchInput, VolumeRowInput, SupplierSubmission)
 @pytest.mark.parametrize("character", REFUSED)
 def test_a_control_character_is_refused_with_its_place(character):
     for field in ("sku_code", "name", "description", "reuse_pool_owner"):
-        with pytest.raises(Invalid) as refused:
+        with pytest.raises(Refused) as refused:
             parse_sku({"sku_code": "A", "name": "n", field: f"ab{character}c"})
         [issue] = refused.value.issues
         assert (issue.code, issue.field) == ("invalid_format", field)

@@ -60,10 +60,6 @@ _SHOWN: Final = (
 )
 
 
-class UnknownCursor(LookupError):  # noqa: N818  (an answer, not a fault of the program)
-    """The company's ledger has no such place: another company's cursor, or a backup was restored since."""
-
-
 def page(limit: int, *, from_now: bool = False) -> str:
     """Build a query of one row: whether the place is known, and ChangeListResponse as JSON text.
 
@@ -93,15 +89,15 @@ def parameters(place: Place, types: Sequence[str] | None = None) -> dict[str, ob
     return {"number": place.number, "mark": place.mark, "types": list(CHANGE_TYPES if types is None else types)}
 
 
-def read(connection: Connection, place: Place, limit: int) -> JsonObject:
-    """Return the page behind a place of the session's company. Raise `UnknownCursor`."""
+def read(connection: Connection, place: Place, limit: int) -> JsonObject | None:
+    """Return the page behind a place of the session's company; None where its ledger has no such place.
+
+    The cursor is another company's then, or a backup was restored since.
+    """
     row = connection.execute(page(limit), parameters(place)).fetchone()
     assert row is not None, "a page is one row"
     known, text = row
-    if not known:
-        raise UnknownCursor
-    found: JsonObject = orjson.loads(text)
-    return found
+    return orjson.loads(text) if known else None
 
 
 def behind(connection: Connection, number: int, limit: int, types: Sequence[str] | None) -> JsonObject:

@@ -11,7 +11,8 @@ from compliance.catalogue import pinned, served
 from pipelines.writing.records import write_records
 from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import ISSUE_CODES
-from schemas.models import Invalid, parse_volumes
+from schemas.models import parse_volumes
+from schemas.refusals import Refused
 from tests.drawing import examples
 from tests.pipelines.conftest import ORIGIN
 from warehouse.catalogue.queries import served_markets
@@ -71,7 +72,7 @@ def test_rows_by_themselves_are_what_columns_of_a_file_are(desk, first, then):
                     rulesets=desk.rulesets,
                     dry_run=False,
                 )
-        except Invalid as invalid:
+        except Refused as invalid:
             refused = {issue.code for issue in invalid.issues}
         sent = desk.send(_file(by_file, rows))
         assert desk.run(sent)
@@ -103,7 +104,7 @@ def test_whatever_is_sent_is_rows_or_named_faults(body):
 def _read(body):
     try:
         return parse_volumes(body), []
-    except Invalid as invalid:
+    except Refused as invalid:
         return [], invalid.issues
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines import housekeeping
 from pipelines.housekeeping import orphans
+from schemas.refusals import Refused
 from services.review import files
 from services.technical_files import key_of
 from warehouse.objects import Objects
@@ -63,6 +64,6 @@ def test_a_request_takes_so_many_files_and_no_more(queue):
     request = uuid4()
     for _ in range(files.MOST_FILES):
         attached(queue, request_id=request)
-    with pytest.raises(files.TooManyFiles):
+    with pytest.raises(Refused):
         attached(queue, request_id=request)
     attached(queue, request_id=uuid4())

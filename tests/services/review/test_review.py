@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.writing.volume_rows import write_volumes
 from schemas.messages import translate
-from schemas.refusals import Refused
+from schemas.refusals import NotThere, Refused
 from services import review, what_if
 from services.audit import verify
 from tests.services.review.conftest import PERSON
@@ -234,13 +234,13 @@ def test_the_queue_is_paged_the_longest_waiting_first(queue, clock):
 def test_another_companys_entries_are_nobodys(queue, other):
     entry = proposal(queue)
     for attempt in (other.accepted, other.rejected):
-        with pytest.raises(review.EntryUnknown):
+        with pytest.raises(NotThere):
             attempt(entry)
     with other.pool.company(other.company) as conn:
         assert entries.page(conn) == ([], 0)
-        with pytest.raises(review.EntryUnknown):
+        with pytest.raises(NotThere):
             review.load_entry(conn, entry.id)
-        with pytest.raises(review.EntryUnknown):
+        with pytest.raises(NotThere):
             review.load_entry(conn, uuid4())
     assert queue.accepted(entry).state == "accepted"
 
