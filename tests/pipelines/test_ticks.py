@@ -33,7 +33,7 @@ def test_a_tick_that_finds_nothing_says_so(desk: Desk, sensor: dg.SensorDefiniti
 
 
 def test_without_a_mail_server_a_tick_says_that_nothing_is_mailed(desk: Desk) -> None:
-    assert desk.resources.mailing.post is None
+    assert desk.resources.settings.smtp_url is None
     assert "PCDS_SMTP_URL" in str(tick(due_companies, desk.instance, desk.resources).skip_reason)
 
 
