@@ -5,13 +5,15 @@ limits set there. `pipelines.engine.launcher` launches them.
 """
 
 from collections.abc import Mapping
-from typing import Any  # Any: limits as dagster.yaml has them
+from typing import Any, Final  # Any: limits as dagster.yaml has them
 
 import dagster as dg
 from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
-from dagster._core.storage.dagster_run import ACTIVE_RUN_STATUSES, NOT_FINISHED_STATUSES
 
 from pipelines.engine.tags import PARTITION, PRIORITY, TERMINATED, name_actor
+
+_BEGUN: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
+_QUEUED: Final = (dg.DagsterRunStatus.QUEUED, *_BEGUN)
 
 
 class EagerRunCoordinator(QueuedRunCoordinator):
@@ -25,18 +27,13 @@ class EagerRunCoordinator(QueuedRunCoordinator):
     """
 
     def submit_run(self, context: SubmitRunContext) -> dg.DagsterRun:
-        """Launch or queue a run that was just created; its priority falls with each such run of its company."""
+        """Launch or queue a run that was just created."""
         context = name_actor(self._instance, context)
         run = context.dagster_run
         if run.status == dg.DagsterRunStatus.NOT_STARTED:
             if self._is_fair(run):
                 return self._instance.launch_run(run.run_id, context.workspace)
-            waiting = [dg.DagsterRunStatus.QUEUED, *ACTIVE_RUN_STATUSES]
-            others = dg.RunsFilter(
-                job_name=run.job_name, tags={PARTITION: run.tags.get(PARTITION, "")}, statuses=waiting
-            )
-            if PRIORITY not in run.tags and (number := self._instance.get_runs_count(others)):
-                self._instance.add_run_tags(run.run_id, {PRIORITY: str(-number)})
+            self._give_turn(run)
         return super().submit_run(context)
 
     def cancel_run(self, run_id: str) -> bool:
@@ -50,7 +47,7 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         assert config is not None, "this coordinator has a queue"
         limits = [limit for limit in config.tag_concurrency_limits or [] if limit["key"] != PARTITION]
         limits.append({"key": PARTITION, "value": run.tags.get(PARTITION), "limit": 1})
-        under_way = self._instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE_RUN_STATUSES))
+        under_way = self._instance.get_runs_count(dg.RunsFilter(statuses=[*_BEGUN]))
         has_place = config.max_concurrent_runs < 0 or under_way < config.max_concurrent_runs
         return has_place and all(self._has_room(limit, run) for limit in limits)
 
@@ -59,5 +56,14 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         key, value = limit["key"], limit.get("value")
         if key not in run.tags or (isinstance(value, str) and run.tags[key] != value):
             return True  # it does not count the run
-        unfinished = dg.RunsFilter(tags={key: run.tags[key]}, statuses=NOT_FINISHED_STATUSES)
+        unfinished = dg.RunsFilter(tags={key: run.tags[key]}, statuses=[dg.DagsterRunStatus.NOT_STARTED, *_QUEUED])
         return isinstance(value, str) and self._instance.get_runs_count(unfinished) <= limit["limit"]  # itself included
+
+    def _give_turn(self, run: dg.DagsterRun) -> None:
+        """Lower a run's priority by the number of unfinished runs that its company has of the same job."""
+        company = run.tags.get(PARTITION)
+        if company is None or PRIORITY in run.tags:
+            return
+        before = dg.RunsFilter(job_name=run.job_name, tags={PARTITION: company}, statuses=[*_QUEUED])
+        if number := self._instance.get_runs_count(before):
+            self._instance.add_run_tags(run.run_id, {PRIORITY: str(-number)})

@@ -26,9 +26,9 @@ RETRY_SECONDS: Final = 60.0
 _MAX_DOUBLINGS: Final = 6
 _LOST_AFTER: Final = timedelta(minutes=10)
 """A run recorded for this long, but never queued, was lost by its daemon: another request launches it."""
-_LOOKBACK: Final = timedelta(days=2)
 _MOVED: Final = timedelta(hours=1)
 """By how much the service's clock is moved against the machine's (`PCDS_TEST_CLOCK_OFFSET`), at the least."""
+_LOOKBACK: Final = timedelta(days=2)
 _MAX_RUNS: Final = 2_000
 _PARTITION: Final = "dagster/partition"
 UNPARTITIONED: Final = ""
@@ -102,8 +102,8 @@ def undone_work(
     """Return the run of a daily job that has never ended well, or did not the last time; tries come ever later.
 
     A day that passed while the daemon was away is no gap: the scheduler runs the last tick that it missed by itself. It
-    does not run a job on the very first day, and does not repeat one that failed. Where the service's clock, which says
-    `now`, is moved, no setting shifts that of the scheduler: a tag says for which day of the service's a run was.
+    does not run a job on the very first day, and does not repeat one that failed. Nor does it run one where the
+    service's clock, which says `now`, is moved: a tag then says for which day of the service's a run was.
     """
     ended = instance.get_run_records(dg.RunsFilter(job_name=job_name, statuses=ENDED), limit=1)
     day = {DAY: f"{now:%Y-%m-%d}"} if abs(now - Clock().now()) > _MOVED else {}
