@@ -54,6 +54,6 @@ def number(value: float | Decimal, lang: str, digits: int = 0) -> str:
     return whole.replace(",", _group_mark(lang)) + (decimal_mark(lang) + decimals if decimals else "")
 
 
-def plain(value: float, lang: str) -> str:
+def plain(value: float | Decimal, lang: str) -> str:
     """Format a number for an input: the language's decimal mark, no groups, all its digits."""
     return f"{Decimal(str(value)):f}".removesuffix(".0").replace(".", decimal_mark(lang))
