@@ -89,7 +89,7 @@ _AS_JSON: Final = json.JSONEncoder(ensure_ascii=False).encode
 def write_line(logger: logging.Logger, level: int, event: str, fields: Mapping[str, str | float | None]) -> None:
     """Write a line of plain values as `configure` would have it, past the chain of structlog and logging.
 
-    For the line that every request has: on that road it costs a tenth of a short request. The logger says only whether
+    For the line that every request has: on that road it takes a twentieth of a short request. The logger says only whether
     the level is heard. A standard error that is gone stops no work.
     """
     if not logger.isEnabledFor(level):
