@@ -1,13 +1,13 @@
 """Combines every subject's definitions and their resources into the code location, and links assets to their source."""
 
+import logging
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import dagster as dg
 
-from pipelines.engine.loggers import LOGGERS
-from pipelines.engine.outputs import outputs
+from pipelines.engine.jobs import LOGGER
 from pipelines.engine.resources import declared_resources
 from warehouse.settings import Settings
 
@@ -43,6 +43,18 @@ def _linked(assets: Sequence[object]) -> list[dg.AssetsDefinition | dg.AssetSpec
     return [*made, *outside]
 
 
+@dg.logger(None, description="What goes wrong in a run, in the process's log; every event is in Dagster's storage.")
+def _service_log(_context: dg.InitLoggerContext) -> logging.Logger:
+    """Return the service's log (`warehouse.logs`), which takes the faults of a run.
+
+    A run whose configuration does not name it (`pipelines.engine.jobs`), such as that of an asset materialised from its
+    own page, writes to standard error by Dagster's own logger; `python_logs` of dagster.yaml sets how much.
+    """
+    logger = logging.getLogger("dagster.run")
+    logger.setLevel(logging.WARNING)
+    return logger
+
+
 def _combined() -> dg.Definitions:
     loaded = dg.load_from_defs_folder(path_within_project=Path(__file__))
     return dg.Definitions(
@@ -51,8 +63,8 @@ def _combined() -> dg.Definitions:
         jobs=loaded.jobs,
         schedules=loaded.schedules,
         sensors=loaded.sensors,
-        resources={**declared_resources(Settings.load())._asdict(), "io_manager": outputs},
-        loggers=LOGGERS,
+        resources=declared_resources(Settings.load()),
+        loggers={LOGGER: _service_log},
         executor=dg.in_process_executor,  # a run is one process under every launcher
     )
 

@@ -10,11 +10,9 @@ import polars as pl
 from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from compliance.tables import TableError
 from pipelines import catalogue, regrading
-from pipelines.catalogue import Changes
-from pipelines.defs import OWNERS, asset
+from pipelines.defs import about, asset, daily_schedule
 from pipelines.engine import checks
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
-from pipelines.engine.daily import daily_schedule
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
 from pipelines.shown import columns, preview
@@ -50,11 +48,8 @@ class CatalogueSource(dg.Config):
 
 catalogue_file: Final = dg.AssetSpec(
     "catalogue_file",
-    group_name=GROUP,
-    owners=OWNERS,
-    kinds={"csv"},
-    tags={"pcds/stage": "received"},
     description="The catalogue as a file that people keep: one row per jurisdiction, source and date of each fact.",
+    **about("catalogue_file", GROUP, "received", "csv"),
 )
 """Read by the asset below, so that an analyst can materialise that one alone."""
 
@@ -68,10 +63,10 @@ def rule_set(
     Its name is the data version, so that SKUs graded by another version show as out of date. Where a release brings a
     newer version, this requests a regrade of every company that lacks it; an activation has already requested its own.
     """
-    with postgres.pool.system() as conn:
-        rules = rule_sets.registry.active(conn)
-    company_ids = every_company(postgres.pool)
-    requested = regrading.request_lacking(postgres.pool, company_ids, rules.version, clock.now())
+    with postgres.system() as conn:
+        rules = rule_sets.active(conn)
+    company_ids = every_company(postgres)
+    requested = regrading.request_lacking(postgres, company_ids, rules.version, clock.now())
     if requested:
         context.log.info("Asked for the regrade of %s companies by %s.", requested, rules.version)
     return dg.MaterializeResult(
@@ -92,7 +87,6 @@ def rule_set(
     "postgres",
     deps=[catalogue_file],
     freshness_policy=DAILY,
-    dagster_type=dg.PythonObjectDagsterType(Changes),
 )
 def jurisdiction_catalogue(
     context: dg.AssetExecutionContext,
@@ -100,15 +94,15 @@ def jurisdiction_catalogue(
     postgres: Postgres,
     clock: ServiceClock,
     portfolios: Portfolios,
-) -> dg.MaterializeResult[Changes]:
+) -> dg.MaterializeResult[None]:
     """The jurisdictions that the service knows, as served: EPR system, register, law, depth 1 to 3 and its date."""
     try:
-        file = catalogue.read(catalogue.stored_file(portfolios.folder, config.file) if config.file else None)
+        file = catalogue.read(catalogue.stored_file(portfolios, config.file) if config.file else None)
     except TableError as faults:
         raise dg.Failure(str(faults), allow_retries=False) from None
     checks.refuse_broken("The catalogue breaks its contract.", {"jurisdictions": (checks.CATALOGUE, file.frame())})
     now = clock.now()
-    with postgres.pool.system() as conn:
+    with postgres.system() as conn:
         if config.by_schedule and not catalogue.is_needed(conn, file):
             changes = catalogue.unchanged_load(conn, now)
         else:
@@ -116,7 +110,6 @@ def jurisdiction_catalogue(
         stored = queries.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
-        value=changes,
         data_version=dg.DataVersion(changes.source_hash),  # what is made from it stays up to date while it is the same
         metadata={
             "rows": len(stored),

@@ -12,7 +12,7 @@ import polars as pl
 from pipelines.declarations.declare import NotDeclarable
 from pipelines.declarations.filing import FILING_SCHEMA, Filing, compute_filing, compute_filings
 from pipelines.defs import asset
-from pipelines.defs.figures import current_figures, figures, obligations
+from pipelines.defs.figures import current_figures
 from pipelines.engine import checks
 from pipelines.engine.checks import Frames, Stored
 from pipelines.engine.partitions import company_of_run, company_partitions
@@ -31,7 +31,7 @@ class Asked(dg.Config):
     filing: str | None = None
 
 
-@asset(GROUP, "reported", "polars", partitions_def=company_partitions, deps=[figures, obligations])
+@asset(GROUP, "reported", "polars", partitions_def=company_partitions, deps=["figures", "obligations"])
 def declarations(
     context: dg.AssetExecutionContext, config: Asked, postgres: Postgres, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
@@ -39,8 +39,8 @@ def declarations(
 
     Computed from the company's published figures. Nothing is filed by it, and nothing that was filed is changed.
     """
-    company_id, named = company_of_run(context, postgres.pool)
-    held = current_figures(portfolios.folder, company_id)
+    company_id, named = company_of_run(context, postgres)
+    held = current_figures(portfolios, company_id)
     try:
         found = [compute_filing(held, Filing.of(config.filing))] if config.filing else compute_filings(held)
     except NotDeclarable as refused:

@@ -4,24 +4,21 @@ They produce no data, so they are ops and not assets. Each may be stopped at any
 work itself is in `pipelines.housekeeping`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import dagster as dg
 
 from pipelines import housekeeping
-from pipelines.engine.daily import daily_schedule
-from pipelines.engine.interruption import interruptible
+from pipelines.defs import daily_schedule, op
 from pipelines.engine.jobs import run_config
-from pipelines.engine.resources import ObjectStore, Portfolios, Postgres, Retention, ServiceClock, Shutdown
+from pipelines.engine.resources import Resources
 from pipelines.engine.run_requests import ENDED
 from pipelines.engine.tags import FOLLOWED
 from pipelines.housekeeping import Proceed, heads
 from warehouse import snapshots
 from warehouse.clock import Clock
-from warehouse.sessions import Pool
 from warehouse.settings import Settings
 
 FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
@@ -29,49 +26,10 @@ FOLLOWED_KEPT_FOR: Final = timedelta(days=2)
 _BATCH: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _House:
-    """What the ops work on; `proceed` is called between two pieces of work, and raises where the process stops."""
-
-    postgres: Postgres
-    object_store: ObjectStore
-    portfolios: Portfolios
-    clock: ServiceClock
-    retention: Retention
-    instance: dg.DagsterInstance
-    proceed: Proceed
-
-    @property
-    def pool(self) -> Pool:
-        """Return the database's connections."""
-        return self.postgres.pool
-
-
-def _op(work: Callable[[_House], Mapping[str, object]]) -> dg.OpDefinition:
-    """Make an op, named and described as the decorated function, which returns what it did, for the op's metadata."""
-
-    def op(
-        context: dg.OpExecutionContext,
-        *,
-        postgres: Postgres,
-        object_store: ObjectStore,
-        portfolios: Portfolios,
-        clock: ServiceClock,
-        retention: Retention,
-        shutdown: Shutdown,
-    ) -> None:
-        with interruptible(context, shutdown.event) as proceed:
-            house = _House(postgres, object_store, portfolios, clock, retention, context.instance, proceed)
-            context.add_output_metadata(work(house))
-
-    op.__name__, op.__doc__ = work.__name__, work.__doc__
-    return dg.op(out=dg.Out(dg.Nothing))(op)
-
-
-@_op
-def orphan_objects(house: _House) -> Mapping[str, object]:
+@op("postgres", "object_store")
+def orphan_objects(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Remove uploaded objects older than an hour that no record names: a crash between object and record left them."""
-    swept = housekeeping.remove_orphans(house.pool, house.object_store.objects, house.proceed)
+    swept = housekeeping.remove_orphans(house.postgres, house.object_store, proceed)
     return {
         "companies": swept.companies,
         "objects_looked_at": swept.looked_at,
@@ -80,72 +38,72 @@ def orphan_objects(house: _House) -> Mapping[str, object]:
     }
 
 
-@_op
-def kept_answers(house: _House) -> Mapping[str, object]:
+@op("postgres", "clock")
+def kept_answers(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Remove answers kept for repeated requests after their 24 hours."""
-    return {"answers_removed": housekeeping.remove_old_answers(house.pool, house.clock.clock, house.proceed)}
+    return {"answers_removed": housekeeping.remove_old_answers(house.postgres, house.clock, proceed)}
 
 
-@_op
-def expired_access(house: _House) -> Mapping[str, object]:
+@op("postgres", "clock")
+def expired_access(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Remove ended tokens, codes and sessions, request counts of inactive callers, and unused applications."""
-    return {"rows_removed": housekeeping.remove_expired_access(house.pool, house.clock.clock, house.proceed)}
+    return {"rows_removed": housekeeping.remove_expired_access(house.postgres, house.clock, proceed)}
 
 
-@_op
-def anonymised_addresses(house: _House) -> Mapping[str, object]:
+@op("postgres", "clock")
+def anonymised_addresses(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Remove addresses and user agents from audit ledgers and imports after 12 calendar months; actions are kept."""
-    return {"records_changed": housekeeping.forget_addresses(house.pool, house.clock.clock, house.proceed)}
+    return {"records_changed": housekeeping.forget_addresses(house.postgres, house.clock, proceed)}
 
 
-@_op
-def audit_heads(house: _House) -> Mapping[str, object]:
+@op("postgres", "portfolios", "clock")
+def audit_heads(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -> Mapping[str, object]:
     """Ship the signed heads of all audit chains to the folder `PCDS_AUDIT_HEADS`, where the operator has set one."""
-    settings = Settings.load(data_dir=house.portfolios.folder)
+    settings = Settings.load(data_dir=house.portfolios)
     if settings.audit_heads is None:
         return {"file": "none: PCDS_AUDIT_HEADS is not set"}
-    return {"file": heads.ship(settings, house.pool, settings.audit_heads, house.clock.now()).name}
+    return {"file": heads.ship(settings, house.postgres, settings.audit_heads, house.clock.now()).name}
 
 
-@_op
-def expired_docs(house: _House) -> Mapping[str, object]:
+@op("postgres", "clock")
+def expired_docs(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Enter each declaration of conformity whose last day (UTC) has passed once in its company's audit ledger.
 
     They and their SKUs read as expired from that day on without this op.
     """
-    return {"docs_entered": housekeeping.enter_expiries(house.pool, house.clock.clock, house.proceed)}
+    return {"docs_entered": housekeeping.enter_expiries(house.postgres, house.clock, proceed)}
 
 
-@_op
-def expired_exports(house: _House) -> Mapping[str, object]:
+@op("postgres", "object_store", "clock")
+def expired_exports(_: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Remove exports of portfolios, with their files, seven days after they ended."""
-    objects, clock = house.object_store.objects, house.clock.clock
-    return {"exports_removed": housekeeping.remove_expired_exports(house.pool, objects, clock, house.proceed)}
+    objects, clock = house.object_store, house.clock
+    return {"exports_removed": housekeeping.remove_expired_exports(house.postgres, objects, clock, proceed)}
 
 
-@_op
-def old_snapshots(house: _House) -> Mapping[str, object]:
+@op("portfolios")
+def old_snapshots(_: dg.OpExecutionContext, house: Resources, _proceed: Proceed) -> Mapping[str, object]:
     """Remove snapshots that newer ones have replaced, and the remains of one whose writing was killed."""
-    return {"snapshots_removed": snapshots.sweep(house.portfolios.folder)}
+    return {"snapshots_removed": snapshots.sweep(house.portfolios)}
 
 
-@_op
-def old_runs(house: _House) -> Mapping[str, object]:
+@op("retention")
+def old_runs(context: dg.OpExecutionContext, house: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Remove Dagster's own runs with their events when they are older than the setting `PCDS_RUNS_KEPT_DAYS`.
 
     Runs that followed a write are removed after two days. An import's report and the file and line behind each record
     are rows of the service's own and stay. Days are those of Dagster's clock, which no setting of ours shifts.
     """
-    now, removed, retention = dagster_now(), 0, house.retention
-    expired = dg.RunsFilter(statuses=ENDED, created_before=now - retention.runs_kept_for)
+    now, removed, kept_days = dagster_now(), 0, house.retention.runs_kept_days
+    expired = dg.RunsFilter(statuses=ENDED, created_before=now - timedelta(days=kept_days))
     followed = dg.RunsFilter(statuses=ENDED, tags=FOLLOWED, created_before=now - FOLLOWED_KEPT_FOR)
     for chosen in (expired, followed):
-        while runs := house.instance.get_runs(chosen, limit=_BATCH):
+        while runs := context.instance.get_runs(chosen, limit=_BATCH):
             for run in runs:
-                house.proceed()
-                house.instance.delete_run(run.run_id)
+                proceed()
+                context.instance.delete_run(run.run_id)
                 removed += 1
-    return {"runs_removed": removed, "kept_days": retention.runs_kept_days}
+    return {"runs_removed": removed, "kept_days": kept_days}
 
 
 def dagster_now() -> datetime:
@@ -156,7 +114,7 @@ def dagster_now() -> datetime:
 @dg.job(description="Once a day: what is old or orphaned goes; declarations that have expired are entered.")
 def keep_house() -> None:
     """The ops are independent of each other: where one fails, the others still run."""
-    for op in (
+    for removal in (
         orphan_objects,
         kept_answers,
         expired_access,
@@ -167,7 +125,7 @@ def keep_house() -> None:
         old_snapshots,
         old_runs,
     ):
-        op()
+        removal()
 
 
 daily_housekeeping: Final[dg.ScheduleDefinition] = daily_schedule(

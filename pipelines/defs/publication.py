@@ -13,12 +13,12 @@ from uuid import UUID
 import dagster as dg
 import polars as pl
 
-from pipelines.defs import OWNERS, asset
+from pipelines.defs import about, asset
 from pipelines.defs.catalogue import jurisdiction_catalogue
 from pipelines.defs.regrading import regraded_skus
 from pipelines.engine import checks, run_requests, tags
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
-from pipelines.engine.interruption import interruptible
+from pipelines.engine.leaving import interruptible
 from pipelines.engine.partitions import company_of, company_of_run, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
@@ -64,19 +64,16 @@ _CHECKED: Final = (
     specs=[
         dg.AssetSpec(
             "ledger",
-            group_name="intake",
-            owners=OWNERS,
-            kinds={"postgres"},
-            tags={"pcds/stage": "received"},
             partitions_def=company_partitions,
             description="A company's audit ledger: single writes, supplier answers and accepted reviews beside its "
             "imports. Its data version is the number of the last entry.",
+            **about("ledger", "intake", "received", "postgres"),
         )
     ]
 )
 def ledger(context: dg.AssetExecutionContext, postgres: Postgres) -> dg.ObserveResult:
     """Look at a company's last entry before the snapshot is made from it, so that Dagster knows which one it holds."""
-    with postgres.pool.company(company_of(postgres.pool, context.partition_key)) as conn:
+    with postgres.company(company_of(postgres, context.partition_key)) as conn:
         return dg.ObserveResult(asset_key="ledger", data_version=dg.DataVersion(str(counters(conn).links)))
 
 
@@ -99,13 +96,11 @@ def portfolio_snapshot(
 ) -> dg.MaterializeResult[None]:
     """All SKUs, components (weights in g) and volumes (units placed on the market) of a company at one instant."""
     started = time.perf_counter()
-    company_id, named = company_of_run(context, postgres.pool)
-    with interruptible(context, shutdown.event) as proceed:
-        snapshot = snapshots.publish(
-            postgres.pool, company_id, portfolios.folder, clock.now(), rule_sets.registry, proceed=proceed
-        )
+    company_id, named = company_of_run(context, postgres)
+    with interruptible(context, shutdown) as proceed:
+        snapshot = snapshots.publish(postgres, company_id, portfolios, clock.now(), rule_sets, proceed=proceed)
     spent = round(time.perf_counter() - started, 3)
-    with postgres.pool.company(company_id) as conn:
+    with postgres.company(company_id) as conn:
         made = shown.snapshot_metadata(conn, snapshot, imports(snapshot))
     return dg.MaterializeResult(metadata={**named, **made, "seconds": spent, **columns.metadata("portfolio_snapshot")})
 
@@ -117,10 +112,10 @@ def portfolio_overview(
     context: dg.AssetExecutionContext, postgres: Postgres, clock: ServiceClock, portfolios: Portfolios
 ) -> dg.MaterializeResult[None]:
     """The company's SKUs by recyclability grade, DoC status, format flag, level and market, as assistants read them."""
-    company_id, named = company_of_run(context, postgres.pool)
-    snapshot = current_snapshot(portfolios.folder, company_id)
-    with postgres.pool.company(company_id) as conn:
-        now = Now.read(conn, clock.clock)
+    company_id, named = company_of_run(context, postgres)
+    snapshot = current_snapshot(portfolios, company_id)
+    with postgres.company(company_id) as conn:
+        now = Now.read(conn, clock)
     return dg.MaterializeResult(metadata={**named, **shown.overview_metadata(snapshot, overview(snapshot, now))})
 
 

@@ -15,8 +15,8 @@ from pipelines.defs import asset
 from pipelines.defs.catalogue import rule_set
 from pipelines.engine import checks, tags
 from pipelines.engine.checks import Frames, Stored
-from pipelines.engine.interruption import interruptible
 from pipelines.engine.jobs import run_config
+from pipelines.engine.leaving import interruptible
 from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Importing, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
@@ -62,19 +62,17 @@ def regraded_skus(
     waits until no write by an older rule-set is under way, and continues where an earlier run stopped.
     """
     started = time.perf_counter()
-    company_id, named = company_of_run(context, postgres.pool)
+    company_id, named = company_of_run(context, postgres)
     if not config.only_open:
-        with postgres.pool.company(company_id) as conn:
-            regrading.request(conn, company_id, rule_sets.registry.active(conn).version, clock.now())
-    services = regrading.Services(
-        postgres.pool, clock.clock, rule_sets.registry, importing.chunk_rows, context.run.run_id
-    )
-    with interruptible(context, shutdown.event) as proceed:
-        regrading.wait_once(postgres.pool, company_id, proceed)
+        with postgres.company(company_id) as conn:
+            regrading.request(conn, company_id, rule_sets.active(conn).version, clock.now())
+    services = regrading.Services(postgres, clock, rule_sets, importing.chunk_rows, context.run.run_id)
+    with interruptible(context, shutdown) as proceed:
+        regrading.wait_once(postgres, company_id, proceed)
         regrading.regrade_company(services, company_id, proceed)
-    with postgres.pool.company(company_id) as conn:
-        version, links = rule_sets.registry.active(conn).version, counters(conn).links
-    done = regrading.total(postgres.pool, [company_id], version).regraded
+    with postgres.company(company_id) as conn:
+        version, links = rule_sets.active(conn).version, counters(conn).links
+    done = regrading.total(postgres, [company_id], version).regraded
     return dg.MaterializeResult(
         data_version=dg.DataVersion(str(links)),  # a regrade that changed nothing leaves the snapshot up to date
         metadata={

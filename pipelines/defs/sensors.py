@@ -1,31 +1,73 @@
-"""Watches the database for work that is left, of all subjects but imports (`pipelines.defs.imports.sensors`).
+"""Watches the database for work that is left, of all subjects: the three sensors.
 
 A sensor looks at the current state, never at its own earlier requests: so nothing is forgotten when a process is
 killed, and nothing is requested twice. Each subject's module says what of it is due; a tick that finds nothing says so.
+
+The API requests a run as soon as it has accepted a file (`api.launching`). `queued_imports` requests one for imports
+without a run after some seconds, and for stalled ones (whose run ended without them). A claim lets only one run have an
+import. While the machine lacks the place for it, an import waits: the more runs it has had, the longer until the next.
+An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.claimed`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 import dagster as dg
 
 from pipelines.defs.catalogue import BY_SCHEDULE, OLDER_RULES, VERSION, read_rule_set, refresh_catalogue, rule_set
-from pipelines.defs.exports import export_portfolio, queued_exports
 from pipelines.defs.housekeeping import keep_house
-from pipelines.defs.mail import mails_due, send_mails
+from pipelines.defs.imports import claimed
+from pipelines.defs.imports.assets import import_file
+from pipelines.defs.outgoing import (
+    export_portfolio,
+    mails_due,
+    queued_exports,
+    send_mails,
+    send_webhooks,
+    webhooks_due,
+)
 from pipelines.defs.publication import lost_portfolios, publish_portfolio, written_portfolios
 from pipelines.defs.regrading import asked_regrades, regrade_portfolios, regraded_skus
-from pipelines.defs.webhooks import send_webhooks, webhooks_due
-from pipelines.engine import daily, run_requests, tags
+from pipelines.engine import run_requests, tags
 from pipelines.engine.checks import Stored
-from pipelines.engine.jobs import run_config
-from pipelines.engine.resources import Mailing, Portfolios, Postgres, RuleSets, ServiceClock
+from pipelines.engine.jobs import import_config, run_config
+from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
 from pipelines.engine.run_requests import WantedRun
+from warehouse.clock import Clock
+from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
+from warehouse.sessions import Pool
 
+_ASKED_FOR: Final = timedelta(seconds=4)
+"""How long after a file was accepted the request of its run is left to the API."""
+_LOST_AFTER: Final = timedelta(seconds=20)
+"""A run recorded for this long, but neither launched nor queued, was lost by the webserver; monitoring ends it."""
+_LONGEST_PAUSE_SECONDS: Final = 60
+"""The most that an import waits between two runs: a disk may be full for hours, and is then free again."""
 OVERDUE_SECONDS: Final = 60
 """How often is looked for what no write announces: a query or two, and a small file or two for each company."""
 _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
+
+
+@run_requests.sensor(
+    job=import_file,
+    description="Requests a run for each import that waits or has stalled and that no unfinished run works on; "
+    "ends those whose last run was terminated.",
+)
+def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, clock: ServiceClock) -> dg.SensorResult:
+    """Request one run per open import without a run; the run key counts the runs it has had."""
+    with postgres.system() as conn:
+        waiting = open_imports(conn, clock.now(), asked_for=_ASKED_FOR)
+    requested = [
+        request for found in waiting if (request := _requested(context.instance, postgres, clock, found)) is not None
+    ]
+    idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
+    return dg.SensorResult(
+        run_requests=requested,
+        dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested),
+        skip_reason=None if requested else idle if waiting else "No import waits.",
+    )
 
 
 @run_requests.sensor(
@@ -40,12 +82,12 @@ def due_companies(
     clock: ServiceClock,
     rule_sets: RuleSets,
     portfolios: Portfolios,
-    mailing: Mailing,
+    settings: ServiceSettings,
 ) -> dg.SensorResult:
     """Request one run a company and job; a company whose run of the job has not ended is left alone."""
-    postgres.pool.stamp()  # stamps committed writes whose writer ended before it could
-    now, mailed = clock.now(), mailing.post is not None
-    with postgres.pool.system() as conn:
+    postgres.stamp()  # stamps committed writes whose writer ended before it could
+    now, mailed = clock.now(), settings.smtp_url is not None
+    with postgres.system() as conn:
         regrades = asked_regrades(conn)
         wanted = {
             publish_portfolio.name: written_portfolios(context.instance, conn, now),
@@ -53,7 +95,7 @@ def due_companies(
             send_mails.name: mails_due(conn, now) if mailed else {},
             send_webhooks.name: webhooks_due(conn, now),
         }
-    stored = Stored(postgres.pool, portfolios.folder, rule_sets.registry)
+    stored = Stored(postgres, portfolios, rule_sets)
     requests = _regrade_requests(context.instance, stored, regrades) if regrades else []
     for job_name, of_job in wanted.items():
         requests += run_requests.requests_of_companies(context.instance, job_name, of_job)
@@ -86,13 +128,13 @@ def overdue_work(
 ) -> dg.SensorResult:
     """Request what is missing. A day that passed while the daemon was away is the scheduler's: it runs the last one."""
     instance = context.instance
-    with postgres.pool.system() as conn:
-        version = rule_sets.registry.active(conn).version
-        lost = lost_portfolios(conn, portfolios.folder, clock.now())
+    with postgres.system() as conn:
+        version = rule_sets.active(conn).version
+        lost = lost_portfolios(conn, portfolios, clock.now())
     requests = [
         *_rule_set_requests(instance, version),
-        *daily.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE, clock.now()),
-        *daily.undone_work(instance, keep_house.name, run_config(), clock.now()),
+        *run_requests.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE, clock.now()),
+        *run_requests.undone_work(instance, keep_house.name, run_config(), clock.now()),
         *run_requests.requests_of_companies(instance, publish_portfolio.name, lost),
     ]
     return dg.SensorResult(
@@ -142,4 +184,38 @@ def _older_rules(stored: Stored) -> dg.AssetCheckEvaluation:
         passed=passed,
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
+    )
+
+
+def _is_worked_on(record: dg.RunRecord) -> bool:
+    if record.dagster_run.status == dg.DagsterRunStatus.NOT_STARTED:
+        return Clock().now() - record.create_timestamp < _LOST_AFTER
+    return record.dagster_run.status in run_requests.UNDER_WAY
+
+
+def _waits(records: Sequence[dg.RunRecord]) -> bool:
+    """Return whether the newest run ended too shortly before for another one: the second one comes at once."""
+    if len(records) < 2:
+        return False
+    pause = min(2 ** (len(records) - 1), _LONGEST_PAUSE_SECONDS)
+    return Clock().now() - records[0].update_timestamp < timedelta(seconds=pause)
+
+
+def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport) -> dg.RunRequest | None:
+    records = instance.get_run_records(dg.RunsFilter(job_name=import_file.name, tags={tags.IMPORT: str(found.id)}))
+    if any(_is_worked_on(record) for record in records):
+        return None
+    if records and claimed.is_terminated(last := records[0].dagster_run):  # the newest comes first
+        claimed.end_import(pool, clock, found.company_id, found.id, last.run_id)
+        return None
+    if _waits(records):
+        return None
+    return dg.RunRequest(
+        run_key=f"{found.id}/{len(records)}",
+        partition_key=found.slug,
+        run_config=import_config(found.id),
+        tags={
+            **tags.of_import(found.id, found.company_id, found.filename),
+            **(tags.LARGE if found.rows_total > SMALL_ROWS else {}),
+        },
     )

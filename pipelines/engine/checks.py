@@ -1,13 +1,14 @@
-"""Makes asset checks: those of an import, which its step evaluates; by one factory those of what can be made again.
+"""Makes the checks of assets, and evaluates them: beside the asset's own step, or within it.
 
 `checks_of` makes all checks of an asset as one step that looks at what is stored. So they run with the asset and block
-what is made from it, and they run alone, at any time, for one company or all. A check tests our own work. Faults of a
-caller's file are in the import's report and fail no check.
+what is made from it, and they run alone, at any time, for one company or all. What is not stored yet is checked by the
+step that makes it (`specs_of`, `results_of`), and such a step runs for its checks alone, too. A check tests our own
+work. Faults of a caller's file are in the import's report and fail no check.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias  # Any: Dagster's type parameter
+from typing import Any, Final, NamedTuple, TypeAlias  # Any: Dagster's metadata takes any value
 from uuid import UUID
 
 import dagster as dg
@@ -23,17 +24,12 @@ from schemas import contracts
 from warehouse.rulesets.registry import Rulesets
 from warehouse.sessions import Pool
 
-if TYPE_CHECKING:
-    CheckedResult: TypeAlias = dg.MaterializeResult[Any]
-else:  # the result type of an asset with checks: Dagster takes no other annotation, not even the class with its type
-    CheckedResult = dg.MaterializeResult
-
 Frames: TypeAlias = Mapping[str, tuple[pa.DataFrameSchema, pl.DataFrame]]
 """Frames by name, each with its contract."""
+Made: TypeAlias = dg.MaterializeResult[None] | dg.AssetCheckResult
+"""What a step of several assets yields."""
 
 CONTRACT: Final = "contract"
-COUNTS: Final = "counts_add_up"
-GRADED: Final = "every_sku_has_a_grade_state"
 CATALOGUE: Final = contracts.jurisdictions(REGIONS, SYSTEMS, COMPOSITE_RULES)
 """The contract that the catalogue must pass to be loaded."""
 
@@ -41,7 +37,7 @@ CATALOGUE: Final = contracts.jurisdictions(REGIONS, SYSTEMS, COMPOSITE_RULES)
 class Stored(NamedTuple):
     """What checks look at: the service's data, those of one company for an asset with a partition for each.
 
-    `value` is what the asset hands on, where it hands on something that is not stored yet.
+    `value` is what the step has made, where that is not stored yet.
     """
 
     pool: Pool
@@ -82,57 +78,58 @@ def contract_check(read: Callable[[Stored], Frames]) -> Check:
     )
 
 
-def checks_of(
-    asset: str, *checks: Check, by_company: bool = True, value: type | None = None
-) -> dg.AssetChecksDefinition:
-    """Return the checks of an asset, one step that runs behind the asset or alone; what fails blocks unless it warns.
+def specs_of(asset: str, *checks: Check, by_company: bool = True) -> list[dg.AssetCheckSpec]:
+    """Return what Dagster knows of an asset's checks; what fails blocks unless it warns.
 
-    An asset `by_company` has a verdict for each company, so that one company's pass hides no other's failure. `value`
-    is the type of what the asset hands on, where its checks look at that.
+    An asset `by_company` has a verdict for each company, so that one company's pass hides no other's failure.
     """
-    by_name = {check.name: check for check in checks}
+    return [
+        dg.AssetCheckSpec(
+            check.name,
+            asset=asset,
+            description=check.description,
+            blocking=not check.warns,
+            partitions_def=company_partitions if by_company else None,
+        )
+        for check in checks
+    ]
 
-    def verdicts(context: dg.AssetCheckExecutionContext, stored: Stored) -> Iterator[dg.AssetCheckResult]:
-        if by_company:
-            stored = stored._replace(company_id=company_of(stored.pool, context.partition_key))
-        for key in context.selected_asset_check_keys:
-            check = by_name[key.name]
-            severity = dg.AssetCheckSeverity.WARN if check.warns else dg.AssetCheckSeverity.ERROR
-            passed, metadata = check.look(stored)
-            yield dg.AssetCheckResult(
-                passed=passed, asset_key=asset, check_name=check.name, severity=severity, metadata=metadata
-            )
 
-    def of_stored(
+def results_of(asset: str, checks: Iterable[Check], stored: Stored) -> Iterator[dg.AssetCheckResult]:
+    """Look at what an asset's checks look at, and yield the result of each."""
+    for check in checks:
+        passed, metadata = check.look(stored)
+        severity = dg.AssetCheckSeverity.WARN if check.warns else dg.AssetCheckSeverity.ERROR
+        yield dg.AssetCheckResult(
+            passed=passed, asset_key=asset, check_name=check.name, severity=severity, metadata=metadata
+        )
+
+
+def checks_of(asset: str, *checks: Check, by_company: bool = True) -> dg.AssetChecksDefinition:
+    """Return the checks of an asset, as one step that runs behind the asset or alone."""
+
+    @dg.multi_asset_check(name=f"check_{asset}", can_subset=True, specs=specs_of(asset, *checks, by_company=by_company))
+    def look(
         context: dg.AssetCheckExecutionContext, postgres: Postgres, portfolios: Portfolios, rule_sets: RuleSets
     ) -> Iterator[dg.AssetCheckResult]:
-        yield from verdicts(context, Stored(postgres.pool, portfolios.folder, rule_sets.registry))
+        company_id = company_of(postgres, context.partition_key) if by_company else None
+        chosen = {key.name for key in context.selected_asset_check_keys}
+        stored = Stored(postgres, portfolios, rule_sets, company_id)
+        yield from results_of(asset, [check for check in checks if check.name in chosen], stored)
 
-    def of_value(
-        context: dg.AssetCheckExecutionContext,
-        value: object,
-        postgres: Postgres,
-        portfolios: Portfolios,
-        rule_sets: RuleSets,
-    ) -> Iterator[dg.AssetCheckResult]:
-        yield from verdicts(context, Stored(postgres.pool, portfolios.folder, rule_sets.registry, value=value))
+    return look
 
-    of_value.__annotations__["value"] = value  # by which Dagster and the outputs' store know what to load
-    return dg.multi_asset_check(
-        name=f"check_{asset}",
-        ins={} if value is None else {"value": dg.AssetKey(asset)},
-        can_subset=True,
-        specs=[
-            dg.AssetCheckSpec(
-                check.name,
-                asset=asset,
-                description=check.description,
-                blocking=not check.warns,
-                partitions_def=company_partitions if by_company else None,
-            )
-            for check in checks
-        ],
-    )(of_stored if value is None else of_value)
+
+def chosen(context: dg.AssetExecutionContext, result: dg.MaterializeResult[None]) -> Iterator[Made]:
+    """Yield what a run is to show of an asset that its step has made: all of it, its checks alone, or nothing."""
+    asset = result.asset_key
+    assert asset is not None, "a step of several assets names each"
+    checks_chosen = {key.name for key in context.selected_asset_check_keys if key.asset_key == asset}
+    wanted = [check._replace(asset_key=asset) for check in result.check_results if check.check_name in checks_chosen]
+    if asset in context.selected_asset_keys:
+        yield result._replace(check_results=wanted)
+    else:
+        yield from wanted
 
 
 def judge(frames: Frames) -> Verdict:
@@ -154,34 +151,6 @@ def refuse_broken(sentence: str, frames: Frames) -> None:
         raise dg.Failure(f"{sentence} The cells that do are in the run's metadata.", metadata, allow_retries=False)
 
 
-def contract_spec(asset: str) -> dg.AssetCheckSpec:
-    """Return the blocking contract check of an asset of an import, which its step evaluates."""
-    return dg.AssetCheckSpec(
-        CONTRACT,
-        asset=asset,
-        blocking=True,
-        partitions_def=company_partitions,
-        description="The frame has the columns, types, bounds and vocabularies of the field table.",
-    )
-
-
 def contract(frames: Frames) -> dg.AssetCheckResult:
-    """Return the result of that check."""
+    """Return the result of the contract check that a step evaluates of what it makes."""
     return dg.AssetCheckResult(check_name=CONTRACT, **judge(frames)._asdict())
-
-
-def counts_add_up(*, decided: int, by_outcome: dict[str, int], rows_done: int, rows_total: int) -> dg.AssetCheckResult:
-    """Check that a completed import has an outcome for every SKU and has read every line."""
-    total = sum(by_outcome.values())
-    return dg.AssetCheckResult(
-        check_name=COUNTS,
-        passed=decided == total and rows_done == rows_total,
-        metadata={"expected_skus": decided, "counted_skus": total, "lines_done": rows_done, "lines": rows_total},
-    )
-
-
-def all_graded(ungraded: int, graded: int) -> dg.AssetCheckResult:
-    """Check that every accepted SKU has a grade; not_assessed is a grade state, null is none."""
-    return dg.AssetCheckResult(
-        check_name=GRADED, passed=ungraded == 0, metadata={"ungraded": ungraded, "graded": graded}
-    )

@@ -3,17 +3,15 @@
 The options are those of `dagster api grpc`; `api.programs` has them.
 """
 
-import os
 import runpy
 import sys
 
-from pipelines.engine.tables import make_tables
-from warehouse.dagster_home import STORAGE
+from pipelines.engine.instance import make_tables
 
 
 def main() -> None:
     """Serve the definitions until SIGTERM; the environment is the supervisor's (`warehouse.dagster_home`)."""
-    make_tables(os.environ[STORAGE])
+    make_tables()
     sys.argv = ["dagster", "api", "grpc", *sys.argv[1:]]
     runpy.run_module("dagster", run_name="__main__", alter_sys=True)
 

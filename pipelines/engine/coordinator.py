@@ -12,11 +12,8 @@ from dagster._core.run_coordinator import QueuedRunCoordinator, SubmitRunContext
 
 from pipelines.engine.tags import PARTITION, PRIORITY, TERMINATED, name_actor
 
-_QUEUED: Final = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED)
-_UNDER_WAY: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
-
-_MOST_COUNTED: Final = 10
-"""Runs that are looked at to count those beside one: more than any limit of dagster.yaml."""
+_BEGUN: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
+_QUEUED: Final = (dg.DagsterRunStatus.QUEUED, *_BEGUN)
 
 
 class EagerRunCoordinator(QueuedRunCoordinator):
@@ -33,15 +30,11 @@ class EagerRunCoordinator(QueuedRunCoordinator):
         """Launch or queue a run that was just created."""
         context = name_actor(self._instance, context)
         run = context.dagster_run
-        if run.status != dg.DagsterRunStatus.NOT_STARTED:
-            return super().submit_run(context)
-        if not self._is_fair(run):
+        if run.status == dg.DagsterRunStatus.NOT_STARTED:
+            if self._is_fair(run):
+                return self._instance.launch_run(run.run_id, context.workspace)
             self._give_turn(run)
-            return super().submit_run(context)
-        self._instance.launch_run(run.run_id, context.workspace)
-        launched = self._instance.get_run_by_id(run.run_id)
-        assert launched is not None
-        return launched
+        return super().submit_run(context)
 
     def cancel_run(self, run_id: str) -> bool:
         """Terminate a run at a person's request; return whether that was possible. Other ends do not come here."""
@@ -52,38 +45,25 @@ class EagerRunCoordinator(QueuedRunCoordinator):
     def _is_fair(self, run: dg.DagsterRun) -> bool:
         config = self._instance.get_concurrency_config().run_queue_config
         assert config is not None, "this coordinator has a queue"
-        limits = config.tag_concurrency_limits or []
-        if not all(self._has_room(limit, run) for limit in limits if _counts_run(limit, run.tags)):
-            return False
-        most = config.max_concurrent_runs
-        under_way = self._instance.get_runs(dg.RunsFilter(statuses=[*_UNDER_WAY]), limit=max(most, 1))
-        if 0 <= most <= len(under_way):
-            return False
-        company = run.tags.get(PARTITION)
-        return company is None or self._others(run, {PARTITION: company}) == 0
+        limits = [limit for limit in config.tag_concurrency_limits or [] if limit["key"] != PARTITION]
+        limits.append({"key": PARTITION, "value": run.tags.get(PARTITION), "limit": 1})
+        under_way = self._instance.get_runs_count(dg.RunsFilter(statuses=[*_BEGUN]))
+        has_place = config.max_concurrent_runs < 0 or under_way < config.max_concurrent_runs
+        return has_place and all(self._has_room(limit, run) for limit in limits)
 
     def _has_room(self, limit: Mapping[str, Any], run: dg.DagsterRun) -> bool:
         """Return whether a limit is kept with the run and all that wait; one of any value of a tag is not counted."""
-        value = limit.get("value")
-        return isinstance(value, str) and self._others(run, {limit["key"]: value}) < limit["limit"]
-
-    def _others(self, run: dg.DagsterRun, found_by: Mapping[str, str]) -> int:
-        """Return the number of other unfinished runs with the tags."""
-        unfinished = dg.RunsFilter(tags=found_by, statuses=[*_QUEUED, *_UNDER_WAY])
-        return sum(other.run_id != run.run_id for other in self._instance.get_runs(unfinished, limit=_MOST_COUNTED))
+        key, value = limit["key"], limit.get("value")
+        if key not in run.tags or (isinstance(value, str) and run.tags[key] != value):
+            return True  # it does not count the run
+        unfinished = dg.RunsFilter(tags={key: run.tags[key]}, statuses=[dg.DagsterRunStatus.NOT_STARTED, *_QUEUED])
+        return isinstance(value, str) and self._instance.get_runs_count(unfinished) <= limit["limit"]  # itself included
 
     def _give_turn(self, run: dg.DagsterRun) -> None:
         """Lower a run's priority by the number of unfinished runs that its company has of the same job."""
         company = run.tags.get(PARTITION)
         if company is None or PRIORITY in run.tags:
             return
-        statuses = [dg.DagsterRunStatus.QUEUED, *_UNDER_WAY]
-        before = dg.RunsFilter(job_name=run.job_name, tags={PARTITION: company}, statuses=statuses)
+        before = dg.RunsFilter(job_name=run.job_name, tags={PARTITION: company}, statuses=[*_QUEUED])
         if number := self._instance.get_runs_count(before):
             self._instance.add_run_tags(run.run_id, {PRIORITY: str(-number)})
-
-
-def _counts_run(limit: Mapping[str, Any], run_tags: Mapping[str, str]) -> bool:
-    """Return whether a limit of dagster.yaml counts the run; `_is_fair` checks the limit per company itself."""
-    key, value = limit["key"], limit.get("value")
-    return key != PARTITION and key in run_tags and (not isinstance(value, str) or run_tags[key] == value)

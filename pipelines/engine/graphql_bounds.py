@@ -94,13 +94,8 @@ class Asked:
                         self._count(fragment, depth, times, set())
 
     def _keep_bounds(self) -> None:
-        pairs = (
-            (self.depth, MAX_DEPTH),
-            (self.fields, MAX_FIELDS),
-            (self.aliases, MAX_ALIASES),
-            (self.cost, MAX_COST),
-        )
-        if any(found > most for found, most in pairs):
+        many = self.fields > MAX_FIELDS or self.aliases > MAX_ALIASES
+        if many or self.depth > MAX_DEPTH or self.cost > MAX_COST:
             raise GraphQLError(TOO_MUCH)
 
     def _limit(self, field: FieldNode) -> float:

@@ -1,6 +1,9 @@
 """Opens Dagster's own storage for the service's processes: the shared instance of one data directory.
 
-The resources of runs are in `pipelines.engine.resources`.
+As a program (`python -m pipelines.engine.instance`) it makes Dagster's own tables where they are missing. Dagster would
+look for them whenever it opens its storage, which the code server does at each tick of each sensor: looking took a
+third of what the service did at rest. So `dagster.yaml` turns that off, and each program that opens the instance makes
+the tables when it starts. The resources of runs are in `pipelines.engine.resources`.
 """
 
 import logging
@@ -8,8 +11,8 @@ import os
 from typing import Final
 
 import dagster as dg
+from dagster_postgres import DagsterPostgresStorage
 
-from pipelines.engine.tables import make_tables
 from warehouse import dagster_home
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -28,18 +31,25 @@ def shared_instance(settings: Settings, database: Database) -> dg.DagsterInstanc
 
 
 def open_instance() -> dg.DagsterInstance:
-    """Return the instance of this process's environment, with its tables made and connections that stay open."""
-    make_tables(os.environ[dagster_home.STORAGE])
-    instance = dg.DagsterInstance.get()
-    keep_connected(instance)
-    return instance
+    """Return the instance of this process's environment, with its tables made and connections that stay open.
 
-
-def keep_connected(instance: dg.DagsterInstance) -> None:
-    """Have the instance keep its connections to Postgres, as Dagster's webserver does; by default each query connects.
-
-    A run connects some thirty times otherwise, which takes longer than a short import itself.
+    It keeps its connections to Postgres, as Dagster's webserver does; by default each query connects. A run connects
+    some thirty times otherwise, which takes longer than a short import itself.
     """
+    make_tables()
+    instance = dg.DagsterInstance.get()
     instance.optimize_for_webserver(
         statement_timeout=_STATEMENT_MILLISECONDS, pool_recycle=_RECYCLE_SECONDS, max_overflow=_MORE_CONNECTIONS
     )
+    return instance
+
+
+def make_tables() -> None:
+    """Make the tables in the database of this process's environment; several processes may do so at once."""
+    url = os.environ[dagster_home.STORAGE]
+    with dagster_home.tables_locked(url):
+        DagsterPostgresStorage(url, should_autocreate_tables=True)
+
+
+if __name__ == "__main__":
+    make_tables()

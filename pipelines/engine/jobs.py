@@ -5,9 +5,7 @@ from typing import Final
 from uuid import UUID
 
 LOGGER: Final = "console"
-"""The service's log (`pipelines.engine.loggers`), under the name of Dagster's own logger, which it replaces."""
-
-
+"""The service's log (`pipelines.definitions`), under the name of Dagster's own logger, which it replaces."""
 IMPORT_STEP: Final = "imported_file"
 """The step that imports a file; its configuration names the import."""
 

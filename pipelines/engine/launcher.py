@@ -5,8 +5,7 @@ Dagster has no public name for what a launcher needs, the names are those that D
 (docs/decisions/0045).
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Self, TypeVar  # Any: Dagster's own signatures
 
 import dagster as dg
@@ -100,7 +99,5 @@ class WarmRunLauncher(RunLauncher[T_Instance], ConfigurableClass):
         with self._connection() as connection:
             launches.put(connection, run.run_id, company=run.tags.get(PARTITION), resume=resume)
 
-    @contextmanager
-    def _connection(self) -> Iterator[Connection]:
-        with psycopg.connect(self._url, connect_timeout=5) as connection:
-            yield connection
+    def _connection(self) -> Connection:
+        return psycopg.connect(self._url, connect_timeout=5)

@@ -38,16 +38,10 @@ company_partitions: Final = _Companies(name="companies")
 
 def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:
     """Return the company's partition, and add it where it is missing."""
-    [slug] = partitions_of(instance, pool, [company_id])
-    return slug
-
-
-def partitions_of(instance: dg.DagsterInstance, pool: Pool, company_ids: list[UUID]) -> list[str]:
-    """Return the partitions of companies, oldest company first, and add those that are missing."""
     with pool.system() as conn:
-        names = slugs.of(conn, company_ids)
-    instance.add_dynamic_partitions("companies", list(names.values()))
-    return list(names.values())
+        slug = slugs.of(conn, [company_id])[company_id]
+    instance.add_dynamic_partitions("companies", [slug])
+    return slug
 
 
 def company_of(pool: Pool, slug: str) -> UUID:
@@ -66,5 +60,6 @@ def company_of_run(
     company_id = company_of(pool, context.partition_key)
     with pool.company(company_id) as conn:
         shown = preview.company(conn, company_id)
-    tags.name_company(context, company_id, shown["company"])
+    if tags.COMPANY_NAME not in context.run.tags:
+        context.instance.add_run_tags(context.run.run_id, tags.of_company(company_id, shown["company"]))
     return company_id, shown

@@ -1,7 +1,7 @@
 """Runs one Dagster job from the command line, recorded like any other (`python -m pipelines.engine.run rollup`).
 
 `pcds` and the supervisor do not import Dagster: they start this process and read its answer, one JSON object.
-`pipelines.engine.runs` contains the runs.
+`pipelines.engine.commands` contains the runs.
 """
 
 import argparse
@@ -9,17 +9,14 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from uuid import UUID
 
 import dagster as dg
 
+from pipelines.engine import commands, execution
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Resources, open_resources
-from pipelines.engine.runs import execution, of_company
-from pipelines.engine.runs.catalogue import is_load_needed, refresh_catalogue
-from pipelines.engine.runs.regrade import regrade_portfolios
 from warehouse import logs
 from warehouse.database import Database
 from warehouse.settings import Settings
@@ -36,10 +33,10 @@ def main() -> int:
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
     try:
-        # The supervisor calls it before its services start.
-        prefer = nullcontext() if arguments.if_needed else execution.prefer_service(settings)
-        with open_resources(settings) as resources, prefer:
-            if not arguments.if_needed or is_load_needed(resources.postgres.pool):
+        if not arguments.if_needed:  # with this the supervisor calls it, before its services start
+            execution.prefer_service(settings)
+        with open_resources(settings) as resources:
+            if not arguments.if_needed or commands.is_load_needed(resources.postgres):
                 with shared_instance(settings, Database.of(settings)) as instance:
                     print(json.dumps(_answer(arguments, resources, instance)))
     except Exception as error:
@@ -54,13 +51,13 @@ def main() -> int:
 def _answer(arguments: argparse.Namespace, resources: Resources, instance: dg.DagsterInstance) -> Mapping[str, object]:
     """Return what the run changed: the published record."""
     if arguments.run == "catalogue-refresh":
-        return refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator).as_dict()
-    chosen = of_company.chosen_companies(resources.postgres.pool, arguments.company)
+        return commands.refresh_catalogue(resources, instance, arguments.file, operator=arguments.operator).as_dict()
+    chosen = commands.chosen_companies(resources.postgres, arguments.company)
     if arguments.run == "regrade":
-        return regrade_portfolios(resources, instance, chosen, only_open=arguments.open).as_dict()
+        return commands.regrade_portfolios(resources, instance, chosen, only_open=arguments.open).as_dict()
     if arguments.run == "rollup":
-        return {"companies": [of_company.roll_up(resources, instance, company_id) for company_id in chosen]}
-    return {"companies": [snapshot.as_dict() for snapshot in of_company.publish_all(resources, instance, chosen)]}
+        return {"companies": [commands.roll_up(resources, instance, company_id) for company_id in chosen]}
+    return {"companies": [snapshot.as_dict() for snapshot in commands.publish_all(resources, instance, chosen)]}
 
 
 def _arguments() -> argparse.Namespace:

@@ -6,7 +6,7 @@ intervals.
 """
 
 from collections.abc import Collection, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -14,6 +14,7 @@ import dagster as dg
 
 from pipelines.engine.jobs import run_config
 from pipelines.engine.partitions import company_partitions
+from pipelines.engine.tags import DAY
 from warehouse.clock import Clock
 
 POLL_SECONDS: Final = 4
@@ -25,6 +26,8 @@ RETRY_SECONDS: Final = 60.0
 _MAX_DOUBLINGS: Final = 6
 _LOST_AFTER: Final = timedelta(minutes=10)
 """A run recorded for this long, but never queued, was lost by its daemon: another request launches it."""
+_MOVED: Final = timedelta(hours=1)
+"""By how much the service's clock is moved against the machine's (`PCDS_TEST_CLOCK_OFFSET`), at the least."""
 _LOOKBACK: Final = timedelta(days=2)
 _MAX_RUNS: Final = 2_000
 _PARTITION: Final = "dagster/partition"
@@ -93,6 +96,23 @@ def requests_of_job(
     ]
 
 
+def undone_work(
+    instance: dg.DagsterInstance, job_name: str, config: Mapping[str, object], now: datetime
+) -> list[dg.RunRequest]:
+    """Return the run of a daily job that has never ended well, or did not the last time; tries come ever later.
+
+    A day that passed while the daemon was away is no gap: the scheduler runs the last tick that it missed by itself. It
+    does not run a job on the very first day, and does not repeat one that failed. Nor does it run one where the
+    service's clock, which says `now`, is moved: a tag then says for which day of the service's a run was.
+    """
+    ended = instance.get_run_records(dg.RunsFilter(job_name=job_name, statuses=ENDED), limit=1)
+    day = {DAY: f"{now:%Y-%m-%d}"} if abs(now - Clock().now()) > _MOVED else {}
+    if ended and ended[0].dagster_run.is_success and day.items() <= ended[0].dagster_run.tags.items():
+        return []
+    last = ended[0].dagster_run.run_id if ended else "nothing"
+    return requests_of_job(instance, job_name, f"after {last}", config, day)
+
+
 def partition_requests(
     instance: dg.DagsterInstance, requests: Collection[dg.RunRequest]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
@@ -146,15 +166,13 @@ def _failures_by_partition(
     instance: dg.DagsterInstance, job_name: str, partitions: Collection[str]
 ) -> dict[str, Failures]:
     """Return failures by partition, without partitions whose last run succeeded or that have had none."""
-    if not (ended := _end_times(instance, job_name, partitions, _FAILED)):
-        return {}
-    succeeded = _end_times(instance, job_name, ended.keys(), [dg.DagsterRunStatus.SUCCESS])
-    found = {}
-    for partition, ended_at in ended.items():
-        later = [each for each in ended_at if each > max(succeeded.get(partition, [0.0]))]
-        if later:
-            found[partition] = Failures(len(later), max(later))
-    return found
+    failed = _end_times(instance, job_name, partitions, _FAILED)
+    succeeded = _end_times(instance, job_name, failed.keys(), [dg.DagsterRunStatus.SUCCESS])
+    since = {
+        partition: [each for each in ended if each > max(succeeded.get(partition, [0.0]))]
+        for partition, ended in failed.items()
+    }
+    return {partition: Failures(len(times), max(times)) for partition, times in since.items() if times}
 
 
 def _end_times(

@@ -11,8 +11,6 @@ from uuid import UUID
 import dagster as dg
 
 from warehouse import dagster_home
-from warehouse.companies import queries as companies
-from warehouse.sessions import Pool
 
 CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LOCATION}"}
 """With this tag the UI lists a run under its job, although no launcher has started it."""
@@ -81,20 +79,6 @@ def name_actor(instance: dg.DagsterInstance, submitted: dg.SubmitRunContext) -> 
 def of_company(company_id: UUID, name: str) -> dict[str, str]:
     """Return the tags by which a company's runs are found."""
     return {COMPANY: str(company_id), COMPANY_NAME: name}
-
-
-def name_company(context: dg.AssetExecutionContext | dg.OpExecutionContext, company_id: UUID, name: str) -> None:
-    """Add the tags to a run that the UI started with a partition alone."""
-    if COMPANY_NAME not in context.run.tags:
-        context.instance.add_run_tags(context.run.run_id, of_company(company_id, name))
-
-
-def read_company(pool: Pool, company_id: UUID) -> dict[str, str]:
-    """Return the same tags for a caller that does not know the name."""
-    with pool.company(company_id) as conn:
-        found = companies.of(conn, company_id)
-    assert found is not None, "its own session sees the company"
-    return of_company(company_id, found[0])
 
 
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:

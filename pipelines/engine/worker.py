@@ -87,7 +87,7 @@ class Worker:
     def _serve(self, connection: psycopg.Connection) -> None:
         launches.listen(connection, launches.CHANNEL)
         worker_id, looked_at, swept_at = launches.enrol(connection), 0.0, 0.0
-        readers = shared_resources().file_readers.readers
+        readers = shared_resources().file_readers
         launches.sweep(connection)
         log.info("worker.ready", worker=worker_id)
         notified = True
@@ -217,7 +217,7 @@ def main() -> None:
     logs.configure(settings)
     tracing.configure(settings, "worker")
     database = Database.of(settings)
-    stopping = shared_resources().shutdown.event
+    stopping = shared_resources().shutdown
     leaving.is_warm_worker = True
     threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()
     worker = Worker(stopping, database.app_url, shared_instance(settings, database))

@@ -16,7 +16,7 @@ RENDERED = {"md", "url", "notebook", "path"}
 CLASSES = {"MarkdownMetadataValue", "UrlMetadataValue", "NotebookMetadataValue", "PathMetadataValue"}
 DRAWS = ("pipelines/shown/preview.py", "bars")
 """The one place that makes Markdown: a picture of its own, and no text."""
-FACTORY = ("pipelines/engine/checks.py", "checks_of")
+FACTORY = ("pipelines/engine/checks.py", "specs_of")
 """Makes checks while definitions load, each with the description that its module wrote."""
 PATHS = {"file": "jurisdiction_catalogue"}
 """Settings of a run that name a file, with the asset that takes it: each is confined to a folder by its step."""
@@ -83,8 +83,7 @@ def test_a_run_can_configure_two_numbers_of_the_resources_and_nothing_else():
     """A resource's settings could name a file, too; ours come from the environment of the process."""
     assert defs.resources is not None
     plain = {name: each for name, each in defs.resources.items() if not isinstance(each, dg.ConfigurableResource)}
-    assert set(plain) == {"io_manager"}
-    assert not getattr(plain["io_manager"].config_schema.config_type, "fields", None)
+    assert [name for name, each in plain.items() if getattr(each.config_schema.config_type, "fields", None)] == []
     taken = {
         f"{name}.{field}": about.annotation
         for name, each in defs.resources.items()
@@ -97,7 +96,10 @@ def test_a_run_can_configure_two_numbers_of_the_resources_and_nothing_else():
 def test_every_resource_says_what_it_is():
     assert defs.resources is not None
     configurable = [each for each in defs.resources.values() if isinstance(each, dg.ConfigurableResource)]
+    plain = [each for each in defs.resources.values() if isinstance(each, dg.ResourceDefinition)]
     assert configurable
+    assert plain
+    assert [each for each in plain if not each.description] == []
     assert [type(each).__name__ for each in configurable if "__doc__" not in vars(type(each))] == []
     assert [
         name for each in configurable for name, about in type(each).model_fields.items() if not about.description

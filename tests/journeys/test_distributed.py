@@ -150,14 +150,14 @@ def stocked(resources: Resources, companies: list[Place]) -> None:
         for number in range(SKUS)
     }
     for company in companies:
-        with resources.postgres.pool.company(company.company) as conn:
+        with resources.postgres.company(company.company) as conn:
             write_records(
                 conn,
                 company.company,
                 skus,
                 origin=Origin("api_key", "k", "ERP", "c"),
                 now=resources.clock.now(),
-                rulesets=resources.rule_sets.registry,
+                rulesets=resources.rule_sets,
                 dry_run=False,
             )
 
@@ -278,5 +278,5 @@ def assert_nothing_lost_or_twice(place: Place, resources: Resources, companies: 
     assert place.one(versions.format("S")) == (COMPANIES * SKUS, COMPANIES * (SKUS + changed))
     assert place.one(versions.format("I")) == (IMPORTS * ROWS, IMPORTS * ROWS)
     for company in companies:
-        with resources.postgres.pool.company(company.company) as conn:
+        with resources.postgres.company(company.company) as conn:
             assert audit.verify(conn).ok

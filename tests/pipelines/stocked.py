@@ -4,20 +4,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.engine.resources import (
-    FileReaders,
-    Importing,
-    Mailing,
-    ObjectStore,
-    Portfolios,
-    Postgres,
-    Resources,
-    Retention,
-    RuleSets,
-    ServiceClock,
-    Shutdown,
-    WebhookSending,
-)
+from pipelines.engine.resources import Importing, Resources, Retention
 from pipelines.imports.process import CHUNK_ROWS
 from pipelines.sandbox.pool import Readers
 from tests.keys import with_keys
@@ -34,15 +21,14 @@ def stock(
     """Resources over a test's own database, clock and folder."""
     settings = with_keys(Settings.load(data_dir=folder))
     return Resources(
-        Postgres.of(pool),
-        ObjectStore.of(Objects.of(settings)),
-        ServiceClock.of(clock),
-        RuleSets.of(Rulesets()),
-        FileReaders.of(readers or Readers()),
-        Portfolios.of(folder),
-        Mailing.of(settings),
-        WebhookSending.of(settings),
-        Shutdown.of(threading.Event()),
+        pool,
+        Objects.of(settings),
+        clock,
+        Rulesets(),
+        readers or Readers(),
+        folder,
+        settings,
+        threading.Event(),
         Importing(chunk_rows=chunk_rows),
         Retention(),
     )
@@ -56,28 +42,28 @@ class Stocked:
 
     @property
     def pool(self) -> Pool:
-        return self.resources.postgres.pool
+        return self.resources.postgres
 
     @property
     def objects(self) -> Objects:
-        return self.resources.object_store.objects
+        return self.resources.object_store
 
     @property
     def clock(self) -> Clock:
-        return self.resources.clock.clock
+        return self.resources.clock
 
     @property
     def rulesets(self) -> Rulesets:
-        return self.resources.rule_sets.registry
+        return self.resources.rule_sets
 
     @property
     def readers(self) -> Readers:
-        return self.resources.file_readers.readers
+        return self.resources.file_readers
 
     @property
     def data_dir(self) -> Path:
-        return self.resources.portfolios.folder
+        return self.resources.portfolios
 
     @property
     def stopping(self) -> threading.Event:
-        return self.resources.shutdown.event
+        return self.resources.shutdown

@@ -13,10 +13,10 @@ from compliance.catalogue import PINNED
 from pipelines import catalogue
 from pipelines.catalogue import Changes
 from pipelines.definitions import defs
-from pipelines.defs.catalogue import BY_SCHEDULE
+from pipelines.defs.catalogue import BY_SCHEDULE, CHANGES
 from pipelines.engine import checks
+from pipelines.engine.commands import refresh_catalogue
 from pipelines.engine.jobs import run_config
-from pipelines.engine.runs.catalogue import refresh_catalogue
 from services import audit
 from tests.pipelines.conftest import Desk
 from warehouse.catalogue import queries
@@ -129,9 +129,8 @@ def by_schedule(desk: Desk) -> Changes:
     result = defs.resolve_job_def("refresh_catalogue").execute_in_process(
         run_config=BY_SCHEDULE, instance=desk.instance, resources=desk.resources.as_definitions()
     )
-    changes = result.output_for_node("jurisdiction_catalogue")
-    assert isinstance(changes, Changes)
-    return changes
+    [made] = result.asset_materializations_for_node("jurisdiction_catalogue")
+    return Changes(**made.metadata[CHANGES].value)
 
 
 def loads(desk: Desk) -> int:

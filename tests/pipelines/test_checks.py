@@ -10,8 +10,8 @@ import pytest
 
 from pipelines.definitions import defs
 from pipelines.engine import checks
+from pipelines.engine.commands import publish_company
 from pipelines.engine.partitions import partition_of
-from pipelines.engine.runs.of_company import publish_company
 from pipelines.figures import compute
 from schemas import contracts
 from tests.pipelines.conftest import Desk

@@ -8,12 +8,10 @@ from pipelines.declarations import declare
 from pipelines.declarations.declare import NotDeclarable
 from pipelines.declarations.filing import Filing, compute_filing
 from pipelines.definitions import defs
-from pipelines.defs import figures as rollups
-from pipelines.defs.figures import obligations, portfolio
+from pipelines.defs.figures import company_figures, portfolio
 from pipelines.defs.publication import portfolio_overview
+from pipelines.engine.commands import publish_company
 from pipelines.engine.jobs import run_config
-from pipelines.engine.outputs import outputs
-from pipelines.engine.runs.of_company import publish_company
 from pipelines.figures.compute import loaded_catalogue
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import statuses
@@ -95,16 +93,16 @@ def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
     publish_company(desk.resources, desk.instance, desk.company)
     before = figures.current(desk.data_dir, desk.company)
     [slug] = desk.instance.get_dynamic_partitions("companies")
-    every = (portfolio_overview, portfolio, rollups.figures, obligations)
-    for asset in every:
+    for asset in ("portfolio_overview", "portfolio", "figures", "obligations"):
         run = dg.materialize(
-            every,
+            (portfolio_overview, portfolio, company_figures),
             selection=[asset],
             partition_key=slug,
             instance=desk.instance,
-            resources={**desk.resources.as_definitions(), "io_manager": outputs},
+            resources=desk.resources.as_definitions(),
         )
         assert run.success
+        assert [made.asset_key.path for made in run.get_asset_materialization_events()] == [[asset]]
     after = figures.current(desk.data_dir, desk.company)
     assert before is not None
     assert after is not None

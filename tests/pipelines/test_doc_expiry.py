@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pipelines import housekeeping
-from pipelines.engine.interruption import Stopping
+from pipelines.engine.leaving import Stopping
 from services import audit
 from tests.pipelines.conftest import Desk
 from warehouse.declarations import docs

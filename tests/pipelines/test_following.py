@@ -23,8 +23,8 @@ from pipelines.defs.publication import (
 )
 from pipelines.defs.sensors import due_companies, overdue_work
 from pipelines.engine import run_requests
+from pipelines.engine.commands import publish_all, publish_company
 from pipelines.engine.run_requests import Failures
-from pipelines.engine.runs.of_company import publish_all, publish_company
 from pipelines.figures import compute, keep
 from pipelines.figures.portfolio import up_to_date_snapshot
 from tests.pipelines.conftest import Desk

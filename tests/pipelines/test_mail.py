@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from pipelines.defs.sensors import due_companies
-from pipelines.engine.resources import Mailing
 from pipelines.mail import server
 from pipelines.mail.send import TRIES_AFTER, Post, send_due
 from pipelines.mail.server import MailServer, NotSent, message
@@ -60,7 +59,7 @@ class Asker:
             )
         )
         self.desk, self.links = desk, EnquiryLinks(self.settings)
-        self.resources = desk.resources._replace(mailing=Mailing.of(self.settings))
+        self.resources = desk.resources._replace(settings=self.settings)
 
     def ask(self, *codes: str, origin: Origin = ORIGIN, **fields: Any) -> UUID:
         body = {"supplier_name": "Préformes", "sku_codes": list(codes), "supplier_email": "quality@preformes.example"}
@@ -204,7 +203,7 @@ def test_a_silent_server_postpones_every_due_mail_at_once(desk: Desk, tmp_path: 
     asker = Asker(desk, tmp_path, post)
     there, away = asker.resources, Settings.load(data_dir=tmp_path, smtp_url=f"smtp://127.0.0.1:{free_port()}")
     enquiries_asked = [asker.ask(f"MAIL-2{number}") for number in range(3)]
-    asker.resources = there._replace(mailing=Mailing.of(away))
+    asker.resources = there._replace(settings=away)
     assert asker.send() == 1
     assert [asker.states(each) for each in enquiries_asked] == [[("asked", "waiting", "server_unreachable")]] * 3
     assert asker.send() == 0, "none is due before its time"

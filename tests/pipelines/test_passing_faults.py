@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy.exc
 
 from pipelines.defs.imports import claimed
-from pipelines.defs.imports.sensors import queued_imports
+from pipelines.defs.sensors import queued_imports
 from pipelines.engine import worker
 from pipelines.sandbox import child
 from pipelines.sandbox.limits import Limits, ReadingStopped

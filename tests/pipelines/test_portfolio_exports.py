@@ -47,10 +47,10 @@ class Shelf:
         self.desk = desk
         resources = desk.resources
         self.place = Place(
-            resources.postgres.pool,
-            resources.object_store.objects,
+            resources.postgres,
+            resources.object_store,
             desk.clock,
-            resources.portfolios.folder,
+            resources.portfolios,
             desk.company,
         )
         self.write("E-1", name="+Bottle", components=[BODY, BODY], markets=["FR", "DE"])

@@ -2,8 +2,8 @@
 
 import dagster as dg
 
+from pipelines.engine.commands import publish_company
 from pipelines.engine.partitions import company_of
-from pipelines.engine.runs.of_company import publish_company
 from tests.pipelines.conftest import Desk
 from warehouse.snapshots import current
 

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.defs.imports.sensors import queued_imports
+from pipelines.defs.sensors import queued_imports
 from pipelines.engine.partitions import partition_of
 from tests.pipelines.conftest import Desk
 from warehouse.clock import StoppedClock

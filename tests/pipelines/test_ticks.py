@@ -4,8 +4,7 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.defs.imports.sensors import queued_imports
-from pipelines.defs.sensors import due_companies, overdue_work
+from pipelines.defs.sensors import due_companies, overdue_work, queued_imports
 from pipelines.engine.partitions import partition_of
 from pipelines.engine.run_requests import WantedRun
 from tests.pipelines.conftest import Desk
@@ -22,7 +21,7 @@ def idle(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests leave work in the same database; here none is left, and Dagster has heard of the rules."""
     for name in ("written_portfolios", "queued_exports", "webhooks_due", "asked_regrades", "lost_portfolios"):
         monkeypatch.setattr(f"pipelines.defs.sensors.{name}", nothing)
-    monkeypatch.setattr("pipelines.defs.imports.sensors.open_imports", nothing)
+    monkeypatch.setattr("pipelines.defs.sensors.open_imports", nothing)
     follow(overdue_work, desk.instance, desk.resources, only=of_job("read_rule_set", "refresh_catalogue", "keep_house"))
 
 
@@ -34,7 +33,7 @@ def test_a_tick_that_finds_nothing_says_so(desk: Desk, sensor: dg.SensorDefiniti
 
 
 def test_without_a_mail_server_a_tick_says_that_nothing_is_mailed(desk: Desk) -> None:
-    assert desk.resources.mailing.post is None
+    assert desk.resources.settings.smtp_url is None
     assert "PCDS_SMTP_URL" in str(tick(due_companies, desk.instance, desk.resources).skip_reason)
 
 

@@ -17,7 +17,6 @@ import pytest
 
 from pipelines import webhooks as sending
 from pipelines.defs.sensors import due_companies
-from pipelines.engine.resources import WebhookSending
 from pipelines.webhooks import deliver
 from pipelines.webhooks.deliver import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
 from pipelines.writing.records import write_records
@@ -58,7 +57,7 @@ class Office:
         self.desk = desk
         self.settings = with_keys(Settings.load(data_dir=folder, webhooks_to_loopback=True))
         self.sender = sending.Sender.of(self.settings)
-        self.resources = desk.resources._replace(webhook_sending=WebhookSending.of(self.settings))
+        self.resources = desk.resources._replace(settings=self.settings)
         made = self.act(lambda act: webhooks.add(act, WebhookInput(url=url)))
         self.hook, self.secret = made.id, made.secret
 

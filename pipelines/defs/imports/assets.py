@@ -1,48 +1,44 @@
 """Defines the import of a file: one step that makes five assets, from the bytes that were sent to the caller's report.
 
-The step reads, types, grades and writes the file under one claim (`claimed`), and shows what it made as it goes
-(`results`). `pipelines.reading` does the reading, `pipelines.imports` the writing.
+The lineage leads from the file to the report, although one step makes all of it: an analyst follows it asset by asset.
+The step reads, types, grades and writes the file under one claim (`claimed`), and shows what it made as it goes.
+`pipelines.reading` does the reading, `pipelines.imports` the writing.
 """
 
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from typing import NamedTuple
-from uuid import UUID
+from typing import Any, Final, get_args  # Any: a status is JSON
 
 import dagster as dg
 
-from pipelines.defs.imports import results
+from pipelines.defs import about
 from pipelines.defs.imports.claimed import ClaimedImport, claim_import
 from pipelines.engine import checks, tags
+from pipelines.engine.checks import Frames
 from pipelines.engine.jobs import IMPORT_STEP
 from pipelines.engine.partitions import company_of, company_partitions
-from pipelines.engine.resources import (
-    FileReaders,
-    Importing,
-    ObjectStore,
-    Postgres,
-    RuleSets,
-    ServiceClock,
-    Shutdown,
-)
+from pipelines.engine.resources import Resources
 from pipelines.imports import process, settle, work
 from pipelines.imports.answers import rows_due
 from pipelines.imports.process import RunTotals
-from pipelines.imports.work import Work
 from pipelines.reading import TypedRows, Upload
 from pipelines.sandbox import requests
 from pipelines.sandbox.limits import ReadingStopped
-from pipelines.sandbox.pool import Readers
+from pipelines.shown import imports as shown
+from pipelines.shown import preview
 from pipelines.writing.plans import PlanLimitReached
+from schemas import contracts
+from schemas.vocabularies import Outcome
 from warehouse.catalogue.queries import served_markets
-from warehouse.clock import Clock
 from warehouse.companies.queries import counters
 from warehouse.imports import claims
 from warehouse.imports.polls import status
 from warehouse.objects import NoSuchObject, Objects
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+
+COUNTS: Final = "counts_add_up"
+GRADED: Final = "every_sku_has_a_grade_state"
 
 
 class ImportRun(dg.Config):
@@ -51,79 +47,115 @@ class ImportRun(dg.Config):
     import_id: str | None = None
 
 
-class Services(NamedTuple):
-    """What an import needs of its process."""
-
-    pool: Pool
-    clock: Clock
-    objects: Objects
-    readers: Readers
-    rulesets: Rulesets
-    chunk_rows: int
-
-
 @dg.multi_asset(
     name=IMPORT_STEP,
-    specs=results.SPECS,
-    check_specs=results.CHECKS,
+    specs=[  # skippable, because a run that finds nothing to do is no failure
+        dg.AssetSpec(
+            "uploaded_file",
+            description="The file as a company sent it, byte for byte at `object_key` of the object store.",
+            skippable=True,
+            **about("uploaded_file", "intake", "received", "file"),
+        ),
+        dg.AssetSpec(
+            "parsed_table",
+            deps=["uploaded_file"],
+            description="The sheet's lines as text under the names of our fields, each with its line number in the "
+            "caller's file.",
+            skippable=True,
+            **about("parsed_table", "intake", "received", "polars"),
+        ),
+        dg.AssetSpec(
+            "typed_rows",
+            deps=["uploaded_file", "parsed_table"],
+            description="One row per SKU with typed values (weights in g, shares in percent); unreadable lines are "
+            "listed apart.",
+            skippable=True,
+            **about("typed_rows", "intake", "typed", "polars"),
+        ),
+        dg.AssetSpec(
+            "graded_skus",
+            deps=["uploaded_file", "parsed_table", "typed_rows"],
+            description="The company's SKUs after this file, with recyclability grade and score (0 to 100), chunk by "
+            "chunk. Committed chunks are not written again. An import that has ended is not written again either.",
+            skippable=True,
+            **about("graded_skus", "grading", "stored", "polars", "postgres"),
+        ),
+        dg.AssetSpec(
+            "import_report",
+            deps=["uploaded_file", "typed_rows", "graded_skus"],
+            description="What the caller reads by polling: SKUs by outcome over all runs, and each fault at its line "
+            "and column.",
+            skippable=True,
+            **about("import_report", "grading", "reported", "postgres"),
+        ),
+    ],
+    check_specs=[  # of our own work: two before anything is written, two after
+        *(
+            dg.AssetCheckSpec(
+                checks.CONTRACT,
+                asset=asset,
+                blocking=True,
+                partitions_def=company_partitions,
+                description="The frame has the columns, types, bounds and vocabularies of the field table.",
+            )
+            for asset in ("parsed_table", "typed_rows")
+        ),
+        dg.AssetCheckSpec(
+            GRADED,
+            asset="graded_skus",
+            partitions_def=company_partitions,
+            description="No accepted SKU is without a grade state.",
+        ),
+        dg.AssetCheckSpec(
+            COUNTS,
+            asset="import_report",
+            blocking=True,
+            partitions_def=company_partitions,
+            description="One outcome per SKU, every line is read.",
+        ),
+    ],
     partitions_def=company_partitions,
+    required_resource_keys={
+        *("postgres", "object_store", "clock", "file_readers", "rule_sets", "importing", "shutdown"),
+    },
     can_subset=True,  # without it, a step that makes nothing would fail for want of its checks (Dagster 1.13)
 )
-def imported_file(
-    context: dg.AssetExecutionContext,
-    config: ImportRun,
-    *,
-    postgres: Postgres,
-    object_store: ObjectStore,
-    clock: ServiceClock,
-    file_readers: FileReaders,
-    rule_sets: RuleSets,
-    importing: Importing,
-    shutdown: Shutdown,
-) -> Iterator[results.Shown]:
+def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Iterator[checks.Made]:
     """Import one file of a company: the run's own, or, where somebody materialises it by hand, the next that waits.
 
     The file is imported whole, whichever of the assets are chosen. Where nothing waits the step ends green with a
     sentence in the run's log, and makes nothing.
     """
-    services = Services(
-        postgres.pool,
-        clock.clock,
-        object_store.objects,
-        file_readers.readers,
-        rule_sets.registry,
-        importing.chunk_rows,
-    )
-    company_id = company_of(postgres.pool, context.partition_key)
-    wanted = config.import_id or context.run.tags.get(tags.IMPORT) or _next_waiting(services, company_id)
+    resources: Resources = context.resources
+    company_id = company_of(resources.postgres, context.partition_key)
+    named = config.import_id or context.run.tags.get(tags.IMPORT)
+    wanted = named or work.next_waiting(resources.postgres, company_id, resources.clock.now())
     if wanted is None:
         context.log.info("Nothing to do: no file of this company waits.")
         return
-    file_readers.readers.expect()  # one is needed in a moment, and starts meanwhile
-    with claim_import(
-        context, company_id, wanted, pool=services.pool, clock=services.clock, stopping=shutdown.event
-    ) as taken:
+    resources.file_readers.expect()  # one is needed in a moment, and starts meanwhile
+    with claim_import(context, company_id, str(wanted), resources) as taken:
         if tags.IMPORT not in context.run.tags:  # a run that is resumed takes the same one again
-            context.instance.add_run_tags(context.run.run_id, _tags_of(taken.work))
-        if reason := _reason_to_do_nothing(taken, context.run.run_id, services):
+            sent = taken.work
+            of_company = tags.of_company(sent.company_id, sent.company_name)
+            of_import = tags.of_import(sent.id, sent.company_id, sent.filename)
+            context.instance.add_run_tags(context.run.run_id, of_company | of_import)
+        if reason := _reason_to_do_nothing(taken, context.run.run_id, resources.object_store):
             context.log.info(reason)
             return
-        with closing(_import(services, taken)) as made:
+        with closing(_import(resources, taken)) as made:
             for result in made:
-                yield from results.chosen(context, result)
+                yield from checks.chosen(context, result)
 
 
-def _next_waiting(services: Services, company_id: UUID) -> str | None:
-    waiting = work.next_waiting(services.pool, company_id, services.clock.now())
-    return None if waiting is None else str(waiting)
+import_file: Final = dg.define_asset_job(
+    "import_file",
+    selection=dg.AssetSelection.assets(imported_file),
+    description="One uploaded file, from its bytes to graded SKUs and the caller's report.",
+)
 
 
-def _tags_of(sent: Work) -> dict[str, str]:
-    of_company = tags.of_company(sent.company_id, sent.company_name)
-    return of_company | tags.of_import(sent.id, sent.company_id, sent.filename)
-
-
-def _reason_to_do_nothing(taken: ClaimedImport, run_id: str, services: Services) -> str | None:
+def _reason_to_do_nothing(taken: ClaimedImport, run_id: str, objects: Objects) -> str | None:
     """Return why there is nothing to do; None where there is, or where the run has lost its process after the end."""
     sent = taken.work
     if taken.claim is not None:
@@ -132,7 +164,7 @@ def _reason_to_do_nothing(taken: ClaimedImport, run_id: str, services: Services)
         return "Nothing to do: another run works on the import."
     if sent.status == "failed":
         return "Nothing to do: the import has failed, as its report says. The file has to be sent again."
-    if sent.run_id != run_id or not _has(services.objects, sent.table_key):  # the table goes last
+    if sent.run_id != run_id or not _has(objects, sent.table_key):  # the table goes last
         return "Nothing to do: the import is completed."
     return None
 
@@ -145,70 +177,100 @@ def _has(objects: Objects, key: str) -> bool:
     return True
 
 
-def _import(services: Services, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
+def _import(resources: Resources, taken: ClaimedImport) -> Generator[dg.MaterializeResult[None], None, None]:
     """Import the file and yield each asset when it is made; a contract that is broken ends the import before writing.
 
     Where the import has ended, because its run lost its process just then, nothing is written.
     """
-    sent = taken.work
-    yield results.uploaded_file(sent)
-    upload = Upload.from_bytes(services.objects.get(sent.table_key))
-    verdict = checks.contract(results.tables_of(upload))
+    sent, pool, objects = taken.work, resources.postgres, resources.object_store
+    yield dg.MaterializeResult(asset_key="uploaded_file", metadata=shown.uploaded_file(sent))
+    upload = Upload.from_bytes(objects.get(sent.table_key))
+    verdict = checks.contract(_tables_of(upload))
     taken.fail_unless(verdict.passed)
-    yield results.parsed_table(upload, verdict)
+    table = shown.parsed_table(upload)
+    yield dg.MaterializeResult(asset_key="parsed_table", metadata=table, check_results=[verdict])
     if not verdict.passed:
         return
-    rows = type_rows(services, taken)
-    verdict = checks.contract(results.rows_of(rows))
+    rows = type_rows(resources, taken)
+    verdict = checks.contract({"values": (contracts.typed_rows(rows.values.columns), rows.values)})
     taken.fail_unless(verdict.passed)
-    yield results.typed_rows(rows, verdict)
+    yield dg.MaterializeResult(asset_key="typed_rows", metadata=shown.typed_rows(rows), check_results=[verdict])
     if not verdict.passed:
         return
-    written, seconds = results.timed(partial(write_rows, services, taken, upload, rows))
-    with services.pool.company(sent.company_id) as conn:
+    begun = time.perf_counter()
+    written = write_rows(resources, taken, upload, rows)
+    seconds = round(time.perf_counter() - begun, 3)
+    with pool.company(sent.company_id) as conn:
         skus = counters(conn).skus
-    yield results.graded_skus(sent, written, skus=skus, seconds=seconds)
-    found = status(services.pool, sent.company_id, sent.id, limit=results.REPORT_ROWS, offset=0)
+    graded = shown.graded_skus(sent, written, skus=skus, seconds=seconds)
+    yield dg.MaterializeResult(asset_key="graded_skus", metadata=graded, check_results=[_all_graded(written)])
+    found = status(pool, sent.company_id, sent.id, limit=preview.PREVIEW_ROWS, offset=0)
     assert found is not None, "an import that was just completed is there"
-    yield results.import_report(sent, rows, found)
-    services.objects.remove(sent.table_key)  # the uploaded file stays; its rows are stored now
+    report, counted = shown.import_report(sent, found), _counts_add_up(rows, found)
+    yield dg.MaterializeResult(asset_key="import_report", metadata=report, check_results=[counted])
+    objects.remove(sent.table_key)  # the uploaded file stays; its rows are stored now
     if sent.answers is not None:
-        services.objects.remove(sent.before_key)
+        objects.remove(sent.before_key)
 
 
-def type_rows(services: Services, taken: ClaimedImport) -> TypedRows:
+def _tables_of(upload: Upload) -> Frames:
+    """Return the tables that were read, each with its contract."""
+    sheets = {"table": upload.table} | ({} if upload.components is None else {"components": upload.components})
+    return {name: (contracts.parsed_table(frame.columns), frame) for name, frame in sheets.items()}
+
+
+def _all_graded(written: RunTotals) -> dg.AssetCheckResult:
+    """Check that every accepted SKU has a grade; not_assessed is a grade state, null is none."""
+    counted = {"ungraded": written.ungraded, "graded": sum(written.grades.values())}
+    return dg.AssetCheckResult(check_name=GRADED, passed=written.ungraded == 0, metadata=counted)
+
+
+def _counts_add_up(rows: TypedRows, found: Mapping[str, Any]) -> dg.AssetCheckResult:
+    """Check that a completed import has an outcome for every SKU and has read every line."""
+    decided = rows.values.height + rows.rejected
+    total = sum(found["counts"][outcome] for outcome in get_args(Outcome))
+    done, lines = found["progress"]["done"], found["progress"]["total"]
+    return dg.AssetCheckResult(
+        check_name=COUNTS,
+        passed=decided == total and done == lines,
+        metadata={"expected_skus": decided, "counted_skus": total, "lines_done": done, "lines": lines},
+    )
+
+
+def type_rows(resources: Resources, taken: ClaimedImport) -> TypedRows:
     """Return the rows that a reader process types; an import whose reading was stopped fails and is not tried again.
 
     Dagster decides the order of imports: each import has its own turn of a reader here.
     """
-    sent = taken.work
-    with services.pool.system() as conn:
+    sent, pool, objects = taken.work, resources.postgres, resources.object_store
+    with pool.system() as conn:
         served = served_markets(conn)
 
     def read(source: requests.Source) -> TypedRows:
         order = requests.typing_request(source, default_year=sent.default_year, served_markets=served)
-        return services.readers.read(sent.id, "import", order)
+        return resources.file_readers.read(sent.id, "import", order)
 
     try:
-        typed = read(partial(services.objects.file, sent.table_key))
-        return rows_due(services.pool, services.objects, sent, typed, read)
+        typed = read(partial(objects.file, sent.table_key))
+        return rows_due(pool, objects, sent, typed, read)
     except ReadingStopped as stopped:
         [failure] = stopped.issues
         if stopped.reason == "crash" and sent.attempts < claims.MAX_ATTEMPTS:  # the machine may have had no memory left
             raise dg.Failure("The process that reads files was lost twice; another run tries again.") from None
         if taken.claim:
-            settle.fail(services.pool, taken.claim, sent, services.clock, failure)
+            settle.fail(pool, taken.claim, sent, resources.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
 
 
-def write_rows(services: Services, taken: ClaimedImport, upload: Upload, rows: TypedRows) -> RunTotals:
+def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows: TypedRows) -> RunTotals:
     """Write the rows and end the import. Raises `dagster.Failure` where they cannot all be written."""
     if taken.claim is None:
         return RunTotals()
-    job = process.Job(services.pool, services.clock, services.rulesets, taken.claim, taken.work, upload, rows)
+    pool, clock = resources.postgres, resources.clock
+    job = process.Job(pool, clock, resources.rule_sets, taken.claim, taken.work, upload, rows)
     try:
-        return process.write_rows(job, chunk_rows=services.chunk_rows, proceed=taken.proceed)
+        return process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=taken.proceed)
     except PlanLimitReached as reached:
         failure = settle.plan_limit_issue(reached)
-        settle.fail(services.pool, taken.claim, taken.work, services.clock, failure)
+        settle.fail(pool, taken.claim, taken.work, clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None

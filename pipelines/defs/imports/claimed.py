@@ -22,6 +22,7 @@ import psycopg
 import structlog
 
 from pipelines.engine import leaving, tags
+from pipelines.engine.resources import Resources
 from pipelines.imports import settle, work
 from pipelines.imports.work import Work
 from warehouse.clock import Clock
@@ -54,19 +55,14 @@ class ClaimedImport:
 
 @contextmanager
 def claim_import(
-    context: dg.AssetExecutionContext,
-    company_id: UUID,
-    import_id: str,
-    *,
-    pool: Pool,
-    clock: Clock,
-    stopping: threading.Event,
+    context: dg.AssetExecutionContext, company_id: UUID, import_id: str, resources: Resources
 ) -> Iterator[ClaimedImport]:
     """Take the claim and keep it alive during the block, which ends the import.
 
     Raises `dagster.Failure` where the company has no such import, where too many runs have lost their process over it,
     and where the process is stopping (`pipelines.engine.leaving`).
     """
+    pool, clock = resources.postgres, resources.clock
     try:
         claim = claims.take(pool, clock, company_id, UUID(import_id), UUID(context.run.run_id))
         found = work.load(pool, company_id, UUID(import_id))
@@ -88,7 +84,7 @@ def claim_import(
 
             def proceed() -> None:
                 still_ours()
-                if stopping.is_set():
+                if resources.shutdown.is_set():
                     raise claims.HandedBack("the process is stopping; the run goes on after the last chunk elsewhere")
 
             def fail_unless(is_so: bool) -> None:
@@ -104,25 +100,20 @@ def claim_import(
         claims.lay_down(pool, claim, keep=leaving.is_warm_worker)
         leaving.leave(context, f"Handed back: {reason}")
     except BaseException as error:  # an interruption, or the error that it caused in a running query
-        _release(context, claim, found, error, pool, clock, stopping)
+        _release(context, resources, claim, found, error)
         raise
 
 
-def _release(  # noqa: PLR0917  (what `claim_import` has)
-    context: dg.AssetExecutionContext,
-    claim: Claim,
-    sent: Work,
-    error: BaseException,
-    pool: Pool,
-    clock: Clock,
-    stopping: threading.Event,
+def _release(
+    context: dg.AssetExecutionContext, resources: Resources, claim: Claim, sent: Work, error: BaseException
 ) -> None:
     """Decide what becomes of the import that an error has ended, or a generator that Dagster has closed."""
+    pool, clock = resources.postgres, resources.clock
     if isinstance(error, GeneratorExit):  # Dagster did not take what the run has made
         claims.hand_back(pool, claim)
         return
     if is_passing(error):
-        _give_back(pool, claim, stopping)
+        _give_back(pool, claim, resources.shutdown)
     run = context.instance.get_run_by_id(context.run.run_id)
     if run is not None and is_terminated(run):
         end_import(pool, clock, sent.company_id, sent.id, context.run.run_id)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import dagster as dg
 import psycopg
 
-from pipelines.engine.runs.regrade import regrade_portfolios
+from pipelines.engine.commands import regrade_portfolios
 from pipelines.regrading import Services, Totals, rulesets
 from pipelines.writing.records import write_records
 from schemas.models import parse_sku

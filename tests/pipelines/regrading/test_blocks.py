@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pipelines import regrading
-from pipelines.engine.runs.regrade import regrade_portfolios
+from pipelines.engine.commands import regrade_portfolios
 from tests.pipelines.regrading.office import Office
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES
 

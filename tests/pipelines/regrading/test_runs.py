@@ -16,7 +16,7 @@ from compliance.tables import TableError
 from pipelines import regrading
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies, overdue_work
-from pipelines.engine.runs import of_company
+from pipelines.engine import commands
 from pipelines.regrading import rulesets, work
 from tests import ruling
 from tests.conftest import migrated
@@ -55,7 +55,7 @@ def test_a_company_that_is_not_there_is_refused(office: Office) -> None:
     )
     assert not run.success
     with pytest.raises(dg.Failure, match="There is no company"):
-        of_company.chosen_companies(office.pool, uuid4())
+        commands.chosen_companies(office.pool, uuid4())
 
 
 def test_a_version_never_changes(office: Office, place: Database) -> None:
@@ -182,7 +182,7 @@ def test_dagster_hears_of_the_version_and_of_how_many_are_held_by_older_rules(of
 def test_whoever_materialises_a_company_in_the_ui_has_it_regraded(office: Office) -> None:
     office.write(B_1=BOTTLE)
     office.activate(LINES, then_regrade=False)
-    run = of_company.run("regrade_portfolios", office.resources, office.instance, office.company)
+    run = commands.run("regrade_portfolios", office.resources, office.instance, office.company)
     assert run.is_success
     assert office.held()["B-1"][0] == "C"
     assert run.tags["pcds/regrade"] == "asked"

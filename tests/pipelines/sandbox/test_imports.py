@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from pipelines.engine.resources import FileReaders
 from pipelines.sandbox.limits import Limits
 from pipelines.sandbox.pool import Readers
 from tests.pipelines.conftest import Desk
@@ -17,7 +16,7 @@ from tests.pipelines.sandbox.files import SMALL, large_volumes
 def strict(desk: Desk) -> Iterator[Desk]:
     """The desk of a worker whose readers may take little."""
     with Readers(Limits(cpu_seconds=0.1)) as readers:
-        yield replace(desk, resources=desk.resources._replace(file_readers=FileReaders.of(readers)))
+        yield replace(desk, resources=desk.resources._replace(file_readers=readers))
 
 
 def test_an_import_that_is_stopped_fails_once_and_the_next_is_done(strict: Desk, new_company: Callable[[str], UUID]):

@@ -110,16 +110,11 @@ class Service:
 _services: Final[list[Service]] = []
 
 
-@contextmanager
-def prefer_service(settings: Settings) -> Iterator[None]:
-    """Have the service execute the block's runs, where one runs."""
+def prefer_service(settings: Settings) -> None:
+    """Have the service execute this process's runs, where one runs."""
     service = Service(settings)
-    found = [service] if service.answers() else []
-    _services.extend(found)
-    try:
-        yield
-    finally:
-        del _services[len(_services) - len(found) :]
+    if service.answers():
+        _services.append(service)
 
 
 def run(
@@ -137,7 +132,7 @@ def run(
     Its errors are raised: as `dagster.Failure` by the service, unchanged by this process.
     """
     if not _services:
-        with _locked_run_id(resources.postgres.pool) as run_id:
+        with _locked_run_id(resources.postgres) as run_id:
             defs.resolve_job_def(job).execute_in_process(
                 run_id=run_id,
                 run_config=run_config,

@@ -1,1 +1,0 @@
-"""Contains the runs that commands start (`pipelines.engine.run`); `dagster.Failure` says why one is refused."""
