@@ -97,7 +97,10 @@ def _before(data_dir: Path, company_id: UUID, made_by: str, now: datetime) -> Sn
     snapshot = current(data_dir, company_id)
     return (
         snapshot
-        if snapshot is not None and snapshot.made_by == made_by and snapshot.as_of.date() <= now.date() and snapshot.is_whole()
+        if snapshot is not None
+        and snapshot.made_by == made_by
+        and snapshot.as_of.date() <= now.date()
+        and snapshot.is_whole()
         else None
     )
 

@@ -146,8 +146,8 @@ def folder_of(data_dir: Path, company_id: UUID) -> Path:
 def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     """Return the company's newest complete snapshot; None where none was published in this data directory.
 
-    None, too, where its manifest is lost or cut off, and where another release wrote it in another form: it is published
-    again within a minute. A newer snapshot does not disturb readers of this one: it stays for a while.
+    None, too, where its manifest is lost or cut off, and where another release wrote it in another form: it is
+    published again within a minute. A newer snapshot does not disturb readers of this one: it stays for a while.
     """
     folder = folder_of(data_dir, company_id)
     try:
