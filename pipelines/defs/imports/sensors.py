@@ -1,7 +1,8 @@
 """Requests a run for each import that has none because the API's own request was lost.
 
 The API requests a run as soon as it has accepted a file (`api.launching`). This sensor requests one for imports without
-a run after some seconds, and for stalled ones (whose run ended without them). A claim lets only one run have an import.
+a run after some seconds, and for stalled ones, whose run ended without them, or is with a worker that lives and hangs:
+that run is ended. A claim lets only one run have an import.
 While the machine lacks the place for it, an import waits: the more runs it has had, the longer until the next.
 An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.claimed`).
 """
@@ -9,6 +10,7 @@ An import whose last run a person has terminated is ended instead (`pipelines.de
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 import dagster as dg
 
@@ -18,7 +20,9 @@ from pipelines.engine import run_requests, tags
 from pipelines.engine.jobs import import_config
 from pipelines.engine.resources import Postgres, ServiceClock
 from warehouse.clock import Clock
+from warehouse.imports import claims
 from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
+from warehouse.launches import queries as launches
 from warehouse.sessions import Pool
 
 _ASKED_FOR: Final = timedelta(seconds=4)
@@ -59,18 +63,38 @@ def _is_worked_on(record: dg.RunRecord) -> bool:
     return record.dagster_run.status in run_requests.UNDER_WAY
 
 
+def _is_hung(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport, run: dg.DagsterRun) -> bool:
+    """Return whether the run's worker lives and has stopped sending heartbeats; the run is then ended.
+
+    A process that is stopped keeps its lock, by which run monitoring takes it for a working one. What it goes on to
+    write when it wakes up is refused, for want of the claim.
+    """
+    with pool.system() as conn:
+        if launches.state(conn, run.run_id) != "running":
+            return False
+    if not claims.take_away(pool, clock, found.company_id, found.id, UUID(run.run_id)):
+        return False
+    with pool.system() as conn:
+        launches.give_up(conn, run.run_id)
+    instance.report_run_failed(run, "Its worker sends no heartbeats any more; another run continues the import.")
+    return True
+
+
 def _waits(records: Sequence[dg.RunRecord]) -> bool:
     """Return whether the newest run ended too shortly before for another one: the second one comes at once."""
     if len(records) < 2:
         return False
     pause = min(2 ** (len(records) - 1), _LONGEST_PAUSE_SECONDS)
-    return Clock().now() - records[0].update_timestamp < timedelta(seconds=pause)
+    return (
+        timedelta(0) <= Clock().now() - records[0].update_timestamp < timedelta(seconds=pause)
+    )  # no jump of the clock
 
 
 def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport) -> dg.RunRequest | None:
     records = instance.get_run_records(dg.RunsFilter(job_name=import_file.name, tags={tags.IMPORT: str(found.id)}))
-    if any(_is_worked_on(record) for record in records):
-        return None
+    for record in records:
+        if _is_worked_on(record) and not _is_hung(instance, pool, clock, found, record.dagster_run):
+            return None
     if records and claimed.is_terminated(last := records[0].dagster_run):  # the newest comes first
         claimed.end_import(pool, clock, found.company_id, found.id, last.run_id)
         return None
