@@ -5,6 +5,7 @@ it. `pcds doctor` shows them, `/metrics` publishes each state. What does not bel
 (`services.doctor`).
 """
 
+import os
 import shutil
 import stat
 import tempfile
@@ -69,7 +70,10 @@ def of_place(settings: Settings) -> Iterator[Problem]:
         if not takes_files(settings):
             free = shutil.disk_usage(folder).free >> 20
             wrong = f"{folder} takes no file of 64 KiB, or less than PCDS_FREE_BYTES are free ({free} MiB are)."
-            yield Problem(State.STORAGE, wrong, "Free disk space, or move the data directory to a larger disk.")
+            remedy = "Free disk space, or move the data directory to a larger disk."
+            if (files := os.statvfs(folder)).f_files and not files.f_favail:
+                remedy = "The file system has no inode left: remove files, or make it anew with more inodes."
+            yield Problem(State.STORAGE, wrong, remedy)
         yield from _readable_secrets(folder)
         if is_code_server_away(settings):
             wrong = "Dagster's code server does not answer at its socket: no run is scheduled, and imports begin late."

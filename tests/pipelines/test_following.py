@@ -231,6 +231,7 @@ def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyP
     for times, waits in ((1, 60), (2, 120), (3, 240), (7, 3_840), (99, 3_840)):
         assert Failures(times, 100_000.0 - waits).is_over()
         assert not Failures(times, 100_001.0 - waits).is_over()
+    assert Failures(3, 103_600.0).is_over(), "the clock has jumped back by an hour"
 
 
 def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
