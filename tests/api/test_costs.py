@@ -3,6 +3,7 @@
 A test fails when one grows, and its number is lowered with each gain; what an addition costs is decided here.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.contract.counting import Road, counted
+from tests.contract.outside import until
 from tests.keys import with_keys
 from tools.ports import free_port
 from warehouse.settings import Settings
@@ -37,6 +39,7 @@ def road(database) -> Iterator[Road]:
 def http_over_road(road, database, tmp_path_factory) -> Iterator[TestClient]:
     settings = with_keys(Settings.load(data_dir=tmp_path_factory.mktemp("costs"), dagster_port=free_port()))
     with TestClient(create(settings, replace(database, app_url=road.url))) as http:
+        until(lambda: road.counting(lambda: time.sleep(1)) == 0)  # its first look at the place and its records is over
         yield http
 
 
