@@ -21,7 +21,7 @@ OTHERS: Final = frozenset(
         # Of the service's own processes, of programs that call it, and of an engine of Dagster's.
         *("SUPERVISOR", "DAGSTER_STORAGE_URL", "LAUNCH_URL", "CELERY_URL", "KEY", "URL"),
         # Of tests and tools.
-        *("CHANGES_SECONDS", "CHROMIUM", "CONNECTOR_TOKEN", "EXECUTOR", "FUZZ_KEY", "KILL_SEEDS", "NIGHT_SKUS"),
+        *("CHANGES_SECONDS", "CHROMIUM", "CONNECTOR_TOKEN", "FUZZ_KEY", "KILL_SEEDS", "NIGHT_SKUS"),
         *("PACKS", "PACKS_FROM", "REGRADE_SEED", "TESTS_ROOT", "TEST_POSTGRES", "WEBHOOK_MESSAGES"),
     )
 )
