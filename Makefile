@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled at install: where PYTHONDONTWRITEBYTECODE is set, every start would compile the libraries again.
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
-.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients clients collection fuzz-api assistant-evaluation conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench at-rest sbom audit settings-page lock clean
+.PHONY: help setup setup-dev serve test test-all distributed check lint-api api-clients clients collection fuzz-api conformance mcp-clients fuzz-files explore oracle record-release screenshots soak bench at-rest sbom audit settings-page lock clean
 help:  ## What can be done here
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -12,8 +12,8 @@ help:  ## What can be done here
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/service.stamp: .venv/pyvenv.cfg requirements.lock pyproject.toml
-	$(INSTALL) -r requirements.lock
+.venv/service.stamp: .venv/pyvenv.cfg requirements.lock requirements-build.lock pyproject.toml
+	$(INSTALL) -r requirements.lock -r requirements-build.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	-@$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null 2>&1
 	@touch $@
@@ -50,9 +50,9 @@ distributed: .venv-distributed/stamp  ## Imports and a backfill by Celery's work
 	PATH="$$PATH:$(REDIS)/bin" LD_LIBRARY_PATH="$(REDIS)/lib/$$(uname -m)-linux-gnu" \
 	  .venv-distributed/bin/python -m pytest -n 0 -s tests/guards/test_deploy.py tests/journeys/test_distributed.py
 
-.venv-distributed/stamp: requirements-dev.lock requirements-distributed.lock
+.venv-distributed/stamp: requirements-dev.lock requirements-build.lock requirements-distributed.lock
 	$(PYTHON) -m venv .venv-distributed
-	for lock in requirements-dev.lock requirements-distributed.lock; do .venv-distributed/bin/python -m pip install \
+	for lock in requirements-dev.lock requirements-build.lock requirements-distributed.lock; do .venv-distributed/bin/python -m pip install \
 	  --quiet --disable-pip-version-check --require-hashes -r $$lock || exit 1; done
 	.venv-distributed/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	-@.venv-distributed/bin/python -m compileall -q -j 0 .venv-distributed/lib >/dev/null 2>&1
@@ -95,9 +95,6 @@ mcp-clients: setup-dev  ## Real clients call a running connector (needs an npm r
 fuzz-files: setup-dev  ## Files that nobody meant, read from seeds (SEEDS=500, FROM=0, FILES="examples other/folder")
 	$(BIN)/python -m tools.fuzz_files --seeds $(or $(SEEDS),500) --from $(or $(FROM),0) --files $(or $(FILES),examples)
 
-assistant-evaluation: setup-dev  ## How many of 132 questions lead to the right tool by the words of the list alone
-	$(BIN)/python -m tests.connector.evaluation.client
-
 conformance: setup-dev  ## A running connector against the protocol's own suite (needs an npm registry once; PCDS_CONNECTOR_TOKEN)
 	$(BIN)/python -m tools.mcp_conformance --port $(or $(PCDS_PORT),8000)
 
@@ -130,7 +127,7 @@ oracle: setup-dev  ## The grading kernel against its slow transcription, and gra
 	PCDS_PACKS=$(or $(PACKS),100000) PCDS_PACKS_FROM=$(or $(FROM),0) $(BIN)/python -m pytest -n 0 -q -k numbered_pack \
 	  tests/compliance/test_grading_oracle.py tests/compliance/test_grading_many.py
 
-bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=regrade)
+bench: setup-dev  ## Ratios to floors measured in the same run (ROWS=50000, SKUS="1000 50000 1000000", ONLY=imports)
 	$(BIN)/python -m bench --rows $(or $(ROWS),50000) --skus $(or $(SKUS),1000 50000) $(if $(ONLY),--only $(ONLY))
 
 at-rest: setup-dev  ## What a running service takes at rest, by process, over a minute (PCDS_DATA_DIR)
@@ -147,7 +144,7 @@ settings-page: setup-dev  ## docs/settings.md from the settings type
 
 lock: setup-dev  ## Resolve requirements*.in anew; names no host
 	$(BIN)/python -m pip install --quiet uv
-	for name in requirements requirements-dev requirements-distributed tools/api_clients/requirements; do $(BIN)/uv pip compile --quiet \
+	for name in requirements requirements-dev requirements-build requirements-distributed tools/api_clients/requirements; do $(BIN)/uv pip compile --quiet \
 	  --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-find-links --no-strip-extras $$name.in -o $$name.lock; done
 

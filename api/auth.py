@@ -124,7 +124,7 @@ async def admit(request: Request, credential: Credential, scope: str) -> Key:
 
 
 def admit_in_thread(request: Request, credential: Credential, scope: str) -> Key:
-    """Return the same in a thread, asked on the connection that the write uses next (decision 0021)."""
+    """Return the same in a thread, asked on the connection that the write uses next (decision 0048)."""
     rows = service_of(request).writes.asked(ADMIT, admit_parameters(request, credential))
     return accept_key(request, rows[0] if rows else None, credential, scope)
 

@@ -6,6 +6,7 @@ and route and the caller's network (/24, of IPv6 /48), never a whole address, a 
 """
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from api.errors import Fault, HttpRefusal, Stopping
 from api.headers import of_rate, of_sandbox, with_common_headers
 from api.languages import accepted_language, in_language
 from schemas.addresses import behind, coarse_network_of
-from warehouse import tracing
+from warehouse import logs, tracing
 from warehouse.surroundings import is_passing
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 HEADER: Final = "X-Correlation-Id"
 _ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
+_LOGGER: Final = logging.getLogger("pcds.requests")
 _CLIENT_CLOSED: Final = 499
 """Status that is logged, never sent: the caller closed the connection before its body was complete."""
 
@@ -43,7 +45,7 @@ class Correlation:
     def __init__(self, app: ASGIApp, fault: Callable[[Request, HttpRefusal], Response] | None = None) -> None:
         """`app` answers requests, `fault` answers an uncaught exception; without it that answer is JSON."""
         self.app, self.fault = app, fault or _json
-        self.log: structlog.stdlib.BoundLogger = structlog.get_logger("pcds.requests").bind()
+        self.log: structlog.stdlib.BoundLogger = structlog.get_logger(_LOGGER.name).bind()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, with an id; measure its time, log it."""
@@ -101,17 +103,16 @@ class Correlation:
         state, route, seconds = scope["state"], _route(scope), time.perf_counter() - begun
         if "app" in scope:  # not where one API process passes a request on to another, which counts it already
             measuring.note(scope["method"], route, status, seconds)
-        log = self.log.debug if route in _PROBES else self.log.info
-        log(
-            "request",
-            method=scope["method"],
-            route=route,
-            status=status,
-            ms=round(seconds * 1000, 1),
-            company=str(state["company_id"]) if "company_id" in state else None,
-            client=str(state["client_id"]) if "client_id" in state else None,
-            network=_network(scope),
-        )
+        fields = {
+            "method": scope["method"],
+            "route": route,
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "company": str(state["company_id"]) if "company_id" in state else None,
+            "client": str(state["client_id"]) if "client_id" in state else None,
+            "network": _network(scope),
+        }
+        logs.write_line(_LOGGER, logging.DEBUG if route in _PROBES else logging.INFO, "request", fields)
 
 
 def _traced(scope: Scope) -> AbstractContextManager["Traced | None"]:

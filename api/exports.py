@@ -16,12 +16,13 @@ from api.document import READ_ERRORS, V1, operation
 from api.errors import WrongMethod
 from api.item_filters import FilterParameters, Filters, place_of
 from api.parameters import SkuCodes, UpdatedSince
+from pipelines.workbooks import Cell
 from schemas.json_values import JsonMapping
 from schemas.messages import Message
 from schemas.models import validator
 from schemas.normalise import Unfit, shown
 from schemas.responses import SkuListResponse
-from services.item_export import ALWAYS, COLUMNS, FORMS, MEDIA_TYPES, Cell, Form, Table
+from services.item_export import ALWAYS, COLUMNS, FORMS, MEDIA_TYPES, Form, Table
 from services.item_search import Place
 
 router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])

@@ -168,7 +168,7 @@ class Received:
     """What `json_body` parsed: any JSON value, which the handler validates."""
 
     def admitted(self) -> tuple[Write, Json]:
-        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0021)."""
+        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0048)."""
         key = self.key or admit_in_thread(self.request, self.credential, "write")
         return Write.by_key(self.request, key), self.body
 

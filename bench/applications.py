@@ -1,7 +1,4 @@
-"""Compares two applications, each under one uvicorn worker, and their loads.
-
-Each part (`requests`, `access`) chooses the applications and their requests.
-"""
+"""Serves the floor of requests under one uvicorn worker, and compares its load with that of the service."""
 
 import os
 import subprocess

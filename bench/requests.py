@@ -30,7 +30,7 @@ GRANT SELECT, INSERT, UPDATE ON bench_written, bench_components, bench_audit TO 
 """
 
 
-def sku_body(number: int, rng: random.Random) -> bytes:
+def _sku_body(number: int, rng: random.Random) -> bytes:
     """Return a bottle of six components whose weights differ each time, so that no grade is cached."""
     parts: list[dict[str, Any]] = [
         {
@@ -76,7 +76,7 @@ def measure(service: Service) -> Iterator[Line]:
         for connections, bound in ((8, None), (1, 3.0)):  # eight have none: decision 0048
             pairs = []
             for _ in range(ROUNDS):
-                bodies = [sku_body(number, rng) for number in range(WRITES)]  # new ones: grades are cached
+                bodies = [_sku_body(number, rng) for number in range(WRITES)]  # new ones: grades are cached
                 floor = [raw_request("POST", "/", key, body) for body in bodies]
                 ours = [raw_request("POST", "/api/v1/skus", key, body) for body in bodies]
                 pairs.append(

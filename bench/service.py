@@ -174,19 +174,10 @@ async def _load(port: int, requests: list[bytes], connections: int) -> Load:
     return Load(len(taken) / (time.perf_counter() - begun), median(taken) * 1000)
 
 
-def raw_request(
-    method: str,
-    path: str,
-    key: str,
-    body: bytes = b"",
-    content_type: str = "application/json",
-    *,
-    idempotency_key: str | None = None,
-) -> bytes:
+def raw_request(method: str, path: str, key: str, body: bytes = b"") -> bytes:
     """Return the bytes of one HTTP/1.1 request."""
-    once = "" if idempotency_key is None else f"Idempotency-Key: {idempotency_key}\r\n"
     head = (
-        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: {key}\r\nContent-Type: {content_type}\r\n"
-        f"{once}Content-Length: {len(body)}\r\n\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: {key}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

@@ -1,30 +1,21 @@
-"""Measures snapshots beside a plain export, and answers over them beside one plain query on the same files."""
+"""Measures the publication of a portfolio's snapshot beside a plain export of the same tables."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
-from typing import Any, Final
-
-import duckdb
+from typing import Final
 
 from bench.loaded import Loaded
 from bench.report import Line, against, memory
-from bench.spent import cpu, in_turn, peak_mib, rounds_for
-from compliance.readiness import findings
+from bench.spent import cpu, peak_mib, rounds_for
 from warehouse import snapshots
-from warehouse.analytics import Now, missing, overview, readiness
-from warehouse.analytics.findings import CONDITIONS, FACTS
 from warehouse.audit import ledger
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
 from warehouse.rulesets.registry import Rulesets
-from warehouse.snapshots import Snapshot
 from warehouse.snapshots.columns import SKUS
-from warehouse.snapshots.snapshot import TABLES
 
-ANSWER_ROUNDS: Final = 5
-MARKET: Final = "FR"
 _UPDATE: Final = "UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000' RETURNING id"
 _STORED: Final = [name for name in SKUS if name not in ("flags", "rules") and not name.endswith("status")]
 _EXPORTS: Final = (
@@ -36,31 +27,10 @@ _EXPORTS: Final = (
               value::bigint FROM skus CROSS JOIN LATERAL json_each_text(volumes)""",
 )
 """The three tables, exported by Postgres alone."""
-_PLAIN_OVERVIEW: Final = """
-WITH held AS (SELECT * FROM read_parquet($skus))
-SELECT recyclability_grade, doc_status, packaging_level, grade_provisional, ruleset_version, count(*) AS n FROM held
-GROUP BY GROUPING SETS ((recyclability_grade, grade_provisional), (doc_status), (packaging_level), (ruleset_version))
-UNION ALL SELECT market, NULL, NULL, NULL, NULL, count(*)
-          FROM (SELECT unnest(markets) AS market FROM held) GROUP BY market
-UNION ALL SELECT flag.code, flag.certainty, NULL, NULL, NULL, count(*)
-          FROM (SELECT unnest(flags) AS flag FROM held) GROUP BY flag.code, flag.certainty
-UNION ALL SELECT market, NULL, NULL, NULL, NULL, count(*) FROM read_parquet($volumes) GROUP BY market
-"""
 
 
 def measure(held: Loaded) -> Iterator[Line]:
-    """Measure publishing after one write and with every row read anew, then queries on the files."""
-    yield from _publishing(held)
-    snapshot = snapshots.current(held.data_dir, held.company)
-    assert snapshot is not None
-    with held.pool.company(held.company) as conn:
-        now = Now.read(conn, Clock())
-    with peak_mib() as peak:
-        yield from _answers(snapshot, now, held)
-    yield memory(f"overview, readiness and missing of {held.skus} SKUs", peak[0])
-
-
-def _publishing(held: Loaded) -> Iterator[Line]:
+    """Measure publishing after one write and with every row read anew."""
     rulesets, folders = Rulesets(), count()
 
     def publish() -> None:
@@ -78,7 +48,7 @@ def _publishing(held: Loaded) -> Iterator[Line]:
         rounds = rounds_for(held.skus)
         for _ in range(rounds):
             _write_one(held)
-            floor += cpu(partial(copy_tables, held), held.server) / rounds
+            floor += cpu(partial(_copy_tables, held), held.server) / rounds
             ours += cpu(publish, held.server) / rounds
             anew += cpu(publish_anew, held.server) / rounds
     work = f"snapshot of {held.skus} SKUs after one write"
@@ -103,7 +73,7 @@ def _write_one(held: Loaded) -> None:
         )
 
 
-def copy_tables(held: Loaded) -> None:
+def _copy_tables(held: Loaded) -> None:
     """Copy the three tables out of Postgres, which takes graphs and volumes apart."""
     with held.pool.company(held.company) as conn, conn.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
@@ -111,33 +81,3 @@ def copy_tables(held: Loaded) -> None:
             with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as copy:
                 for _ in copy:
                     pass
-
-
-def _answers(snapshot: Snapshot, now: Now, held: Loaded) -> Iterator[Line]:
-    files = {name: [str(file) for file in snapshot.files(name)] for name in TABLES}
-    plainly = partial(_plainly, _PLAIN_OVERVIEW, files)
-    yield _answer("overview", held, lambda: overview(snapshot, now), plainly)
-    views = "; ".join(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({paths})" for name, paths in files.items())
-    counted = ", ".join(f"count(*) FILTER (WHERE {CONDITIONS[found.key]})" for found in findings())
-    plain = f"WITH {FACTS} SELECT count(*), {counted} FROM facts"
-    asked = {"market": MARKET, "today": now.today}
-    plainly = partial(_plainly, plain, asked, before=views)
-    yield _answer("readiness", held, lambda: readiness(snapshot, MARKET, now), plainly)
-    yield _answer("missing, the first 50", held, lambda: missing(snapshot, now))
-
-
-def _answer(what: str, held: Loaded, ours: Callable[[], Any], floor: Callable[[], Any] | None = None) -> Line:
-    """Return a line in milliseconds and by SKU, which shows the growth; beside one query where there is a floor."""
-    ms = [1000 * spent for spent in in_turn(ANSWER_ROUNDS, ours, *([floor] if floor else []))]
-    took = f"{ms[0]:.0f} ms, {1000 * ms[0] / held.skus:.2f} us a SKU"
-    if floor is None:
-        return Line(f"{what}, {held.skus} SKUs, CPU", took)
-    work = f"{what}, {held.skus} SKUs, beside one DuckDB query, CPU"
-    return Line(work, took, f"{ms[1]:.0f} ms", ms[0] / ms[1], held.bound(1.5))
-
-
-def _plainly(query: str, parameters: dict[str, Any], *, before: str = "SELECT 1") -> None:
-    with duckdb.connect(":memory:", config={"threads": 2}) as connection:
-        connection.execute(before)
-        used = {name: value for name, value in parameters.items() if f"${name}" in query}
-        connection.execute(query, used).fetchall()

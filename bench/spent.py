@@ -28,18 +28,6 @@ def cpu(work: Callable[[], Any], server: psutil.Process | None = None) -> float:
     return _used(server) - begun
 
 
-def in_turn(rounds: int, *works: Callable[[], Any], server: psutil.Process | None = None) -> list[float]:
-    """Return the CPU seconds of each of the works: the mean of rounds in which they take turns.
-
-    With several rounds, one that is not counted comes first.
-    """
-    if rounds > 1:
-        for work in works:
-            work()
-    spent = [[cpu(work, server) for work in works] for _ in range(rounds)]
-    return [sum(side) / rounds for side in zip(*spent, strict=True)]
-
-
 @contextmanager
 def peak_mib(server: psutil.Process | None = None) -> Iterator[list[float]]:
     """Yield a list of one number: the most MiB that this process and the server have taken by the end of the block."""

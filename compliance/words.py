@@ -81,7 +81,7 @@ def _facts(said: list[str], code: str, rules: "RuleSet") -> Mapping[str, Value]:
     material, found = rules.materials[code], [rules.word_facts[word] for word in said if word in rules.word_facts]
     given = [fact for fact in found if fact.holds_for(material) and fact.field not in material.implied]
     facts: dict[str, Value] = {}
-    for name in {fact.field for fact in given}:
+    for name in sorted({fact.field for fact in given}):
         values: frozenset[Value] = frozenset(fact.value for fact in given if fact.field == name)
         value = next(iter(values)) if len(values) == 1 else _PAIRS.get(values)
         if value is not None:

@@ -6,10 +6,12 @@ that a second resolution cannot lead elsewhere (DNS rebinding). Who fetches or s
 """
 
 from collections.abc import Callable
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 
 import anyio
+from anyio import to_thread
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -35,8 +37,15 @@ def is_public(address: Address) -> bool:
 
 
 async def resolved(host: str, port: int, may_reach: Callable[[Address], bool]) -> Address:
-    """Return an address of a host whose addresses may all be reached. Raise `Unreachable` and `OSError`."""
-    found = [ip_address(entry[4][0].partition("%")[0]) for entry in await anyio.getaddrinfo(host, port)]
+    """Return an address of a host whose addresses may all be reached. Raise `Unreachable` and `OSError`.
+
+    The caller's deadline ends it even where the resolver hangs: it is asked in a loop of its own, because each loop
+    waits for its threads when it is closed.
+    """
+    ask = partial(anyio.run, anyio.getaddrinfo, host, port)
+    found = [
+        ip_address(entry[4][0].partition("%")[0]) for entry in await to_thread.run_sync(ask, abandon_on_cancel=True)
+    ]
     if not found or not all(may_reach(address) for address in found):
         raise Unreachable
     return found[0]

@@ -1,14 +1,16 @@
 """Types of an import's answers: what was read from the file, how far the import is, and what it rejects.
 
 They are JSON objects under the contract's field names: the reader makes them, Postgres stores them, and the pages, the
-tools and `pcds import` read them. `schemas.responses.imports` publishes Pydantic models of the same fields; a test
-compares both.
+tools and `pcds import` read them. Those without a vocabulary are published as they are here; of the others
+`schemas.responses.imports` publishes Pydantic models of the same fields, and a test compares both.
 
 What belongs here: the shape of the answers. What does not: reading a file (`pipelines.reading`), and finding its faults
 (`pipelines.imports.report`).
 """
 
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict  # Pydantic publishes no other before Python 3.12
 
 
 class SourceColumn(TypedDict):
@@ -51,7 +53,10 @@ class Asked(TypedDict):
 
 
 class Reading(TypedDict):
-    """What the text of `rows` rows became: `value` is what is stored, with its unit."""
+    """What a text of the file became: `value` is what is stored, with its unit; `rows` counts the rows that have it.
+
+    Of each column of numbers there is one sample.
+    """
 
     column: str
     field: str
@@ -61,7 +66,7 @@ class Reading(TypedDict):
 
 
 class HiddenPlaces(TypedDict):
-    """What was read although a spreadsheet hides it; `lines` are the first of them."""
+    """Rows and columns that were read although the spreadsheet hides them."""
 
     rows: int
     lines: list[int]
@@ -174,7 +179,7 @@ class ImportProgress(TypedDict):
 
 
 class ImportCounts(TypedDict):
-    """SKUs decided so far, by outcome."""
+    """Number of SKUs decided so far, by outcome."""
 
     total: int
     created: int

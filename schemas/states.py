@@ -41,6 +41,7 @@ class State(StrEnum):
     STORE_BY_HTTP = ("store_by_http", "ticket", None, "files go to the object store without encryption")
     IMPORTS = ("imports", "page", None, "imports wait for more than ten minutes")
     SNAPSHOTS = ("snapshots", "ticket", None, "writes of more than ten minutes ago are in no snapshot")
+    SNAPSHOT_FILES = ("snapshot_files", "ticket", None, "a file of a snapshot or of figures is lost or cut off")
     SECRETS = ("secrets", "ticket", None, "other accounts of this machine may read a key")
     SETTINGS = ("settings", "ticket", None, "a variable PCDS_… is no setting")
     BASE_URL = ("base_url", "ticket", None, "links lead nowhere, or people come without encryption")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Final, Literal, TypeAlias, cast  # Any: items as JSON
 
-from pipelines.workbooks import Workbook
+from pipelines.workbooks import Cell, Sheet, Workbook
 from schemas.formulas import as_cell
 from schemas.json_values import JsonMapping
 from schemas.numbers import plain
@@ -21,7 +21,6 @@ MEDIA_TYPES: Final[Mapping[Form, str]] = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-Cell: TypeAlias = str | float | None
 ShowItem: TypeAlias = Callable[[JsonMapping], Sequence[Cell]]
 
 ALWAYS: Final = ("sku_code", "name")
@@ -47,8 +46,6 @@ COLUMNS: Final = (
 )
 """What a list can show of an item besides its name and code, in the order in which it is shown."""
 
-_LONGEST_CELL: Final = 32_767
-"""The most characters of a workbook's cell."""
 _MARK: Final = "\ufeff"
 """Tells spreadsheets that a CSV is in UTF-8."""
 _DELIMITERS: Final = {"en": ",", "fr": ";", "de": ";"}
@@ -89,13 +86,6 @@ def _text(cell: Cell, lang: str) -> str:
 
 def _write_workbook(out: IO[bytes], table: Table, items: Iterable[JsonMapping]) -> None:
     with Workbook(out, {"constant_memory": True}) as book:
-        sheet, bold = book.add_worksheet(_SHEET), book.add_format({"bold": True, "bottom": 1})
-        sheet.freeze_panes(1, 2)
-        for at, header in enumerate(table.headers):
-            sheet.write_string(0, at, header, bold)
-        for line, item in enumerate(items, start=1):
-            for at, cell in enumerate(table.cells(item)):
-                if isinstance(cell, str):
-                    sheet.write_string(line, at, as_cell(cell)[:_LONGEST_CELL])
-                elif cell is not None:
-                    sheet.write_number(line, at, cell)
+        sheet = Sheet(book, _SHEET, table.headers, frozen_columns=2)
+        for item in items:
+            sheet.add(enumerate(as_cell(cell) if isinstance(cell, str) else cell for cell in table.cells(item)))

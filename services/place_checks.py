@@ -5,6 +5,7 @@ it. `pcds doctor` shows them, `/metrics` publishes each state. What does not bel
 (`services.doctor`).
 """
 
+import os
 import shutil
 import stat
 import tempfile
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg_pool import PoolTimeout
 
+from pipelines.figures.keep import are_damaged
 from schemas.addresses import is_loopback
 from schemas.states import State
 from warehouse import dagster_home, deployment_keys, leftovers, revisions
@@ -68,7 +70,10 @@ def of_place(settings: Settings) -> Iterator[Problem]:
         if not takes_files(settings):
             free = shutil.disk_usage(folder).free >> 20
             wrong = f"{folder} takes no file of 64 KiB, or less than PCDS_FREE_BYTES are free ({free} MiB are)."
-            yield Problem(State.STORAGE, wrong, "Free disk space, or move the data directory to a larger disk.")
+            remedy = "Free disk space, or move the data directory to a larger disk."
+            if (files := os.statvfs(folder)).f_files and not files.f_favail:
+                remedy = "The file system has no inode left: remove files, or make it anew with more inodes."
+            yield Problem(State.STORAGE, wrong, remedy)
         yield from _readable_secrets(folder)
         if is_code_server_away(settings):
             wrong = "Dagster's code server does not answer at its socket: no run is scheduled, and imports begin late."
@@ -157,7 +162,7 @@ def of_database(database: Database, pool: Callable[[], Pool], settings: Settings
             found = [*_of_server(owner, settings)]
         if not any(problem.check == State.MIGRATION for problem in found):
             with pool().system() as conn:
-                found += _of_rows(conn, clock.now(), warm_workers=settings.warm_workers)
+                found += _of_rows(conn, clock.now(), settings)
     except (psycopg.Error, PoolTimeout) as error:
         return [Problem(State.DATABASE, sentence_of(error) or str(error), "See the database's log; repair it.")]
     return found
@@ -185,12 +190,12 @@ def _of_server(owner: Connection, settings: Settings) -> Iterator[Problem]:
         yield from of_keys(owner, settings)
 
 
-def _of_rows(conn: Connection, now: datetime, *, warm_workers: bool) -> Iterator[Problem]:
+def _of_rows(conn: Connection, now: datetime, settings: Settings) -> Iterator[Problem]:
     """Yield what the rows tell, in a session of no company; the tables are this release's."""
     if not catalogue.is_loaded(conn):
         wrong = "No catalogue is loaded: imports know no market."
         yield Problem(State.CATALOGUE, wrong, "Run `pcds catalogue refresh`.")
-    if warm_workers and not queue.has_listener(conn):
+    if settings.warm_workers and not queue.has_listener(conn):
         remedy = "Start `pcds serve`, or `python -m api.start worker` where your process manager starts the programs."
         yield Problem(State.WORKER, "No worker waits for imports, so that they stay queued.", remedy)
     waiting = queue.open_imports(conn, now, asked_for=_WAITED)
@@ -201,3 +206,8 @@ def _of_rows(conn: Connection, now: datetime, *, warm_workers: bool) -> Iterator
     if behind:
         wrong = f"{len(behind)} companies have writes older than ten minutes that no snapshot has."
         yield Problem(State.SNAPSHOTS, wrong, "See that the daemon runs; `pcds snapshot --company ID` publishes one.")
+    damaged = [each.slug for each in follow.published(conn) if are_damaged(settings.data_dir, each)]
+    if damaged:
+        wrong = f"A file of the snapshot or the figures of {', '.join(damaged)} is lost or cut off."
+        remedy = "Check the disk. The sensor `overdue_work` publishes anew within a minute, as does `pcds snapshot`."
+        yield Problem(State.SNAPSHOT_FILES, wrong, remedy)

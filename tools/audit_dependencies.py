@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-LOCKS: Final = ("requirements.lock", "requirements-distributed.lock")
+LOCKS: Final = ("requirements.lock", "requirements-build.lock", "requirements-distributed.lock")
 SOURCES: Final = ("pypi", "osv")
 _SECONDS: Final = 120
 _TIMEOUT_SECONDS: Final = 8

@@ -18,7 +18,7 @@ import resource
 import socket
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -83,7 +83,7 @@ def main() -> int:
     arguments = parser.parse_args()
     failed = []
     context = multiprocessing.get_context("spawn")  # a client inherits no lock and no socket of this process
-    with running() as service, ProcessPoolExecutor(_ADDRESSES + 1, context, _step_back) as clients:
+    with running() as service, ProcessPoolExecutor(_CLIENTS + 1, context, _step_back) as clients:
         other, harmless = _joined(service), replace(_joined(service), name="small files in order, to compare with")
         for sending in (harmless, *_inputs(service, arguments.only or "")):
             met = _met(clients, sending, other, arguments.seconds)
@@ -147,32 +147,37 @@ def _met(clients: ProcessPoolExecutor, sending: Sending, other: Sending, seconds
 
 def _met_by_half_open(clients: ProcessPoolExecutor, port: int, other: Sending, seconds: float) -> Met:
     """Measure the same while five addresses hold more requests that never end than there are places."""
-    addresses = [f"127.0.1.{number}" for number in range(1, _ADDRESSES + 1)]
-    hostile = [clients.submit(_held_half_open, port, address, seconds) for address in addresses]
+    hostile = clients.submit(_held_half_open, port, seconds)
     good = clients.submit(_sent, other, seconds)
-    probe = _slowest_probe(port, [*hostile, good], anew=True)
+    probe = _slowest_probe(port, [hostile, good], anew=True)
     taken, other_seconds = good.result()
-    opened = sum((each.result()[0] for each in hostile), Counter[int]())
-    return Met(probe, other_seconds, taken.total() - taken[202], opened)
+    return Met(probe, other_seconds, taken.total() - taken[202], hostile.result()[0])
 
 
-def _held_half_open(port: int, address: str, seconds: float) -> tuple[Counter[int], float]:
-    """Hold so many half-open requests from an address, each anew where it was ended; return how many were opened.
+def _held_half_open(port: int, seconds: float) -> tuple[Counter[int], float]:
+    """Hold so many half-open requests from each address, each anew where it was ended; return how many were opened.
 
-    It goes on after `seconds` until it has opened them all: a client that got no processor attacked nobody.
+    It goes on after `seconds` until it has opened them all: a client that got no processor attacked nobody. One process
+    does so for all addresses and waits for no connection, because what it costs is taken from the service's processors.
     """
-    most = min(_HALF_OPEN_EACH + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    wanted = _ADDRESSES * _HALF_OPEN_EACH
+    most = min(wanted + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    held: list[socket.socket] = []
+    held: deque[socket.socket] = deque()
     opened, end = 0, time.monotonic() + seconds
-    while time.monotonic() < end or opened < _HALF_OPEN_EACH:
-        if len(held) >= _HALF_OPEN_EACH:  # the oldest first: the server has ended most of them
-            held.pop(0).close()
+    while time.monotonic() < end or opened < wanted:
+        if len(held) >= most - 100:  # the oldest first: the server has ended most of them
+            for _ in range(_ADDRESSES):
+                held.popleft().close()
             time.sleep(_BETWEEN_PROBES_SECONDS)
-        with contextlib.suppress(OSError):
-            held.append(socket.create_connection(("127.0.0.1", port), 5, (address, 0)))
-            held[-1].sendall(b"GET / HTTP/1.1\r\nHost: h\r\nX-Half: ")
-            opened += 1
+        for number in range(1, _ADDRESSES + 1):
+            held.append(socket.socket())
+            held[-1].bind((f"127.0.1.{number}", 0))
+            held[-1].setblocking(False)
+            held[-1].connect_ex(("127.0.0.1", port))
+            with contextlib.suppress(OSError):
+                held[-1].sendall(b"GET / HTTP/1.1\r\nHost: h\r\nX-Half: ")
+                opened += 1
     for each in held:
         each.close()
     return Counter({0: opened}), seconds

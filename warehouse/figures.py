@@ -73,6 +73,10 @@ class StoredFigures:
         """The file of verdicts by market and calendar year."""
         return self.folder / "obligations.parquet"
 
+    def is_whole(self) -> bool:
+        """Return whether all files are there to their ends."""
+        return published.are_whole(self.folder / f"{table}.parquet" for table in TABLES)
+
     def manifest(self) -> bytes:
         """Return the manifest of the folder, as JSON."""
         content = {
@@ -117,9 +121,9 @@ def current(data_dir: Path, company_id: UUID) -> StoredFigures | None:
     folder = data_dir / FOLDER / str(company_id)
     try:
         name = (folder / published.POINTER).read_text(encoding="ascii")
-    except FileNotFoundError:
+        manifest: JsonObject = orjson.loads((folder / name / _MANIFEST).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):  # none, or its manifest is cut off
         return None
-    manifest: JsonObject = orjson.loads((folder / name / _MANIFEST).read_bytes())
     if manifest.get("form") != FORM:
         return None
     origin = Basis(**{**manifest["origin"], "as_of": datetime.fromisoformat(manifest["origin"]["as_of"])})

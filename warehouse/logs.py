@@ -3,10 +3,12 @@
 What belongs here: the form of a line and what must never be in one. What does not: which events are logged.
 """
 
+import json
 import logging
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final  # Any: structlog's own signature
 
@@ -49,7 +51,7 @@ def configure(settings: Settings) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _STAMPED,
         structlog.processors.format_exc_info,
         hide_secrets,
     ]
@@ -77,6 +79,30 @@ def configure(settings: Settings) -> None:
     logging.getLogger().setLevel(settings.log_level.upper())
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.DEBUG if settings.log_level == "debug" else logging.WARNING)
+
+
+_STAMPED: Final = structlog.processors.TimeStamper(fmt="iso", utc=True)
+_AS_JSON: Final = json.JSONEncoder(ensure_ascii=False).encode
+"""Writes a line as the renderer of `configure` does; made once, as a line's own encoder takes longer than its text."""
+
+
+def write_line(logger: logging.Logger, level: int, event: str, fields: Mapping[str, str | float | None]) -> None:
+    """Write a line of plain values as `configure` would have it, past the chain of structlog and logging.
+
+    For the line that every request has: on that road it takes a twentieth of a short request. The logger says only
+    whether the level is heard. A standard error that is gone stops no work.
+    """
+    if not logger.isEnabledFor(level):
+        return
+    known: EventDict = {
+        **fields,
+        "event": event,
+        **structlog.contextvars.get_contextvars(),
+        "level": logging.getLevelName(level).lower(),
+        "logger": logger.name,
+    }
+    with suppress(OSError, ValueError):
+        sys.stderr.write(_AS_JSON(hide_secrets(None, "", _STAMPED(None, "", known))) + "\n")
 
 
 def _is_new(record: logging.LogRecord) -> bool:

@@ -7,13 +7,14 @@ other publishers, the flush and the pointer. What does not: the files in a folde
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 POINTER: Final = "current"
 """Name of the file beside the folders that names the last complete one."""
+_PARQUET_END: Final = b"PAR1"
 _LOCK: Final = "lock"
 
 
@@ -36,6 +37,19 @@ def point(folder: Path, new: Path) -> None:
         _flush(path)
     moved.replace(folder / POINTER)
     _flush(folder)
+
+
+def are_whole(files: Iterable[Path]) -> bool:
+    """Return whether all these Parquet files are there to their last bytes: one that was cut off has lost them."""
+    try:
+        for path in files:
+            with path.open("rb") as file:
+                file.seek(-len(_PARQUET_END), os.SEEK_END)
+                if file.read() != _PARQUET_END:
+                    return False
+    except OSError:  # it is gone, or shorter than these bytes
+        return False
+    return True
 
 
 def _flush(path: Path) -> None:

@@ -133,16 +133,13 @@ class Pool:
         self._pool.close()
 
     @contextmanager
-    def company(
-        self, company_id: UUID, *, pipelined: bool = False, durable_behind: bool = False
-    ) -> Iterator[Connection]:
+    def company(self, company_id: UUID, *, pipelined: bool = False) -> Iterator[Connection]:
         """Open a transaction of one company: committed at the end of the block, rolled back when the block raises.
 
         With `pipelined` its statements are sent together: an error is raised where a result is next read, or at the
-        commit, and COPY is not possible. With `durable_behind` it releases its locks before it is durable, and waits
-        for the disk afterwards, together with others (decision 0016). Raises `TransactionLost`.
+        commit, and COPY is not possible. Raises `TransactionLost`.
         """
-        with self._transaction(str(company_id), pipelined=pipelined, durable_behind=durable_behind) as connection:
+        with self._transaction(str(company_id), pipelined=pipelined) as connection:
             yield connection
 
     @contextmanager
@@ -178,6 +175,7 @@ class Pool:
     ) -> T:
         """Return the result of `work` in one transaction of the company, durable behind it, repeated as by `retrying`.
 
+        It releases its locks before it is durable, and waits for the disk afterwards, with others (decision 0016).
         `then` is called with the result while the commit is under way: it costs the caller no time and holds no lock.
         Its errors are raised when the commit is done.
         """

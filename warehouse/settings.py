@@ -21,7 +21,7 @@ OTHERS: Final = frozenset(
         # Of the service's own processes, of programs that call it, and of an engine of Dagster's.
         *("SUPERVISOR", "DAGSTER_STORAGE_URL", "LAUNCH_URL", "CELERY_URL", "KEY", "URL"),
         # Of tests and tools.
-        *("CHANGES_SECONDS", "CHROMIUM", "CONNECTOR_TOKEN", "EXECUTOR", "FUZZ_KEY", "KILL_SEEDS", "NIGHT_SKUS"),
+        *("CHANGES_SECONDS", "CHROMIUM", "CONNECTOR_TOKEN", "FUZZ_KEY", "KILL_SEEDS", "NIGHT_SKUS"),
         *("PACKS", "PACKS_FROM", "REGRADE_SEED", "TESTS_ROOT", "TEST_POSTGRES", "WEBHOOK_MESSAGES"),
     )
 )
@@ -104,6 +104,10 @@ class Settings(BaseSettings):
     """The directory of all data that must survive a restart: the embedded database, objects, Dagster's home."""
     database_url: PostgresUrl | None = Field(None, validation_alias=AliasChoices("database_url", "DATABASE_URL"))
     """The owner's URL of a Postgres 15 or newer; without it the service runs its own."""
+    postgres_bin: Annotated[Path, AfterValidator(Path.absolute)] | None = None
+    """The folder of the embedded Postgres's programs (`postgres`, `initdb`, `pg_ctl`), of the major version that the
+    release brings; without it those of the release.
+    """
     app_database_url: PostgresUrl | None = None
     """The application role's URL, where the operator makes the roles; else it is derived from the owner's."""
     dagster_database_url: PostgresUrl | None = None

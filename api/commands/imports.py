@@ -114,7 +114,7 @@ def import_file(
     written = _write(errors, sent.data, finished["source"], faults, lang) if sent and errors and faults else []
     if as_json:
         shown = {name: finished.get(name, {}) for name in ("id", "status", "counts", "warning_counts")}
-        show(shown | {"asked": finished["source"].get("asked", [])}, as_json=True)
+        show(shown | {name: finished["source"].get(name, []) for name in ("asked", "readings")}, as_json=True)
         return
     typer.echo(summary(finished, faults, lang))
     if written:

@@ -10,6 +10,7 @@ import orjson
 from pipelines.reading.questions import answer_with
 from schemas.issues import ISSUE_CODES
 from schemas.messages import Message, translate
+from schemas.normalise import shown
 from schemas.report import Asked, ForeseenGrades, ImportReport, ImportRowError
 
 _NAMED: Final = 5
@@ -51,7 +52,8 @@ def summary(finished: ImportReport, faults: Sequence[ImportRowError], lang: str)
     asked = _describe_questions(finished, lang)
     reasons = (_describe_reason(code, lines, lang) for code, lines in _lines_by_code(finished, faults).items())
     grades = _describe_grades(finished["preview"], lang) if "preview" in finished else []
-    return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *warned, *reasons])
+    readings = _describe_readings(finished, lang)
+    return "\n".join([*(translate(part, lang) for part in parts), *grades, *asked, *readings, *warned, *reasons])
 
 
 def _describe_questions(finished: ImportReport, lang: str) -> list[str]:
@@ -71,6 +73,21 @@ def _describe_questions(finished: ImportReport, lang: str) -> list[str]:
         return [*lines, translate(Message("Send the file again with the options that are right."), lang)]
     command = f"pcds import --answer {finished['id']} --mapping …"
     return [*lines, translate(Message("Answer with the options that are right: {command}", command=command), lang)]
+
+
+def _describe_readings(finished: ImportReport, lang: str) -> list[str]:
+    """Return a paragraph for each column: what its first texts became, those that lose something before the others."""
+    by_column: dict[tuple[str, str], list[str]] = {}
+    for each in finished["source"].get("readings") or ():  # a service of before has none
+        became = f"{shown(each['text'])} → {each['value']} ({each['rows']})"
+        by_column.setdefault((each["column"], each["field"]), []).append(became)
+    if not by_column:
+        return []
+    paragraphs = [
+        textwrap.fill(f"{column} {field}: {_first(texts)}", _WIDTH, initial_indent="    ", subsequent_indent="        ")
+        for (column, field), texts in by_column.items()
+    ]
+    return [translate(Message("What the texts of each column became, with their numbers of lines:"), lang), *paragraphs]
 
 
 def options_of(asked: Asked) -> list[str]:

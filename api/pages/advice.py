@@ -22,45 +22,42 @@ _FOR_PEOPLE: Final[Mapping[str, str]] = {
     "Rename the right column to {name}, or name it: mapping={mapping}.": "advice.missing_column",
     "{cell} can be {fraction} or {whole}, and no other number in the file decides; "
     'write more or fewer decimals, or say the decimal mark: mapping={{"decimal": ","}}.': "advice.ambiguous_number",
-    "{header} may be the product's or its packaging's, and nothing in the table says which; it is "
-    "not read. If it is the packaging's, say so: "
-    'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.': "advice.asked_column",
-    "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
-    'read. Say what it is: mapping={{"values": {{"component_type": {{"{word}": "{type}"}}}}}}.': "advice.asked_part",
-    "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
-    'mapping={{"columns": {{"{name}": "{place}"}}, "units": {{"{name}": "{unit}"}}}}, or per what it is, such '
-    "as per case of 12.": "advice.open_unit",
+    "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If it is "
+    "the packaging's, say so: mapping={mapping}, or name the packaging in its header.": "advice.asked_column",
+    "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not read. "
+    "Say what it is: mapping={mapping}.": "advice.asked_part",
+    "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: mapping={mapping}, "
+    "or per what it is, such as per case of 12.": "advice.open_unit",
     "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
-    'mapping={{"columns": {{"{name}": "{place}"}}}}.': "advice.open_column",
-    'No record has the name {names}; their rows are rejected. Send mapping={{"create": true}} so that the import '
-    "makes these records, or correct the names.": "advice.new_records",
-    "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
-    'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.': "advice.material",
-    "The columns {where} all fit {name}; rename or remove all but one, "
-    'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.': "advice.ambiguous_column",
-    "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the "
-    "weights of one packaging. Send weights of one, or a column with the quantity of each line. If each line "
-    'is a part of its own, say so: mapping={{"quantity": {{"{place}": "ignore"}}}}.': "advice.totals",
-    "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether "
-    'they are rows: mapping={{"lines": {{"{lines}": "skip"}}}}, or read.': "advice.open_lines",
-    'Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={{"sheets": "all"}}, '
-    'or one: mapping={{"sheets": ["{name}"]}}.': "advice.same_header",
-    "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as "
-    'UTF-8 (in Excel: CSV UTF-8), or say the encoding: mapping={{"encoding": "{name}"}}.': "advice.encoding",
-    "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not "
-    'read. Say which: mapping={{"units": {{"{name}": "fraction"}}}}, or percent.': "advice.fraction",
-    "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list "
-    'it is: mapping={{"lists": {{"{place}": "{first}"}}}}.': "advice.code_list",
-    "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, "
-    'leave it out; else say its unit: mapping={{"units": {{"{name}": "kg"}}}}.': "advice.tonnes",
-    "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by "
-    'it, or to ignore it: mapping={{"quantity": {{"{place}": "{likely}"}}}}.': "advice.quantity",
-    "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say "
-    'the unit, mapping={{"units": {{"{name}": "g"}}}}, or that the column is its unit: mapping={{"columns": '
-    '{{"weight_unit": "{place}"}}}}.': "advice.unit_beside",
-    "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each "
-    'one\'s or all together, and is not read. Say which, multiply or divide: mapping={{"quantity": '
-    '{{"{place}": "multiply"}}}}, or write it in each line.': "advice.merged",
+    "mapping={mapping}.": "advice.open_column",
+    "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import makes these "
+    "records, or correct the names.": "advice.new_records",
+    "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is too "
+    "small without it: name its material, mapping={mapping}.": "advice.material",
+    "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: "
+    "mapping={mapping}.": "advice.ambiguous_column",
+    "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the weights of "
+    "one packaging. Send weights of one, or a column with the quantity of each line. If each line is a part of its "
+    "own, say so: mapping={mapping}.": "advice.totals",
+    "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they are "
+    "rows: mapping={mapping}, or read.": "advice.open_lines",
+    "Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={mapping}, or one: "
+    "mapping={other}.": "advice.same_header",
+    "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as UTF-8 (in "
+    "Excel: CSV UTF-8), or say the encoding: mapping={mapping}.": "advice.encoding",
+    "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not read. "
+    "Say which: mapping={mapping}, or percent.": "advice.fraction",
+    "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list it is: "
+    "mapping={mapping}.": "advice.code_list",
+    "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, leave it "
+    "out; else say its unit: mapping={mapping}.": "advice.tonnes",
+    "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, or "
+    "to ignore it: mapping={mapping}.": "advice.quantity",
+    "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say the unit, "
+    "mapping={mapping}, or that the column is its unit: mapping={other}.": "advice.unit_beside",
+    "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each one's or "
+    "all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it "
+    "in each line.": "advice.merged",
     "The company has no SKU {code}.": "advice.no_item",
     "The SKU {code} has no components to ask about; write its components first.": "advice.no_parts",
     "{ids} is no component of the SKU {code}; name ids of the lines of its graph: {held}.": "advice.part_gone",

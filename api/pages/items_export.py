@@ -11,9 +11,10 @@ from api.pages.concurrency import run_limited
 from api.pages.refusals import PageRefused
 from api.pages.render import language_of
 from api.pages.sessions import Session, Viewer
+from pipelines.workbooks import Cell
 from schemas.json_values import JsonMapping
 from schemas.refusals import Refused
-from services.item_export import ALWAYS, FORMS, Cell, Table
+from services.item_export import ALWAYS, FORMS, Table
 
 router = APIRouter()
 

@@ -21,7 +21,7 @@ from api.pages.advice import said
 from api.pages.sessions import Session
 from api.pages.texts import text
 from schemas.labels import LANGUAGES, word
-from schemas.numbers import number
+from schemas.numbers import day, number
 from schemas.roles import Role, includes
 
 STYLE: Final = "/pages/style.css"
@@ -91,6 +91,7 @@ def page(
         "navigation": NAVIGATION,
         "languages": LANGUAGES,
         "number": partial(number, lang=lang),
+        "day": partial(day, lang=lang),
         "link": partial(link, request),
         "translate": partial(said, lang=lang),
         "may": lambda role: session is not None and includes(session.role, role),

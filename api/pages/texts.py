@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from schemas.numbers import is_one
+
 FOLDER: Final = Path(__file__).parent / "texts"
 
 
@@ -27,9 +29,16 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
 def text(key: str, lang: str, **gaps: object) -> str:
     """Return the text of a key in a language, its gaps filled. Raise `KeyError` for an unknown key.
 
-    Where the gap `count` is 1, the text of `<key>.one` is taken if there is one.
+    Where the language counts the gap `count` as one, the text of `<key>.one` is taken if there is one. A text that
+    does not show the number is of 1 alone: in French 0 is counted like 1.
     """
-    known = _texts()
-    if str(gaps.get("count")) == "1":
-        key = f"{key}.one" if f"{key}.one" in known else key
+    known, count = _texts(), str(gaps.get("count"))
+    one = f"{key}.one"
+    if (
+        one in known
+        and count.isdecimal()
+        and is_one(int(count), lang)
+        and (count == "1" or "{count}" in known[one][lang])
+    ):
+        key = one
     return known[key][lang].format(**gaps) if gaps else known[key][lang]

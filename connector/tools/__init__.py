@@ -21,6 +21,5 @@ Each is a thin layer over the services and queries that `api` uses too.
     drafting.py    generate_doc_draft, propose_sku_update, submit_supplier_document
     proposals.py   the filings of the first two; documents.py that of the third
 
-A tool's docstring is its published description, which a model reads to choose it. Its last line has a few words of the
-field in French and German, for clients that search the list by words.
+A tool's docstring is its published description, which a model reads to choose it: sentences, in English.
 """

@@ -60,7 +60,6 @@ def _doc_draft(service: Service) -> Callable[..., object]:
 
         Each numbered point is filled from the records; what is missing is listed. The user is asked first. It is filed
         in the review queue: nothing is issued or signed.
-        Rédiger la conformité; Konformitätserklärung entwerfen.
         """
         filing, _ = proposals.doc_draft(
             service, current_principal(), sku_code=sku_code, id=id, reference=reference, lang=lang
@@ -104,7 +103,6 @@ def _sku_update(service: Service) -> Callable[..., object]:
 
         The user is asked first. It is filed in the review queue: the record changes only if a person accepts it there.
         Use it when the user wants to correct or complete an item; to only try a change use what_if.
-        Proposer, corriger; vorschlagen, berichtigen.
         """
         filing, _ = proposals.sku_update(
             service, current_principal(), sku_code, id, changes=changes, component_changes=component_changes
@@ -138,7 +136,6 @@ def _supplier_document(service: Service) -> Callable[..., object]:
 
         At most 1.5 MB. The user is asked first. It is filed in the review queue and becomes a technical file of the
         item only if a person accepts it.
-        Certificat, rapport d'essai; Zertifikat, Prüfbericht.
         """
         filing, _ = await documents.document(service, current_principal(), sku_code, id, document)
         return await to_thread.run_sync(settled, service, current_principal(), filing, answer, confirmation)

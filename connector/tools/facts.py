@@ -73,7 +73,6 @@ class FactTools:
 
         Use it for "is it true that", and before you state a limit, date, target, format ban or duty. It answers with
         the articles that say so and never guesses.
-        Règlement, est-il vrai; Verordnung, stimmt es.
         """
         return self._checked(statement, lang, statements.regulation(), _LAW)
 
@@ -82,7 +81,6 @@ class FactTools:
 
         Use it before you say what a plan (Starter, Growth, Professional, Enterprise) includes, costs or allows. Amounts
         of money are not published here.
-        Abonnement, prix; Tarif, Preise.
         """
         return self._checked(statement, lang, statements.service(), _PLANS)
 
@@ -91,7 +89,6 @@ class FactTools:
 
         Use it for questions about the product itself. For the law use check_regulation_statement; for the company's
         own data use the other tools.
-        Limites, fichiers; Grenzen, Dateien.
         """
         service_facts = facts.load("service")
         shown = service_facts[offset : offset + limit]

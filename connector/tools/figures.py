@@ -64,7 +64,6 @@ class FigureTools:
 
         Also the thresholds and obligations (do we exceed a threshold?) with verdicts, and the items that could not be
         counted, with the facts they lack. Only GB has halves; other markets are held by the year.
-        Tonnages, seuils; Tonnen, Mengen, Schwellen.
         """
         company_id, code = current_principal().company_id, market_code(market)
         stored = figures.current(self._service.settings.data_dir, company_id)
@@ -115,7 +114,6 @@ class FigureTools:
 
         Each with its total in scope, who kept it when, corrections, and items that could not be counted. For tonnes not
         declared yet use get_market_figures; for declarations of conformity list_declarations.
-        Déclarations déposées; Meldungen, gemeldet.
         """
         given = {"market": None if market is None else market_code(market), "year": year, "half": half}
         wanted = {name: value for name, value in given.items() if value is not None}

@@ -54,7 +54,6 @@ class HistoryTools:
 
         Use it for "who changed the weight" and "what changed since last Monday". It needs a plan with the audit log;
         without one it lists the items that changed.
-        Qui a changé, historique; wer hat geändert, Verlauf.
         """
         company_id, begin = current_principal().company_id, _instant(since)
         with self._service.writes.company(company_id) as conn:
@@ -129,7 +128,6 @@ class HistoryTools:
         """Which suppliers have not answered our data requests yet, since when they wait, and about which items.
 
         The longest waiting comes first, with the day that an answer is due. A rejected answer is awaited again.
-        Fournisseurs, réponses; Lieferanten, Antworten.
         """
         now = self._service.clock.now()
         asked = suppliers.filters(now=now, today=now.date(), supplier_name=supplier)

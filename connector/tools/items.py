@@ -126,7 +126,6 @@ class ItemTools:
 
         Filters narrow it, and page.total counts what fits: items with PVC (material), of one supplier, that use a
         shared component or cap, with a gap (plastic parts without their polymer: polymer_missing), with a format ban.
-        Chercher, liste des articles; suchen, Liste der Artikel.
         """
         asked = partial(
             searches.asked,
@@ -176,7 +175,6 @@ class ItemTools:
         Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, open and
         assumed; compliance.schemes what others, such as the UK's RAM, would rate it. Use it for any question about a
         single item; limit and offset page one of very many parts.
-        Fiche, poids, pourquoi; Gewichte, warum.
         """
         require_one(id, sku_code)
         today = self._service.clock.today()

@@ -79,7 +79,6 @@ class PortfolioTools:
 
         Also every jurisdiction in scope with its EPR system, depth and verification date. Use it for how many items
         have which grade, and how many are provisional; for one market use check_market_readiness.
-        Combien, notes, portefeuille; wie viele, Noten.
         """
         snapshot, now = newest_snapshot(self._service)
         stored = figures.current(self._service.settings.data_dir, snapshot.company_id)
@@ -111,7 +110,6 @@ class PortfolioTools:
         Items are blocked, to_decide, incomplete or ready; each finding has its article and examples. Also the market's
         system, register and duties: must we register (LUCID), do we need an authorised representative. Not legal
         advice. Tonnes and thresholds in full: get_market_figures.
-        Vendre, marché; verkaufen, Markt.
         """
         market = market_code(market)
         snapshot, now = newest_snapshot(self._service)
@@ -142,7 +140,6 @@ class PortfolioTools:
         Use it for what to complete first, to improve grades. Without an item it gives the gaps of all items and a page
         of the items with the worst ones. An item's `missing` and `open` are what its grade lacks, and what could still
         change it.
-        Manque, lacunes; fehlt, Lücken, ergänzen.
         """
         code = None
         if id is not None or sku_code is not None:

@@ -92,7 +92,6 @@ class RecordTools:
 
         Use it for which are valid, drafts, or end (expire) in the next days. To prepare one use generate_doc_draft;
         for declarations to a scheme or register list_filed_declarations.
-        Déclarations valides; gültige Konformitätserklärungen.
         """
         if sku_code is not None:
             await to_thread.run_sync(self._require_item, sku_code)
@@ -112,7 +111,6 @@ class RecordTools:
 
         Use it to resolve a component_id, or to find the material, weight and supplier of a shared component. The
         components of one packaging item are in get_packaging_item.
-        Composants partagés; gemeinsame Komponenten.
         """
         found = await self._page(library.page("library_component", limit, offset), {})
         page = Page.of(found["pagination"], len(found["data"]))

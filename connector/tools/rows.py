@@ -79,7 +79,6 @@ class RowTools:
 
         Or check rows or a pasted CSV table as a dry run: how many items would be created, updated or rejected, and each
         fault. Nothing is created. Send one of the three.
-        Lignes rejetées; abgelehnte Zeilen.
         """
         if sum(given is not None for given in (import_id, rows, csv)) != 1:
             raise refusal("invalid_body", "Send exactly one of import_id, rows and csv.")

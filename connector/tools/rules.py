@@ -51,7 +51,6 @@ class RuleTools:
 
         Recycled plastic content beside the minimum of 2030; bisphenol A (BPA) statements of food packaging; format bans
         of Annex V, affected or depending on facts; the French Triman mark: who needs it and lacks it in our records.
-        Contenu recyclé, interdictions; Rezyklat, Verbote.
         """
         known = labels.STATES if rule == "triman_mark" else STATES[rule]
         if state is not None and state not in known:

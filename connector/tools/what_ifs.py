@@ -61,7 +61,6 @@ class WhatIfTools:
 
         For one item send target_grade, or changes. For a shared component or cap that many items use send component
         with component_fields: the grade of each before and after. Also why an item has no grade and what to send.
-        Que se passerait-il; was wäre wenn.
         """
         if component is not None:
             if sku_code is not None or id is not None or changes is not None or component_changes:

@@ -11,13 +11,11 @@ from typing import Final
 
 from pipelines.corrections.cells import Cell
 from pipelines.corrections.tables import ADDED, Table
-from pipelines.workbooks import Workbook
+from pipelines.workbooks import Sheet, Workbook
 from schemas.formulas import harmless
 from schemas.report import ImportSource
 
 _SHEET_OF_TEXTS: Final = "import"
-_LONGEST_CELL: Final = 32_767
-"""The most characters of a workbook's cell."""
 _WIDTHS: Final = (10, 14, 90)
 """Widths of the added columns, in characters."""
 
@@ -45,14 +43,11 @@ def as_workbook(tables: Iterable[Table]) -> bytes:
     with Workbook(target, {"in_memory": True}) as book:
         bold = book.add_format({"bold": True})
         for table in tables:
-            sheet = book.add_worksheet(table.name or _SHEET_OF_TEXTS)
+            written = Sheet(book, table.name or _SHEET_OF_TEXTS)
             for line, cells in table.rows:
-                for at, cell in enumerate(cells):
-                    if isinstance(cell, Decimal):
-                        sheet.write_number(line - 1, at, float(cell))
-                    elif cell:
-                        style = bold if line == table.header_row else None
-                        sheet.write_string(line - 1, at, _storable(cell), style)
+                shown = (harmless(cell) if isinstance(cell, str) else cell for cell in cells)
+                written.put(line - 1, enumerate(shown), bold if line == table.header_row else None)
+            sheet = written.worksheet
             if ADDED[0] in table.header:
                 for at, width in enumerate(_WIDTHS, table.header.index(ADDED[0])):
                     sheet.set_column(at, at, width)
@@ -72,11 +67,6 @@ def _text(cell: Cell) -> str:
         number = f"{cell:f}"
         return f"{number}0" if len(number.partition(".")[2]) == 3 else number
     return harmless(cell or "")
-
-
-def _storable(text: str) -> str:
-    """Return a text that a workbook can store: no longer than a cell, without code points that are no characters."""
-    return harmless(text)[:_LONGEST_CELL].encode("utf-8", "replace").decode()
 
 
 def _encoded(text: str, encoding: str) -> bytes:

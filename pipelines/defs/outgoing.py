@@ -40,11 +40,14 @@ def waiting_exports(context: dg.OpExecutionContext, resources: Resources, procee
 
 @op("postgres", "clock", "settings")
 def due_mails(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
-    """Send the company's due mails; what the mail server does not take is tried again later, by another run."""
+    """Send the company's due mails; what the mail server does not take is tried again later, by another run.
+
+    Where no mail server is set, as a person may start this by hand, the run says so and the mails stay due.
+    """
+    company_id, named = company_of_run(context, resources.postgres)
     post = mail.Post.of(resources.settings)
     if post is None:
-        raise dg.Failure("PCDS_SMTP_URL is not set; nothing is mailed.", allow_retries=False)
-    company_id, named = company_of_run(context, resources.postgres)
+        return {**named, "nothing_sent": "Nothing is mailed: PCDS_SMTP_URL is not set."}
     outcomes = mail.send_due(resources.postgres, company_id, post, resources.clock, proceed)
     return {**named, **{f"mails_{outcome}": count for outcome, count in outcomes.items()}}
 

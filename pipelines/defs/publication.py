@@ -22,7 +22,7 @@ from pipelines.engine.leaving import interruptible
 from pipelines.engine.partitions import company_of, company_of_run, company_partitions
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, Shutdown
 from pipelines.engine.run_requests import WantedRun
-from pipelines.figures.keep import are_behind
+from pipelines.figures.keep import are_behind, are_damaged
 from pipelines.shown import columns
 from pipelines.shown import portfolio as shown
 from schemas import contracts
@@ -207,7 +207,7 @@ def lost_portfolios(conn: Connection, folder: Path, now: datetime) -> dict[str, 
     return {
         each.slug: _wanted_run(each, f"{each.position}/lost-{now:%Y%m%dT%H%M}")
         for each in follow.published(conn)
-        if follow.is_astray(each, folder) or are_behind(folder, each.company_id)
+        if follow.is_astray(each, folder) or are_behind(folder, each.company_id) or are_damaged(folder, each)
     }
 
 

@@ -12,6 +12,7 @@ An import whose last run a person has terminated is ended instead (`pipelines.de
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 import dagster as dg
 
@@ -35,7 +36,9 @@ from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
 from pipelines.engine.run_requests import WantedRun
 from warehouse.clock import Clock
+from warehouse.imports import claims
 from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
+from warehouse.launches import queries as launches
 from warehouse.sessions import Pool
 
 _ASKED_FOR: Final = timedelta(seconds=4)
@@ -193,18 +196,36 @@ def _is_worked_on(record: dg.RunRecord) -> bool:
     return record.dagster_run.status in run_requests.UNDER_WAY
 
 
+def _is_hung(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport, run: dg.DagsterRun) -> bool:
+    """Return whether the run's worker lives and has stopped sending heartbeats; the run is then ended.
+
+    A process that is stopped keeps its lock, by which run monitoring takes it for a working one. What it goes on to
+    write when it wakes up is refused, for want of the claim.
+    """
+    with pool.system() as conn:
+        if launches.state(conn, run.run_id) != "running":
+            return False
+    if not claims.take_away(pool, clock, found.company_id, found.id, UUID(run.run_id)):
+        return False
+    with pool.system() as conn:
+        launches.give_up(conn, run.run_id)
+    instance.report_run_failed(run, "Its worker sends no heartbeats any more; another run continues the import.")
+    return True
+
+
 def _waits(records: Sequence[dg.RunRecord]) -> bool:
     """Return whether the newest run ended too shortly before for another one: the second one comes at once."""
     if len(records) < 2:
         return False
     pause = min(2 ** (len(records) - 1), _LONGEST_PAUSE_SECONDS)
-    return Clock().now() - records[0].update_timestamp < timedelta(seconds=pause)
+    return timedelta(0) <= Clock().now() - records[0].update_timestamp < timedelta(seconds=pause)
 
 
 def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport) -> dg.RunRequest | None:
     records = instance.get_run_records(dg.RunsFilter(job_name=import_file.name, tags={tags.IMPORT: str(found.id)}))
-    if any(_is_worked_on(record) for record in records):
-        return None
+    for record in records:
+        if _is_worked_on(record) and not _is_hung(instance, pool, clock, found, record.dagster_run):
+            return None
     if records and claimed.is_terminated(last := records[0].dagster_run):  # the newest comes first
         claimed.end_import(pool, clock, found.company_id, found.id, last.run_id)
         return None

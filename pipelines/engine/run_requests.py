@@ -52,8 +52,9 @@ class Failures(NamedTuple):
     at: float
 
     def is_over(self) -> bool:
-        """Return whether enough time has passed to try again."""
-        return Clock().now().timestamp() >= self.at + RETRY_SECONDS * (1 << min(self.times - 1, _MAX_DOUBLINGS))
+        """Return whether enough time has passed to try again, or the clock has jumped back behind the last failure."""
+        passed = Clock().now().timestamp() - self.at
+        return not 0 <= passed < RETRY_SECONDS * (1 << min(self.times - 1, _MAX_DOUBLINGS))
 
 
 class WantedRun(NamedTuple):

@@ -7,21 +7,17 @@ text that a spreadsheet would compute gets a leading `'`, as in every export; Pa
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias  # Any: XlsxWriter ships no types
+from typing import Final, Literal, TypeAlias
 
 import polars as pl
 
-from pipelines.workbooks import Workbook
+from pipelines.workbooks import Sheet, Workbook
 from schemas.formulas import MEANS_MORE
 from warehouse.snapshots.source import Tables
 
 Format: TypeAlias = Literal["csv", "xlsx", "parquet"]
 Rows: TypeAlias = dict[str, int]
 """Rows by table."""
-LONGEST_CELL: Final = 32_767
-"""The most characters of a workbook's cell; a longer text is cut there."""
-MOST_LINES: Final = 1_048_575
-"""The most lines of a sheet below its headers; more go on in another sheet."""
 
 _MARK: Final = "\ufeff".encode()
 """Tells spreadsheets that a CSV is in UTF-8."""
@@ -84,45 +80,15 @@ def _zipped(folder: Path, paths: list[Path], method: int) -> Path:
 def _workbook(folder: Path, parts: Iterator[Tables]) -> Path:
     target = folder / "portfolio.xlsx"
     with Workbook(target, {"constant_memory": True, "tmpdir": str(folder)}) as book:
-        sheets = {name: _Sheet(book, name) for name in Tables._fields}
-        for part in parts:
+        sheets = {name: Sheet(book, name) for name in Tables._fields}
+        for at, part in enumerate(parts):
             for name, frame in part._asdict().items():
-                sheets[name].add(cells(frame))
+                shown = cells(frame)
+                if not at:
+                    sheets[name].begin(shown.columns)
+                for row in shown.with_columns(_as_cells(shown)).iter_rows():
+                    sheets[name].add(enumerate(row))
     return target
-
-
-class _Sheet:
-    """A table of a workbook, which is written line by line over as many sheets as it needs."""
-
-    def __init__(self, book: Any, name: str) -> None:
-        self._book, self._name = book, name
-        self._bold = book.add_format({"bold": True, "bottom": 1})
-        self._sheets, self._line, self._columns = 1, 0, list[str]()
-        self._sheet = book.add_worksheet(name)
-
-    def add(self, frame: pl.DataFrame) -> None:
-        """Add the rows of a frame; the columns of every frame are those of the first."""
-        if not self._columns:
-            self._columns = frame.columns
-            self._begin()
-        shown = frame.with_columns(_as_cells(frame))
-        puts = [kind.is_numeric() for kind in shown.dtypes]
-        for row in shown.iter_rows():
-            if self._line == MOST_LINES:
-                self._sheets += 1
-                self._sheet = self._book.add_worksheet(f"{self._name} {self._sheets}")
-                self._begin()
-            self._line += 1
-            text, number, line = self._sheet.write_string, self._sheet.write_number, self._line
-            for at, (value, is_number) in enumerate(zip(row, puts, strict=True)):
-                if value is not None:
-                    (number if is_number else text)(line, at, value)
-
-    def _begin(self) -> None:
-        self._line = 0
-        self._sheet.freeze_panes(1, 1)
-        for at, column in enumerate(self._columns):
-            self._sheet.write_string(0, at, column, self._bold)
 
 
 def cells(frame: pl.DataFrame) -> pl.DataFrame:
@@ -150,9 +116,7 @@ def _harmless(text: pl.Expr) -> pl.Expr:
 def _as_cells(frame: pl.DataFrame) -> Iterator[pl.Expr]:
     for name, kind in frame.schema.items():
         column = pl.col(name)
-        if kind == pl.String:
-            yield column.str.slice(0, LONGEST_CELL)
-        elif kind == pl.Boolean:
+        if kind == pl.Boolean:
             yield pl.when(column).then(pl.lit("true")).when(~column).then(pl.lit("false")).alias(name)
         elif isinstance(kind, pl.Datetime):
             yield column.dt.strftime(_INSTANT)

@@ -13,6 +13,7 @@ from pipelines.figures.compute import TONNES
 from warehouse import figures as stored
 from warehouse import snapshots
 from warehouse.figures import Basis, StoredFigures
+from warehouse.snapshots.follow import Published
 
 _PERIOD: Final = ("market", "year", "half")
 FIGURE: Final = (*_PERIOD, "category_code")
@@ -64,7 +65,7 @@ def current_tonnes(data_dir: Path, company_id: UUID) -> pl.DataFrame:
     stored_figures = stored.current(data_dir, company_id)
     return (
         with_tonnes(pl.DataFrame(schema=TONNES_SCHEMA))
-        if stored_figures is None
+        if stored_figures is None or not stored_figures.is_whole()
         else pl.read_parquet(stored_figures.tonnes).drop("halves")
     )
 
@@ -73,6 +74,14 @@ def are_behind(data_dir: Path, company_id: UUID) -> bool:
     """Return whether the figures are not those of the current snapshot: a rollup failed, or was interrupted."""
     snapshot, stored_figures = snapshots.current(data_dir, company_id), stored.current(data_dir, company_id)
     return snapshot is not None and (stored_figures is None or stored_figures.origin.snapshot != snapshot.path)
+
+
+def are_damaged(data_dir: Path, known: Published) -> bool:
+    """Return whether a file of a company's published snapshot or of its figures is lost or cut off."""
+    snapshot, stored_figures = snapshots.current(data_dir, known.company_id), stored.current(data_dir, known.company_id)
+    return (known.name is not None and (snapshot is None or not snapshot.is_whole())) or (
+        stored_figures is not None and not stored_figures.is_whole()
+    )
 
 
 def count_changed_rows(before: pl.DataFrame, after: pl.DataFrame) -> int:

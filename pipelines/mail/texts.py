@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from schemas.messages import Message, translate
+from schemas.numbers import day
 from warehouse.review.enquiries import Enquiry, Item
 
 LISTED_ITEMS: Final = 20
@@ -56,13 +57,13 @@ def _paragraphs(kind: str, enquiry: Enquiry, named: Sequence[Item], address: str
         Message("Answer at this link; no account is needed: {address}", address=address),
     ]
     if enquiry.due_on is not None:
-        day, is_over = enquiry.due_on.isoformat(), enquiry.due_on < now.date()
+        by, is_over = day(enquiry.due_on, enquiry.language), enquiry.due_on < now.date()
         said.append(
-            Message("An answer was asked for by {day}.", day=day)
+            Message("An answer was asked for by {day}.", day=by)
             if is_over
-            else Message("Please answer by {day}.", day=day)
+            else Message("Please answer by {day}.", day=by)
         )
-    last_day = (enquiry.expires_at - timedelta(days=1)).date().isoformat()
+    last_day = day((enquiry.expires_at - timedelta(days=1)).date(), enquiry.language)
     said.append(Message("The link works until {day} (UTC). Whoever has it can answer for you.", day=last_day))
     return [translate(each, enquiry.language) if isinstance(each, Message) else each for each in said]
 

@@ -6,21 +6,19 @@ does, or the table also contains the product's own measures, `source.asked` list
 `grammar.py` decides what a single header says.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
-from compliance import ruleset
-from compliance.words import resolve_format
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import WEIGHTS, Column
 from pipelines.reading.grammar import mentions, word_roles
-from pipelines.reading.grid import NUMBER, letter
+from pipelines.reading.grid import letter
 from pipelines.reading.levels import level_of, names_sales_level
-from pipelines.reading.part_types import part_type_of_word
-from pipelines.reading.questions import question
+from pipelines.reading.part_types import names_part
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.values import read_values
+from pipelines.reading.unknown_materials import about_material
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
@@ -48,20 +46,36 @@ _SHARE_OF_LINES: Final = 0.9
 """A column is the total of the parts where it differs from their sum by at most `_TOLERANCE` in this share of lines."""
 
 
-def doubtful_columns(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) -> list[Column]:
+def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked]]:
+    """Return the table without the columns of weights and materials that may be the product's, and a question for each.
+
+    Columns beside weights of materials that may be one more are asked about too. `of_parts` is true where the lines are
+    parts or another sheet contains components.
+    """
+    doubtful = [column for column in _doubtful_columns(sheet, of_parts=of_parts) if column.position not in sheet.asked]
+    kept = replace(sheet, columns=tuple(column for column in sheet.columns if column not in doubtful))
+    if doubtful and not any(column.field.name in WEIGHTS for column in kept.columns):
+        kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
+    kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in sheet.possible_materials))
+    materials = [entry for entry in sheet.ignored if entry[0] in sheet.possible_materials]
+    more = [about_material(at, header, sheet.columns, sheet.name) for at, header in materials]
+    return kept, [*(_question(column, sheet) for column in doubtful), *more]
+
+
+def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:
     """Return the columns of weights and materials where nothing says that they are the packaging's.
 
-    `of_parts` is true where the lines are parts or another sheet contains components; `mapped` are the fields that the
-    caller's mapping names.
+    A column that the caller's mapping names is.
     """
-    open_columns = [c for c in sheet.columns if c.table == "sku" and c.name in _FIELDS_ASKED and c.name not in mapped]
-    open_columns = [column for column in open_columns if not _names_its_packaging(column)]
+    of_product = [column for column in sheet.columns if column.table == "sku" and column.name in _FIELDS_ASKED]
+    open_columns = [column for column in of_product if not (column.mapped or _names_its_packaging(column))]
     components = [c for c in sheet.columns if c.table == "component" and c.group is None]
     if not open_columns or (components and not any(c.field.name == "weight_g" for c in components)):
         return []  # without a weight among the columns of parts, the open columns are the part's
     strong = sheet.of_packaging or of_parts or any(_signs_of_packaging(sheet))
     ours = any(column.exact and "_" in column.name for column in sheet.columns)
-    measured = any(_is_measure(header) for _, header in sheet.ignored)
+    ignored = [header for _, header in sheet.ignored]  # `length_cm`, `Price`: the product's own measures
+    measured = any("measure" in word_roles(header) and not mentions(header, "packaging") for header in ignored)
     weights = [column for column in open_columns if column.name == "weight_grams"]
     weight = [c for c in weights if _is_doubtful_weight(c, sheet, has_unit=strong or ours, measured=measured)]
     if strong or not (weight or measured):
@@ -70,26 +84,15 @@ def doubtful_columns(sheet: Sheet, *, of_parts: bool, mapped: Container[str]) ->
     return [*weight, *own]
 
 
-def published_question(column: Column, sheet: str | None) -> Asked:
+def _question(column: Column, sheet: Sheet) -> Asked:
     """Return the question whose a column is."""
-    place = letter(column.position)
     message = Message(
-        "{header} may be the product's or its packaging's, and nothing in the table says which; it is "
-        "not read. If it is the packaging's, say so: "
-        'mapping={{"columns": {{"{name}": "{place}"}}}}, or name the packaging in its header.',
+        "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If "
+        "it is the packaging's, say so: mapping={mapping}, or name the packaging in its header.",
         header=shown(column.header),
-        name=column.name,
-        place=place,
+        mapping={"columns": {column.name: letter(column.position)}},
     )
-    return question(
-        "column",
-        message,
-        {"columns": {column.name: place}},
-        could_be=[column.name],
-        at=column.position,
-        header=column.header,
-        sheet=sheet,
-    )
+    return sheet.ask("column", column, message, could_be=[column.name])
 
 
 def _names_its_packaging(column: Column) -> bool:
@@ -117,15 +120,9 @@ def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measure
 
 def _is_sum(whole: Column, parts: Sequence[Column], sheet: Sheet) -> bool:
     """Return whether a column is the sum of others in most of the lines that give both."""
-
-    def numbers(column: Column) -> pl.Series:
-        kinds = None if sheet.kinds is None else sheet.kinds[column.name].head(_LINES_SUMMED) == NUMBER
-        return read_values(
-            sheet.table[column.name].head(_LINES_SUMMED), column, sheet.marks.get(column.name), kinds
-        ).values
-
-    total = numbers(whole)
-    added = pl.DataFrame([numbers(part).alias(part.name) for part in parts]).sum_horizontal() if parts else total * 0
+    total = sheet.read(whole, _LINES_SUMMED)
+    read = [sheet.read(part, _LINES_SUMMED).alias(part.name) for part in parts]
+    added = pl.DataFrame(read).sum_horizontal() if parts else total * 0
     both = ((total > 0) & (added > 0)).fill_null(value=False)
     close = ((total - added).abs() <= total * _TOLERANCE).fill_null(value=False)
     return bool(both.any()) and float((both & close).sum()) >= _SHARE_OF_LINES * float(both.sum())
@@ -146,16 +143,5 @@ def _signs_of_packaging(sheet: Sheet) -> Iterator[bool]:
 
 def _are_formats(cells: pl.Series) -> bool:
     """Return whether most of the texts given are words for packaging: `Flasche`, `Pouch`."""
-    distinct, rules = cells.drop_nulls().unique(), ruleset.load()
-
-    def known(cell: str) -> bool:
-        return any(
-            resolve_format(side, rules) is not None or part_type_of_word(side) for side in (cell, *cell.split("/"))
-        )
-
-    return 2 * sum(map(known, distinct)) > len(distinct)
-
-
-def _is_measure(header: str) -> bool:
-    """Return whether a header names one of the product's own measures: `length_cm`, `Nettogewicht`, `Price`."""
-    return "measure" in word_roles(header) and not mentions(header, "packaging")
+    distinct = cells.drop_nulls().unique()
+    return 2 * sum(any(map(names_part, (cell, *cell.split("/")))) for cell in distinct) > len(distinct)

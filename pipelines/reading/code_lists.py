@@ -17,9 +17,8 @@ from compliance.catalogue import pinned, served
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import letter
 from pipelines.reading.material_texts import family_of_detail
-from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_named
+from pipelines.reading.unit_columns import choice_for
 from pipelines.reading.values import MATERIALS, market_parts
 from schemas.code_lists import code_lists
 from schemas.market_names import market_named
@@ -49,8 +48,7 @@ def with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
             continue
         texts = sheet.table[column.name].drop_nulls().unique(maintain_order=True)
         values = {part for text in texts.head(_MOST_TEXTS) for part in _parts(text, field)}
-        told = next((name for place, name in sheet.mapped.lists.items() if is_named(place, column)), None)
-        spoken = told or _spoken(values, field, column.header)
+        spoken = choice_for(column, sheet.mapped.lists) or _spoken(values, field, column.header)
         if isinstance(spoken, list):
             asked.append((column, _question(column, spoken, sorted(values), sheet)))
         elif spoken in code_lists(field):
@@ -66,8 +64,7 @@ def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
         return own
     fitting = [name for name, codes in lists.items() if all(fold(value) in codes for value in values)]
     if all(map(known, values)):
-        other = [name for name in fitting if any(_differs(value, field, lists[name]) for value in values)]
-        fitting = other if field == "material" else []
+        fitting = [name for name in fitting if any(_is_taken(value, field, lists[name]) for value in values)]
     if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
         mixed = [
             name
@@ -97,11 +94,8 @@ def _is_taken(value: str, field: str, codes: Mapping[str, str]) -> bool:
     """Return whether a list's value would be read as something else by our words or ISO's codes."""
     if field == "markets":
         return _is_country(value) and not _is_served(value)
-    return _is_material(value) and _differs(value, field, codes)
-
-
-def _differs(value: str, field: str, codes: Mapping[str, str]) -> bool:
-    return field == "material" and family_of_detail(value) != family_of_detail(codes[fold(value)])
+    family = family_of_detail(value)
+    return family is not None and family != family_of_detail(codes[fold(value)])
 
 
 @cache
@@ -150,22 +144,11 @@ def _translated(sheet: Sheet, column: Column, field: str, name: str, texts: pl.S
 def _question(column: Column, could_be: list[str], values: list[str], sheet: Sheet) -> Asked:
     some = ", ".join(values[:_MOST_SHOWN])
     message = Message(
-        "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list it is: "
-        'mapping={{"lists": {{"{place}": "{first}"}}}}.',
+        "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which list it "
+        "is: mapping={mapping}.",
         header=shown(column.header),
         some=shown(some),
         lists=", ".join(could_be),
-        place=letter(column.position),
-        first=could_be[0],
+        mapping={"lists": {letter(column.position): could_be[0]}},
     )
-    return question(
-        "list",
-        message,
-        {"lists": {letter(column.position): could_be[0]}},
-        could_be=could_be,
-        at=column.position,
-        header=column.header,
-        sheet=sheet.name,
-        text=some,
-        of_components=not any(c.table == "sku" for c in sheet.columns),
-    )
+    return sheet.ask("list", column, message, could_be=could_be, text=some)

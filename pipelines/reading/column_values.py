@@ -8,7 +8,6 @@ no header and no value tells the code or the name, a refusal suggests the column
 
 from collections.abc import Sequence
 from dataclasses import replace
-from json import dumps
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -20,6 +19,7 @@ from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
 from pipelines.reading.material_texts import family_of_detail
 from pipelines.reading.part_types import names_part
+from pipelines.reading.questions import with_answer
 from pipelines.reading.units import unit_of
 from pipelines.reading.values import read_values
 from schemas.code_lists import code_lists
@@ -207,8 +207,6 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
             some=some,
         )
         return Issue("missing_column", message, name)
-    columns = {"columns": {name: letter(likely)}}
-    answer = columns if header.table == "sku" else {"components": columns}
     message = Message(
         "No column{sheet} is recognised as {name}. Line {line} looks most like the header and holds: {some}. "
         "Rename the right column to {name}, or name it: mapping={mapping}.",
@@ -216,8 +214,9 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
         name=name,
         line=header.line,
         some=some,
-        mapping=dumps(answer),
+        mapping={"columns": {name: letter(likely)}},
     )
+    message, answer = with_answer(message, of_components=header.table == "component")
     return Issue("missing_column", message, name, kind="column", could_be=[name], answer=answer)
 
 
@@ -292,6 +291,5 @@ def _share_of_fitting(column: Column, cells: pl.Series) -> float:
     if not len(cells):
         return 0.0
     if column.name in _MATERIALS:
-        fitting = sum(family_of_detail(cell) is not None or code_of(cell, "material") is not None for cell in cells)
-        return fitting / len(cells)
+        return sum(family_of_detail(cell) is not None for cell in cells) / len(cells)
     return 1 - read_values(cells, column, ".", None).faults.height / len(cells)

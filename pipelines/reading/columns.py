@@ -45,6 +45,8 @@ from schemas.words import fold, headers, words
 Notes: TypeAlias = Sequence[tuple[str, ...]]
 
 _LONGEST_MARKET = 5
+_TEXTS_OF_WORDS = ("packaging_format", "material_subtype")
+"""Fields of texts whose words the rules know: beside their terms an unknown word is asked about as in other columns."""
 _YEAR = re.compile(r"20\d\d|2100")
 _HALF = re.compile(r"(?:h|s|hj)([12])|([12])(?:h|s|hj)")
 _ORDINAL = re.compile(r"([12])(?:st|nd|er|eme|e|o|a|ere)?")
@@ -198,7 +200,7 @@ def _with_sense(column: Column, rest: Tokens, notes: Notes, *, loose: bool) -> C
     around = sense_of(rest, field)
     said = joined([around, *(_sense_of_note(note, column.field, column.table) for note in notes)])
     is_asked = around.measured or (field.name == "weight_grams" and "packaging" in word_roles(column.header))
-    if loose and field.kind not in TEXTS:
+    if loose and (field.kind not in TEXTS or field.name in _TEXTS_OF_WORDS):
         is_asked = is_asked or not any(map(roles_of_word, around.unknown))
     if said.other or (around.unknown and not is_asked) or (around.measured and field.kind in TEXTS):
         return None

@@ -291,11 +291,11 @@ def _undecided(names: list[str], readings: dict[str, list[str]]) -> ReadingRefus
     )
     message = Message(
         "The file is not in UTF-8, and its letters can be those of several encodings: {samples}. Save it as UTF-8 "
-        '(in Excel: CSV UTF-8), or say the encoding: mapping={{"encoding": "{name}"}}.',
+        "(in Excel: CSV UTF-8), or say the encoding: mapping={mapping}.",
         samples=samples,
-        name=names[0],
+        mapping={"encoding": names[0]},
     )
-    return refused([question("encoding", message, {"encoding": names[0]}, could_be=names, text=samples)])
+    return refused([question("encoding", message, could_be=names, text=samples)])
 
 
 def _decode_leniently(data: bytes, codec: str) -> str:

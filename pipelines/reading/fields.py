@@ -3,7 +3,8 @@
 `columns.py` recognises headers; `values.py` reads cells.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from typing import Final, Literal
@@ -110,6 +111,12 @@ class Column:
     per: Decimal = Decimal(1)
     has_unit: bool = False
     open: str | None = None
+
+
+def with_component_prefix(columns: Sequence[Column]) -> list[Column]:
+    """Put `component_` before the names of components' columns that a column of the SKU has too."""
+    own = {column.name for column in columns if column.table == "sku"}
+    return [replace(c, name=f"component_{c.name}") if c.table == "component" and c.name in own else c for c in columns]
 
 
 @cache

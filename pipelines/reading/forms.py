@@ -6,7 +6,7 @@ Read as a table it would make SKUs of its labels. The refusal lists the labels f
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from pipelines.reading.columns import recognise, substitute_column
 from pipelines.reading.grid import Grid, letter
@@ -27,31 +27,22 @@ _LONGEST_TITLE: Final = 6
 """Words of the longest title of a block."""
 
 
-class Label(NamedTuple):
-    """A cell that names a field and has its answer to the right."""
-
-    place: str
-    text: str
-    field: str
-
-
-def labels_of_form(grid: Grid) -> list[Label]:
-    """Return the labels of a form in their order; empty where the grid is no form.
+def labels_of_form(grid: Grid) -> list[tuple[str, str]]:
+    """Return the labels of a form in their order, each as people find it and its field; empty where it is no form.
 
     It is a form where several lines have labels with answers, of more fields than any line has side by side: below
     the header of a table there are hardly any labels.
     """
-    labels: list[Label] = []
+    labels: list[tuple[str, str]] = []
     lines, widest = 0, 0
     for index in range(min(grid.cells.height, _LINES)):
         cells = {at: cell for at, cell in enumerate(grid.row(index)[:_CELLS]) if cell is not None}
         fields = {at: field for at, cell in cells.items() if (field := _field_of_label(cell)) is not None}
         widest = max(widest, len(set(fields.values())))
-        places = list(cells)
-        answered = [at for at, beside in pairwise(places) if at in fields and beside not in fields]
-        labels += [Label(f"{letter(at)}{grid.lines[index]}", cells[at], fields[at]) for at in answered]
+        answered = [at for at, beside in pairwise(cells) if at in fields and beside not in fields]
+        labels += [(f"{letter(at)}{grid.lines[index]} {shown(cells[at])}", fields[at]) for at in answered]
         lines += bool(answered)
-    named = {label.field for label in labels}
+    named = {field for _, field in labels}
     is_form = lines >= _FEWEST_LINES and len(named) > widest and named & _KEYS and not _is_table(grid)
     return labels if is_form else []
 
@@ -70,7 +61,7 @@ def form_refusal(grid: Grid) -> ReadingRefused | None:
     labels = labels_of_form(grid)
     if not labels:
         return None
-    found = ", ".join(f"{label.place} {shown(label.text)} ({label.field})" for label in labels[:_MOST_QUOTED])
+    found = ", ".join(f"{label} ({field})" for label, field in labels[:_MOST_QUOTED])
     blocks = dict(_block_levels(grid))
     if len(set(blocks.values())) > 1:
         message = Message(

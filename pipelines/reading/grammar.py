@@ -197,8 +197,11 @@ def _parts(tokens: Tokens) -> Iterator[tuple[Measure | None, Tokens]]:
         at = end
 
 
-def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
-    """Return what words around the term of a field say; in a `note`, words of the packaging change nothing."""
+def sense_of(tokens: Tokens, field: Field, *, note: bool = False, settled: bool = False) -> Sense:
+    """Return what words around the term of a field say; in a `note`, words of the packaging change nothing.
+
+    Where the field is `settled`, its words may be anything but a *per* without what something is per.
+    """
     sense, at, seen, after_unit = Sense(), 0, False, False
     while at < len(tokens):
         found = measure_at(tokens, at)
@@ -206,16 +209,19 @@ def sense_of(tokens: Tokens, field: Field, *, note: bool = False) -> Sense:
             sense, at = _with_measure(sense, found, field, tokens[at : found.end]), found.end
             after_unit = bool(found.unit)
             continue
-        role, end = _role_of(tokens, at, field, note=note)
-        role = "known" if tokens[at] in ("/", "|") and not after_unit else role
+        is_per, is_sign = _role(tokens, at)[0] == "per", tokens[at] in ("/", "|") and not after_unit
+        if settled:
+            role, end = ("unknown" if is_per and found is None else "known"), at + 2 if found is None else found.end
+        else:
+            role, end = _role_of(tokens, at, field, note=note)
         # What is to be seen has any name; what something is per is said apart: `see sheet 4, per case`.
-        seen = (seen or role == "see") and _role(tokens, at)[0] != "per"
+        seen = (seen or role == "see") and not is_per
         after_unit = False
         if role == "other":
             sense = replace(sense, other=True)
-        elif role == "unknown" and not seen:
+        elif role == "unknown" and not seen and not is_sign:
             sense = replace(sense, unknown=(*sense.unknown, *tokens[at:end]))
-        at = end
+        at = at + 1 if settled and found is None else end
     return sense
 
 
@@ -264,27 +270,12 @@ def unit_of_mapped(header: str, field: Field) -> Sense:
     *_, (main, notes) = _segmentations(header, _MOST_PARTS) or [Segments((), (tokens_of(header),))]
     senses = []
     for segment in (main, *notes):
-        sense = sense_of(segment, field, note=True)
-        loose = _loose(segment)
-        if segment is main or not (sense.measured or loose or any(map(str.isdigit, segment))):
-            sense = replace(sense, other=False, unknown=())
-            measures = without_measures(segment)[1] if segment is main else ()
-            sense = sense_of(measures, field) if measures else sense
-        unknown = (*sense.unknown, *loose) if not sense.other else segment
-        senses.append(replace(sense, other=False, unknown=unknown))
+        sense = sense_of(segment, field, settled=True)
+        if segment is not main and (sense != Sense() or any(map(str.isdigit, segment))):
+            whole = sense_of(segment, field, note=True)
+            sense = replace(whole, unknown=tuple(dict.fromkeys((*whole.unknown, *sense.unknown))))
+        senses.append(replace(sense, other=False, unknown=segment) if sense.other else sense)
     return joined(senses)
-
-
-def _loose(tokens: Tokens) -> Tokens:
-    """Return the words for *per* that stand before nothing known, each with the word after it."""
-    loose: list[str] = []
-    after_unit, at = False, 0
-    for found, said in _parts(tokens):
-        if found is None and _role(tokens, at)[0] == "per" and (after_unit or said[0] != "/"):
-            loose += tokens[at : at + 2]
-        after_unit = found is not None and bool(found.unit) and found.unit != PIECES
-        at += len(said)
-    return loose
 
 
 def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str, int]:
@@ -310,26 +301,14 @@ def _role_of(tokens: Tokens, at: int, field: Field, *, note: bool) -> tuple[str,
             return ("unknown" if of_volume else "other"), end
         case "other" | "size" | "period":
             return "other", end
-        case "one":
-            return _role_of_piece(tokens[at], field, note=note), end
-    return _role_of_term_word(tokens[at], field, note=note), at + 1
-
-
-def _role_of_piece(token: str, field: Field, *, note: bool) -> str:
-    """Return what a word for one piece is without *per*: `Einheit` may say that the unit stands elsewhere."""
-    roles = roles_of_word(token) or frozenset()
-    if not note:
-        return _role_of_term_word(token, field, note=False)
-    return "unknown" if field.unit not in (None, PIECES) and roles & {"unit", "unit_name"} else "known"
-
-
-def _role_of_term_word(token: str, field: Field, *, note: bool) -> str:
-    roles = roles_of_word(token) or frozenset()
+    roles = roles_of_word(tokens[at]) or frozenset()
+    end = end if role == "one" else at + 1
+    if role == "one" and note:  # `Einheit` may say that the unit stands elsewhere
+        return ("unknown" if not (field.unit is None or of_volume) and roles & {"unit", "unit_name"} else "known"), end
     if roles & _CHANGES_MEANING:
-        return "other"
+        return "other", end
     known = bool(roles) and roles <= _OF_PACKAGING
-    number = token.isdigit() and field.unit is None
-    return "known" if note and (known or number) else "unknown"
+    return ("known" if note and (known or (tokens[at].isdigit() and field.unit is None)) else "unknown"), end
 
 
 def _is_value(phrase: str, field: Field) -> bool:

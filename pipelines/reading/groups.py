@@ -2,7 +2,7 @@
 
 `packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`; `Glas`, `Poids verre (g)`, `plastic_weight_g`. The
 words are data: `headers.csv` (tables `component` and `group`) and `words.csv` (`group`, `material_column`,
-`weight_column`). `header.py` decides which of these columns count; `wide_layout.py` makes their table.
+`weight_column`). `header.py` decides which of these columns count; `layouts.py` makes their table.
 """
 
 import re
@@ -154,10 +154,6 @@ def _grades_by_word() -> dict[str, str]:
     return {**known, **{fold(code): code for code in known.values()}}
 
 
-def _groups_with_weight(columns: list[Column]) -> set[str | None]:
-    return {column.group for column in columns if column.field.name in WEIGHTS}
-
-
 def usable_groups(columns: list[Column]) -> list[Column]:
     """Return the group columns that can make components: numbered groups that name a material, else materials.
 
@@ -168,9 +164,10 @@ def usable_groups(columns: list[Column]) -> list[Column]:
     named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
     if whole := [column for column in numbered if column.group in named]:
         # A weight of a part without a material is kept as a fault of its lines, so that no total lacks a part.
-        whole = [column for column in numbered if column.group in named | _groups_with_weight(numbered)]
+        weights = {column.group for column in numbered if column.field.name in WEIGHTS}
+        whole = [column for column in numbered if column.group in named | weights]
         weighed = {column.group for column in whole if column.field.name == _WEIGHT}
         return [column if column.group in weighed else _as_weight(column) for column in whole]
     materials = [column for column in columns if column.fixed]
-    weights = [column for column in materials if column.field.name == _WEIGHT]
-    return materials if len(weights) > 1 else [column for column in materials if not is_bare_material(column)]
+    several = sum(column.field.name == _WEIGHT for column in materials) > 1
+    return materials if several else [column for column in materials if not is_bare_material(column)]

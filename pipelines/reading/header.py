@@ -23,7 +23,7 @@ from pipelines.reading.column_values import (
     without_article_numbers,
 )
 from pipelines.reading.columns import column_for, recognise
-from pipelines.reading.fields import LONGEST_HEADER, Column, Table
+from pipelines.reading.fields import LONGEST_HEADER, Column, Table, with_component_prefix
 from pipelines.reading.forms import form_refusal
 from pipelines.reading.grammar import mentions, names_packaging
 from pipelines.reading.grid import Grid, LineFault, letter, position
@@ -32,10 +32,11 @@ from pipelines.reading.header_row import REQUIRED_FIELDS, Cells, header_index, h
 from pipelines.reading.mapping import SheetMapping, same_field
 from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
 from pipelines.reading.published import outline_of
+from pipelines.reading.questions import with_answer
 from pipelines.reading.refusal import ReadingRefused, refuse
 from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
-from pipelines.reading.unit_columns import is_shared, judge_units, paired_units, with_stated_unit, with_units_beside
+from pipelines.reading.unit_columns import is_shared, judge_units, own_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
 from schemas.fields import SKU_CODE
 from schemas.issues import Issue
@@ -90,7 +91,7 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
         raise refusal
     searched, last_line = _searched(grid, table, mapped, sheet)
     at, line, cells = searched.at, searched.line, searched.cells
-    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped, table)
+    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped)
     asked = [column for column in chosen if column.open is not None]
     chosen = [column for column in chosen if column.open is None]
     taken = {column.position for column in (*chosen, *asked)}
@@ -115,12 +116,12 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
             recognised=[*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))],
         )
         raise
-    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped, table)
+    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     asked += [column for column in opened if column.open is not None]
-    columns = _with_component_prefix(columns) if table == "sku" else columns
+    columns = with_component_prefix(columns) if table == "sku" else columns
     above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
-    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped, table)
+    columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
     judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)
     used = {column.position for column in (*columns, *asked)} | judged.asked
@@ -192,13 +193,6 @@ def _switched_off(mapped: SheetMapping, recognised: list[Column]) -> tuple[tuple
     return tuple(off)
 
 
-def _with_component_prefix(columns: list[Column]) -> list[Column]:
-    """Put `component_` before the names of components' columns that a column of the SKU has too."""
-    own = {column.name for column in columns if column.table == "sku"}
-    twice = [column for column in columns if column.table == "component" and column.name in own]
-    return [replace(column, name=f"component_{column.name}") if column in twice else column for column in columns]
-
-
 def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:
     """Drop the columns that a main table without component_type cannot have: `additives` there means something else.
 
@@ -216,14 +210,11 @@ def _one_per_field(columns: list[Column], chosen: list[Column], header: Searched
     Each weight may have its own column of units beside it. Each other duplicate is one of the `issues`.
     """
     units = [column for column in columns if is_shared(column)]
-    if len(units) > 1:
-        others = _one_per_field([column for column in columns if column not in units], chosen, header, issues)
-        own = paired_units(units, [*chosen, *others])
-        return [*others, *(own if own != units else _choose_one_per_field(units, header, issues))]
-    return _choose_one_per_field(columns, header, issues)
+    kept = _best_of_each_field([column for column in columns if column not in units], header, issues)
+    return [*kept, *(own_units(units, [*chosen, *kept]) or _best_of_each_field(units, header, issues))]
 
 
-def _choose_one_per_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
+def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)
@@ -249,14 +240,14 @@ def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
     if likely is None:
         message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
     else:
-        answer = {"columns": {name: letter(likely.position)}}
         message = Message(
-            "The columns {where} all fit {name}; rename or remove all but one, "
-            'or say which one it is: mapping={{"columns": {{"{name}": "{likely}"}}}}.',
+            "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: "
+            "mapping={mapping}.",
             where=where,
             name=name,
-            likely=letter(likely.position),
+            mapping={"columns": {name: letter(likely.position)}},
         )
+        message, answer = with_answer(message, of_components=header.table == "component")
     kind: QuestionKind | None = None if answer is None else "column"
     return Issue("ambiguous_column", message, name, kind=kind, could_be=[name], answer=answer)
 

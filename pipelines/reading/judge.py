@@ -5,7 +5,6 @@ that may be fractions, and what an open column keeps back. `unit_columns.py` jud
 `code_lists.py` code lists; `asked.py` asks whether a column is the product's.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,12 +12,9 @@ import polars as pl
 
 from pipelines.reading.code_lists import with_code_lists
 from pipelines.reading.fields import Column
-from pipelines.reading.grid import NUMBER
 from pipelines.reading.quantities import with_quantities
-from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import is_answered, name_in_mapping
-from pipelines.reading.values import read_values
+from pipelines.reading.unit_columns import name_in_mapping
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
@@ -57,38 +53,22 @@ def _is_open(column: Column, sheet: Sheet) -> bool:
     """Return whether the numbers of a percentage are all from 0 to 1, and so may be fractions of one."""
     if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
         return False
-    if is_answered(column, sheet.mapped):
+    if sheet.mapped.unit_of(column) is not None:
         return False
-    cells, kinds = sheet.table[column.name], None if sheet.kinds is None else sheet.kinds[column.name] == NUMBER
+    cells = sheet.table[column.name]
     for some in (_TOP, len(cells)):  # the first lines mostly tell
-        numbers = read_values(
-            cells.head(some), column, sheet.marks.get(column.name), None if kinds is None else kinds.head(some)
-        ).values
+        numbers = sheet.read(column, some)
         if not numbers.is_between(0, 1).fill_null(value=True).all():
             return False
     return not cells.str.contains("%", literal=True).any() and bool((numbers > 0).any())
 
 
 def _about_fraction(column: Column, sheet: Sheet) -> Asked:
-    name = name_in_mapping(column, sheet.columns)
     message = Message(
-        "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not read. "
-        'Say which: mapping={{"units": {{"{name}": "fraction"}}}}, or percent.',
+        "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not "
+        "read. Say which: mapping={mapping}, or percent.",
         header=shown(column.header),
-        name=name,
+        mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
     )
-    return question(
-        "fraction",
-        message,
-        {"units": {name: "fraction"}},
-        could_be=("fraction", "percent"),
-        at=column.position,
-        header=column.header,
-        sheet=sheet.name,
-        text=", ".join(_some(sheet.table[column.name])),
-        of_components=not any(c.table == "sku" for c in sheet.columns),
-    )
-
-
-def _some(cells: pl.Series) -> Sequence[str]:
-    return cells.drop_nulls().unique(maintain_order=True).head(3).to_list()
+    some = sheet.table[column.name].drop_nulls().unique(maintain_order=True).head(3)
+    return sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=", ".join(some))

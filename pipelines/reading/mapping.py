@@ -7,15 +7,15 @@ Fields and their values are checked here (`named_fields.py`); `header.py` looks 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias  # Any: members of JSON, checked by what they must be
 from uuid import UUID, uuid4
 
 import polars as pl
 
 from pipelines.reading.fields import Column, Table
-from pipelines.reading.grammar import measure_of
+from pipelines.reading.grammar import Sense, measure_of
 from pipelines.reading.grid import TEXT
 from pipelines.reading.named_fields import (
     Rewriting,
@@ -68,7 +68,7 @@ class SheetMapping:
     values: tuple[Rewriting, ...] = ()
     sheet: str | None = None
     header_row: int | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
+    units: tuple[tuple[Column, Sense], ...] = ()
     lists: Mapping[str, str] = field(default_factory=dict)
     quantity: Mapping[str, str] = field(default_factory=dict)
     lines: tuple[MappedLines, ...] = ()
@@ -76,6 +76,14 @@ class SheetMapping:
     def reads(self, column: Column) -> bool:
         """Return whether the column of a field may be read: neither switched off nor given as a constant."""
         return not any(same_field(column, other) for other in (*self.off, *self.constants))
+
+    def unit_of(self, column: Column) -> Sense | None:
+        """Return the unit that is given for the field of a column; that of a part's field holds in each group too."""
+        for of, unit in self.units:
+            of_parts = column.table == "component" and of.group is None and column.field == of.field
+            if column.table == of.table and (column.name == of.name or of_parts):
+                return unit
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +131,11 @@ def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = No
     if mapping is None:
         return CheckedMapping(words=words)
     _check_keys(mapping, _KEYS)
-    decimal = mapping.get("decimal")
-    if decimal not in (None, ",", "."):
-        raise _invalid_mapping(Message('decimal must be "," or "."'))
-    layout = mapping.get("layout")
-    if layout is not None and layout not in LAYOUTS:
-        raise _invalid_mapping(Message("layout must be one of: {layouts}", layouts=", ".join(LAYOUTS)))
-    parts = mapping.get("components")
-    if parts is not None and not isinstance(parts, Mapping):
-        raise _invalid_mapping(
-            Message("components must be an object with columns, constants, values, sheet or header_row")
-        )
-    if parts is not None:
+    decimal = _member(mapping, "decimal", (",", ".").__contains__, Message('decimal must be "," or "."'))
+    layouts = Message("layout must be one of: {layouts}", layouts=", ".join(LAYOUTS))
+    layout = _member(mapping, "layout", LAYOUTS.__contains__, layouts)
+    must = Message("components must be an object with columns, constants, values, sheet or header_row")
+    if (parts := _member(mapping, "components", _is_object, must)) is not None:
         _check_keys(parts, _OF_SHEET)
     components = None if parts is None else SheetMapping(**_check_sheet(parts, "component"))
     main = _check_sheet(mapping, "sku")
@@ -145,18 +146,14 @@ def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = No
 
 def _check_file(mapping: JsonMapping) -> JsonObject:
     """Return the members of `CheckedMapping` that are about the whole file."""
-    sheets, encoding, create = mapping.get("sheets"), mapping.get("encoding"), mapping.get("create")
-    if isinstance(sheets, list) and sheets and all(isinstance(name, str) for name in sheets):
-        sheets = tuple(sheets)
-    elif sheets not in (None, "all"):
-        raise _invalid_mapping(Message('sheets must be an array of names of sheets, or "all"'))
-    if encoding is not None and not isinstance(encoding, str):
-        raise _invalid_mapping(Message("encoding must be the name of an encoding, such as windows-1250"))
-    if create not in (None, True, False):
-        raise _invalid_mapping(Message("create must be true or false"))
+    must = Message('sheets must be an array of names of sheets, or "all"')
+    sheets = _member(mapping, "sheets", lambda given: given == "all" or _are_texts(given), must)
+    must = Message("encoding must be the name of an encoding, such as windows-1250")
+    encoding = _member(mapping, "encoding", _is_text, must)
+    create = _member(mapping, "create", (True, False).__contains__, Message("create must be true or false"))
     off = "components" in mapping and mapping["components"] is None
     return {
-        "sheets": sheets,
+        "sheets": tuple(sheets) if isinstance(sheets, list) else sheets,
         "encoding": encoding,
         "create": bool(create),
         "new_ids": uuid4() if create else None,
@@ -173,13 +170,9 @@ def _check_keys(mapping: Mapping[str, object], keys: Sequence[str]) -> None:
 
 def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
     """Return the members of `SheetMapping` for one sheet."""
-    sheet, row = mapping.get("sheet"), mapping.get("header_row")
-    if sheet is not None and not isinstance(sheet, str):
-        raise _invalid_mapping(Message("sheet must be the name of a sheet"))
-    if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
-        raise _invalid_mapping(
-            Message("header_row must be a line number, counted from 1, or 0 where there is no header")
-        )
+    sheet = _member(mapping, "sheet", _is_text, Message("sheet must be the name of a sheet"))
+    must = Message("header_row must be a line number, counted from 1, or 0 where there is no header")
+    row = _member(mapping, "header_row", lambda given: type(given) is int and given >= 0, must)
     columns, off = _check_columns(_object_at(mapping, "columns", _COLUMNS), table)
     given = _object_at(mapping, "constants", Message("constants must be an object of field: value"))
     constants = tuple(constant_column(name, value, table, at) for at, (name, value) in enumerate(given.items()))
@@ -207,19 +200,20 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
         "values": values,
         "sheet": sheet,
         "header_row": row,
-        "units": {name: _check_unit(name, str(unit), table) for name, unit in units.items()},
+        "units": tuple(_checked_unit(name, str(unit), table) for name, unit in units.items()),
         "lists": lists,
         "quantity": quantity,
         "lines": _lines(_object_at(mapping, "lines", _LINES_MUST)),
     }
 
 
-def _check_unit(name: str, unit: str, table: Table) -> str:
-    """Return a unit that can be converted into the unit of the field."""
-    if measure_of(unit, named_field(name, table).field.unit) is None:
+def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
+    """Return a field with its unit, which can be converted into the unit of the field."""
+    column = named_field(name, table)
+    if (said := measure_of(unit, column.field.unit)) is None:
         wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
         raise refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=wrong), f"mapping.units.{name}")
-    return unit
+    return column, said
 
 
 def _or(names: Sequence[str]) -> str:
@@ -274,13 +268,28 @@ def _check_unique(columns: Iterable[Column]) -> None:
         seen.add((column.table, column.name))
 
 
-def _object_at(mapping: Mapping[str, object], key: str, must: Message) -> Mapping[str, object]:
+def _object_at(mapping: JsonMapping, key: str, must: Message) -> JsonMapping:
+    return _member(mapping, key, _is_object, must) or {}
+
+
+def _member(mapping: JsonMapping, key: str, fits: Callable[[Any], bool], must: Message) -> Any:
+    """Return a member of the mapping, None where it is not given. Refuse one that does not fit."""
     given = mapping.get(key)
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
+    if given is not None and not fits(given):
         raise _invalid_mapping(must)
     return given
+
+
+def _is_object(given: object) -> bool:
+    return isinstance(given, Mapping)
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str)
+
+
+def _are_texts(given: object) -> bool:
+    return isinstance(given, list) and bool(given) and all(map(_is_text, given))
 
 
 def _invalid_mapping(what: Message) -> ReadingRefused:

@@ -6,7 +6,7 @@ word makes a family.
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from compliance import ruleset
 from compliance.grading.components import GENERIC
@@ -22,53 +22,49 @@ _SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)")
 _SEPARATOR: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
 
 
-def family_and_detail(text: str, vocabulary: str) -> tuple[str, str] | None:
-    """Return the family and the detail of a material text; None where it is only a family's word, or means none or two.
+class MaterialWords(NamedTuple):
+    """The family that a material text names, and the detail beside it: None where it is only the family's word."""
 
-    `vocabulary` is `material` or `material_family`.
-    """
+    family: str
+    detail: str | None
+
+
+def read_material(text: str, vocabulary: str) -> MaterialWords | None:
+    """Return what a text names, by the vocabulary `material` or `material_family`; None where it means none, or two."""
     text = without_language(text).strip()
     if len(text) > LONGEST_VALUE:
         return None
-    if " " in (grade := words("material_column").get(fold(text), "")):
-        named, detail = grade.split(" ", 1)
-        return (named, detail) if named in VOCABULARIES[vocabulary] else None
-    if (family := code_of(text, vocabulary)) is not None:
-        return (family, text) if _names_more(text, family) else None
+    named, _, detail = words("material_column").get(fold(text), "").partition(" ")
+    if detail:
+        return MaterialWords(named, detail) if named in VOCABULARIES[vocabulary] else None
+    if (own := code_of(text, vocabulary)) is not None:
+        return MaterialWords(own, text if _names_more(text, own) else None)
     if len(_SHARE.findall(text)) > 1:
-        family = _only_family(
-            [
-                _family_by_ruleset(part) or code_of(_SHARE.sub("", part), vocabulary)
-                for part in _SHARE_SEPARATOR.split(text)
-            ]
-        )
-        return None if family is None else (family, text)
+        sides = _SHARE_SEPARATOR.split(text)
+        family = _only([_family_by_ruleset(side) or code_of(_SHARE.sub("", side), vocabulary) for side in sides])
+        return None if family is None else MaterialWords(family, text)
     if _is_one_name(text) and (family := _family_by_ruleset(text)) in VOCABULARIES[vocabulary]:
-        return str(family), text
+        return MaterialWords(str(family), text)
     first, *rest = map(str.strip, _SEPARATOR.split(text))
-    families = [code for part in (first, *rest) if (code := code_of(part, vocabulary)) is not None]
-    if len(set(families)) > 1:
-        return None
-    if rest and families and code_of(first, vocabulary) is not None:
-        whole = text[len(first) :].lstrip(" /-–—")
-        return families[0], next((named for named in (whole, *rest) if _family_by_ruleset(named) is not None), whole)
+    families = [code for side in (first, *rest) if (code := code_of(side, vocabulary)) is not None]
     if families:
-        return None
+        if len(set(families)) > 1 or code_of(first, vocabulary) is None:
+            return None
+        whole = text[len(first) :].lstrip(" /-–—")
+        kinds = (kind for kind in (whole, *rest) if _family_by_ruleset(kind) is not None)
+        return MaterialWords(families[0], next(kinds, whole))
     virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
-    for detail in (text, virgin):
-        if (family := _family_by_ruleset(detail)) in VOCABULARIES[vocabulary]:
-            return str(family), detail
-    family = _only_family([_family_by_ruleset(part) for part in (first, *rest)])
-    if family in VOCABULARIES[vocabulary]:
-        return str(family), text
-    plain = plain_materials(text, ruleset.load())
-    family = next((code for words_left in plain if (code := code_of(words_left, vocabulary))), None)
-    return None if family is None else (family, text)
+    found = [(_family_by_ruleset(detail), detail) for detail in (text, virgin)]
+    found.append((_only([_family_by_ruleset(side) for side in (first, *rest)]), text))
+    found = [(family, detail) for family, detail in found if family in VOCABULARIES[vocabulary]]
+    found += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, ruleset.load())]
+    return next((MaterialWords(family, detail) for family, detail in found if family is not None), None)
 
 
 def family_of_detail(text: str) -> str | None:
     """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
-    return code_of(text, "material") or (family_and_detail(text, "material") or (None,))[0]
+    found = read_material(text, "material")
+    return None if found is None else found.family
 
 
 def facts_of_text(text: str) -> dict[str, str]:
@@ -91,7 +87,7 @@ def _names_more(text: str, family: str) -> bool:
     return found is not None and found.specified and family in found.contract_families
 
 
-def _only_family(families: list[str | None]) -> str | None:
+def _only(families: list[str | None]) -> str | None:
     """Return the family that all parts of a text mean: `PS - Polystyrène` names one material twice."""
     return families[0] if len(set(families)) == 1 else None
 

@@ -12,8 +12,7 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import Column, fields_of
-from pipelines.reading.grid import TEXT
-from pipelines.reading.material_texts import facts_of_text, family_and_detail, family_of_detail
+from pipelines.reading.material_texts import facts_of_text, family_of_detail, read_material
 from pipelines.reading.sheet import Sheet
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
@@ -45,57 +44,47 @@ def with_families(sheet: Sheet) -> Sheet:
     families = [family_of_detail(text) for text in distinct]
     if not any(families):
         return sheet
-    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String).alias("material")
+    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String)
     column = replace(own, name="material", field=fields_of("sku")["material"], exact=False)
-    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias("material"))
-    return replace(sheet, columns=(*sheet.columns, column), table=sheet.table.with_columns(family), kinds=kinds)
+    return sheet.with_cells(column, family)
 
 
 def _split_column(sheet: Sheet, column: Column) -> Sheet:
     cells = sheet.table[column.name]
     distinct = cells.drop_nulls().unique(maintain_order=True)
-    found = [family_and_detail(text, str(column.field.vocabulary)) for text in distinct]
-    if not any(found):
+    found = {text: read_material(text, str(column.field.vocabulary)) for text in distinct}
+    details = {text: None if named is None else named.detail for text, named in found.items()}
+    if not any(details.values()):
         return sheet
-    families = [text if split is None else split[0] for text, split in zip(distinct, found, strict=True)]
-    details = [None if split is None else split[1] for split in found]
-    family = cells.replace_strict(distinct, families, default=None, return_dtype=pl.String)
-    detail = cells.replace_strict(distinct, details, default=None, return_dtype=pl.String)
-    own = next((c for c in sheet.columns if _is_detail_of(c, column)), None)
-    if own is not None:
-        if own.table == "component":
-            sheet = _with_facts(sheet, own, detail)
-        return replace(sheet, table=sheet.table.with_columns(family, sheet.table[own.name].fill_null(detail)))
-    name = column.name.removesuffix(column.field.name) + _DETAIL[column.field.name]
-    field = fields_of(column.table)[_DETAIL[column.field.name]]
-    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(name))
-    table = sheet.table.with_columns(family, detail.alias(name))
-    return replace(sheet, columns=(*sheet.columns, replace(column, name=name, field=field)), table=table, kinds=kinds)
+    families = {text: text if named is None else named.family for text, named in found.items()}
+    family = cells.replace_strict(families, default=None, return_dtype=pl.String)
+    detail = cells.replace_strict(details, default=None, return_dtype=pl.String)
+    name = _DETAIL[column.field.name]
+    if column.table == "component" and (own := _field_beside(sheet, column, name)) is not None:
+        sheet = _with_facts(sheet, own, detail)
+    return _filled(replace(sheet, table=sheet.table.with_columns(family)), column, name, detail)
 
 
-def _is_detail_of(column: Column, material: Column) -> bool:
-    return column.group == material.group and column.field.name == _DETAIL[material.field.name]
-
-
-def _with_facts(sheet: Sheet, detail: Column, texts: pl.Series) -> Sheet:
+def _with_facts(sheet: Sheet, part: Column, texts: pl.Series) -> Sheet:
     """Fill the attributes of a part that the texts of its material name, where its line gives none."""
     facts = {text: facts_of_text(text) for text in texts.drop_nulls().unique(maintain_order=True)}
     for name in _FACTS:
         cells: Mapping[str, str | None] = {text: of_text.get(name) for text, of_text in facts.items()}
-        if not any(cells.values()):
-            continue
-        found = texts.replace_strict(cells, default=None, return_dtype=pl.String)
-        own = next((c for c in sheet.columns if c.group == detail.group and _is_part_field(c, name)), None)
-        if own is not None:
-            sheet = replace(sheet, table=sheet.table.with_columns(sheet.table[own.name].fill_null(found)))
-            continue
-        added = detail.name.removesuffix(detail.field.name) + name
-        kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(added))
-        column = replace(detail, name=added, field=fields_of("component")[name], exact=False)
-        table = sheet.table.with_columns(found.alias(added))
-        sheet = replace(sheet, columns=(*sheet.columns, column), table=table, kinds=kinds)
+        if any(cells.values()):
+            found = texts.replace_strict(cells, default=None, return_dtype=pl.String)
+            sheet = _filled(sheet, part, name, found)
     return sheet
 
 
-def _is_part_field(column: Column, name: str) -> bool:
-    return column.table == "component" and column.field.name == name
+def _filled(sheet: Sheet, beside: Column, name: str, cells: pl.Series) -> Sheet:
+    """Fill a field of the SKU or part that a column is of, where its line gives none."""
+    if (own := _field_beside(sheet, beside, name)) is not None:
+        return replace(sheet, table=sheet.table.with_columns(sheet.table[own.name].fill_null(cells)))
+    own_name = beside.name.removesuffix(beside.field.name) + name
+    return sheet.with_cells(replace(beside, name=own_name, field=fields_of(beside.table)[name], exact=False), cells)
+
+
+def _field_beside(sheet: Sheet, column: Column, name: str) -> Column | None:
+    """Return the column of a field of the same SKU or part."""
+    of_same = (c for c in sheet.columns if (c.group, c.table) == (column.group, column.table))
+    return next((c for c in of_same if c.field.name == name), None)

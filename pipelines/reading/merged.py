@@ -2,24 +2,24 @@
 
 Texts, codes and markets are filled down. A number that is merged over several SKUs may be each one's or all together:
 it is asked, and `quantity` in the mapping says which; within one SKU it is read once (decisions §13, *Merged cells*).
-Codes and names are left as they are: lines without them belong to the SKU above (`cells.py`, `long_layout.py`).
+Codes and names are left as they are: lines without them belong to the SKU above (`cells.py`, `layouts.py`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import Column, Table
 from pipelines.reading.grid import TEXT, Grid, letter
+from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import question
+from pipelines.reading.unit_columns import choice_for
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.report import Asked
-from schemas.words import fold
 
 _KEYS: Final = ("sku_code", "name")
 _NUMBERS: Final = ("number", "integer", "ppm")
-_USES: Final = ("multiply", "divide", "ignore")
 _MOST_ASKED: Final = 100
 
 
@@ -37,7 +37,14 @@ class Merge(NamedTuple):
 
 
 def read_merged(
-    grid: Grid, merges: Sequence[Merge], columns: Sequence[Column], uses: Mapping[str, str], *, header: int, sheet: str
+    grid: Grid,
+    merges: Sequence[Merge],
+    columns: Sequence[Column],
+    uses: Mapping[str, str],
+    *,
+    header: int,
+    sheet: str,
+    table: Table,
 ) -> tuple[Grid, tuple[Asked, ...], Filled]:
     """Return the grid with merged cells filled down below the `header`'s last line, and what is asked about numbers.
 
@@ -61,10 +68,9 @@ def read_merged(
         if value is None or (column.field.kind in _NUMBERS and not several):
             continue
         if column.field.kind in _NUMBERS:
-            named = (letter(column.position).lower(), fold(column.header))
-            use = next((use for name, use in uses.items() if name.lower() == named[0] or fold(name) == named[1]), None)
+            use = choice_for(column, uses)
             if use is None:
-                questions.append(_question(column, merge, value, sheet))
+                questions.append(_question(column, merge, value, sheet, table))
             value = _number_of(value, len(rows), use)
         else:
             texts = filled.setdefault(column.position, {})
@@ -86,26 +92,24 @@ def _number_of(value: str, lines: int, use: str | None) -> str | None:
     return None
 
 
-def _question(column: Column, merge: Merge, value: str, sheet: str) -> Asked:
-    place = letter(column.position)
+def _question(column: Column, merge: Merge, value: str, sheet: str, table: Table) -> Asked:
     message = Message(
-        "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each one's "
-        "or all together, and is not read. Say which, multiply or divide: "
-        'mapping={{"quantity": {{"{place}": "multiply"}}}}, or write it in each line.',
+        "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each "
+        "one's or all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it in "
+        "each line.",
         value=shown(value),
         header=shown(column.header),
         first=merge.first_line,
         last=merge.last_line,
-        place=place,
+        mapping={"quantity": {letter(column.position): QUANTITIES[0]}},
     )
     return question(
         "quantity",
         message,
-        {"quantity": {place: "multiply"}},
-        could_be=_USES,
-        at=column.position,
-        header=column.header,
+        could_be=QUANTITIES,
+        column=column,
         sheet=sheet,
         lines=f"{merge.first_line}-{merge.last_line}",
         text=value,
+        of_components=table == "component",
     )

@@ -16,14 +16,14 @@ import polars as pl
 from pipelines.reading.columns import field_column, recognise
 from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grid import MOST_COLUMNS
-from pipelines.reading.material_texts import family_and_detail
+from pipelines.reading.material_texts import read_material
 from pipelines.reading.refusal import refuse
 from pipelines.reading.units import unit_of
 from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
 from schemas.fields import SKU_CODE
 from schemas.messages import Message, from_json
 from schemas.normalise import shown
-from schemas.words import code_of, fold
+from schemas.words import fold
 
 Words: TypeAlias = Mapping[str, Mapping[str, object]]
 """A company's own words: by field, the value that a text in its files means; null for an empty cell."""
@@ -72,9 +72,8 @@ class Rewriting:
         """Return whether a material's text names the family that replaces it, and its kind: `Weißblech` for metal."""
         if self.column.field.name not in MATERIALS or (to := self.cells.get(fold(cell))) is None:
             return False
-        vocabulary = str(self.column.field.vocabulary)
-        named = family_and_detail(cell, vocabulary)
-        return named is not None and named[0] == code_of(to, vocabulary) and family_and_detail(to, vocabulary) is None
+        named, plain = (read_material(text, str(self.column.field.vocabulary)) for text in (cell, to))
+        return named is not None and named.detail is not None and plain == (named.family, None)
 
     def own_words_in(self, cells: pl.Series) -> dict[str, object]:
         """Return the company's own words that occur in the cells, with their values."""
@@ -184,7 +183,7 @@ def _check_value(column: Column, text: str, place: str) -> None:
     if column.field.name == "weight_unit" and unit_of(text, "g") is None:
         message = Message("{text} is no unit of mass; write g, kg, mg, t, oz or lb.", text=shown(text))
         raise refuse("invalid_mapping", message, place)
-    if column.field.name in MATERIALS and family_and_detail(text, str(column.field.vocabulary)) is not None:
+    if column.field.name in MATERIALS and read_material(text, str(column.field.vocabulary)) is not None:
         return
     faults = read_values(pl.Series([text]), column, ".", None).faults
     if faults.height:

@@ -90,17 +90,9 @@ def _is_name(text: str) -> bool:
 def _question(column: Column, names: list[str], sheet: str | None) -> Asked:
     some = ", ".join(shown(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     message = Message(
-        'No record has the name {names}; their rows are rejected. Send mapping={{"create": true}} so that the import '
-        "makes these records, or correct the names.",
+        "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import makes "
+        "these records, or correct the names.",
         names=some,
+        mapping={"create": True},
     )
-    return question(
-        "value",
-        message,
-        {"create": True},
-        could_be=("create",),
-        at=column.position,
-        header=column.header,
-        sheet=sheet,
-        text=names[0],
-    )
+    return question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])

@@ -10,10 +10,9 @@ from typing import Final
 
 from pipelines.reading.columns import open_column
 from pipelines.reading.fields import Column, Table
-from pipelines.reading.grammar import PIECES, Sense, measure_of, names_bundle, names_quantity
+from pipelines.reading.grammar import PIECES, names_bundle, names_quantity
 from pipelines.reading.grid import letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.named_fields import named_field
 from pipelines.reading.questions import question
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -48,24 +47,15 @@ def questions_of(columns: Sequence[Column], sheet: str | None, table: Table) -> 
     return tuple(_question(column, sheet, of_components=table == "component") for column in columns)
 
 
-def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping, table: Table) -> list[Column]:
+def with_units_of_mapping(columns: Sequence[Column], mapped: SheetMapping) -> list[Column]:
     """Return the columns in the units that the mapping gives for their fields, in each group of components too."""
-    given: list[tuple[Column, Sense]] = []
-    for name, unit in mapped.units.items():
-        field = named_field(name, table)
-        if (said := measure_of(unit, field.field.unit)) is not None:
-            given.append((field, said))
-    return [_in_unit(column, given) for column in columns]
-
-
-def _in_unit(column: Column, given: Sequence[tuple[Column, Sense]]) -> Column:
-    for field, said in given:
-        in_group = column.group is not None and field.group is None and column.table == field.table
-        if (column.table, column.name) == (field.table, field.name) or (in_group and column.field == field.field):
+    found = list(columns)
+    for at, column in enumerate(columns):
+        if (said := mapped.unit_of(column)) is not None:
             # What was not understood may be more than the unit, so that a unit alone settles nothing.
-            open_text = None if column.mapped or _is_about_unit(column) else column.open
-            return replace(column, factor=said.factor, per=said.per, has_unit=True, exact=False, open=open_text)
-    return column
+            text = None if column.mapped or _is_about_unit(column) else column.open
+            found[at] = replace(column, factor=said.factor, per=said.per, has_unit=True, exact=False, open=text)
+    return found
 
 
 def _is_about_unit(column: Column) -> bool:
@@ -85,35 +75,29 @@ def _units_offered(column: Column) -> tuple[str, ...]:
 def _question(column: Column, sheet: str | None, *, of_components: bool) -> Asked:
     place, text = letter(column.position), str(column.open)
     units = _units_offered(column) if _is_about_unit(column) else ()
-    answer: dict[str, object] = {"columns": {column.name: place}}
     if units:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. Say its unit: "
-            'mapping={{"columns": {{"{name}": "{place}"}}, "units": {{"{name}": "{unit}"}}}}, or per what it is, such '
-            "as per case of 12.",
+            "mapping={mapping}, or per what it is, such as per case of 12.",
             header=shown(column.header),
             name=column.name,
             text=shown(text),
-            place=place,
-            unit=units[0],
+            mapping={"columns": {column.name: place}, "units": {column.name: units[0]}},
         )
-        answer["units"] = {column.name: units[0]}
     else:
         message = Message(
             "{header} may be {name}, but {text} in it was not understood; it is not read. If it is, say so: "
-            'mapping={{"columns": {{"{name}": "{place}"}}}}.',
+            "mapping={mapping}.",
             header=shown(column.header),
             name=column.name,
             text=shown(text),
-            place=place,
+            mapping={"columns": {column.name: place}},
         )
     return question(
         "unit" if units else "column",
         message,
-        answer,
         could_be=units or [column.name],
-        at=column.position,
-        header=column.header,
+        column=column,
         sheet=sheet,
         text=text,
         of_components=of_components,

@@ -4,8 +4,6 @@
 composite. The SKU's other fields are read; its graph is, once `mapping.values` of component_type says what the word is.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -42,7 +40,8 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
     of_main = {column.position for column in main.columns if column.name in ("packaging_format", "material")}
     held = parts.table["line"].is_in(list(parts.held))
     questions: dict[tuple[str, str], Asked] = {}
-    for column in _columns_of_words(parts):
+    named = [c for c in parts.columns if c.field.name in ("component_type", "shape") and c.constant is None]
+    for column in named:
         cells = unescaped(parts.table[column.name])
         typed = next((c for c in parts.columns if c.group == column.group and c.field.name == "component_type"), None)
         if column.field.name == "shape" and typed is not None:
@@ -57,11 +56,6 @@ def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, l
     return _without_skus(parts, held), list(questions.values())[:_MOST]
 
 
-def _columns_of_words(parts: Sheet) -> Sequence[Column]:
-    """Return the columns whose texts give the types of parts."""
-    return [c for c in parts.columns if c.field.name in ("component_type", "shape") and c.constant is None]
-
-
 def _is_open(word: str) -> bool:
     return part_type(word) is None and bool(word.strip()) and word not in _CLEARED and not word.startswith("#")
 
@@ -71,37 +65,27 @@ def _without_skus(parts: Sheet, held: pl.Series) -> Sheet:
     if not held.any():
         return parts
     codes = unescaped(parts.table["sku_code"]).to_frame("code").select(as_codes(pl.col("code")))["code"]
-    skus = codes.filter(held).drop_nulls().unique().to_list()
-    kept = ~(held | codes.is_in(skus).fill_null(value=False))
-    kinds = None if parts.kinds is None else parts.kinds.filter(kept)
-    return replace(parts, table=parts.table.filter(kept), kinds=kinds)
-
-
-def _possible_types(word: str) -> list[str]:
-    found = resolve_format(word, ruleset.load())
-    if found is None:
-        return list(VOCABULARIES["component_type"])
-    return list(_OF_FILM if found.key in _FILMS else _OF_PACKAGING)
+    of_skus = codes.is_in(codes.filter(held).drop_nulls().to_list()).fill_null(value=False)
+    return parts.rows_at((~(held | of_skus)).arg_true().to_list())
 
 
 def _question(column: Column, word: str, parts: Sheet, *, separate: bool) -> Asked:
     """Return an open word as `source.asked` shows it, with the piece of mapping that settles it."""
-    could_be = _possible_types(word)
-    piece: dict[str, object] = {"values": {"component_type": {word: could_be[0]}}}
+    found = resolve_format(word, ruleset.load())
+    could_be = list(
+        VOCABULARIES["component_type"] if found is None else _OF_FILM if found.key in _FILMS else _OF_PACKAGING
+    )
     message = Message(
         "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
-        'read. Say what it is: mapping={{"values": {{"component_type": {{"{word}": "{type}"}}}}}}.',
+        "read. Say what it is: mapping={mapping}.",
         text=shown(word),
-        word=word,
-        type=could_be[0],
+        mapping={"values": {"component_type": {word: could_be[0]}}},
     )
     return question(
         "value",
         message,
-        piece,
         could_be=could_be,
-        at=column.position,
-        header=column.header,
+        column=column,
         sheet=parts.name,
         text=word,
         of_components=separate,

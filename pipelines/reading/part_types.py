@@ -42,18 +42,12 @@ def names_part(text: str) -> bool:
     return part_type_of_word(text) is not None or resolve_format(text, ruleset.load()) is not None
 
 
-def typed_or_open(texts: pl.Series, answered: Mapping[str, str | None]) -> pl.Series:
-    """Return the type that each text means, the text itself where that is open, and `body` where there is no text.
+def part_types(texts: pl.Series, answered: Mapping[str, str | None] | None = None) -> pl.Series:
+    """Return the type that each text means, `body` where there is no text.
 
-    `answered` are the types that the caller's mapping gives, by folded text.
+    `answered` are the types that the caller's mapping gives, by folded text. With them a text whose type is open stays,
+    to be asked about; without, it is no word for a part, and the part is the `body`.
     """
     distinct = texts.drop_nulls().unique()
-    types = [answered.get(fold(text)) or part_type(text) or text for text in distinct]
-    return texts.replace_strict(distinct, types, default=None, return_dtype=pl.String).fill_null(_BODY)
-
-
-def part_types(texts: pl.Series) -> pl.Series:
-    """Return the type that each text names, `body` where there is no text or none of its words names a part."""
-    distinct = texts.drop_nulls().unique()
-    types = [part_type(text) or _BODY for text in distinct]
+    types = [(answered or {}).get(fold(t)) or part_type(t) or (_BODY if answered is None else t) for t in distinct]
     return texts.replace_strict(distinct, types, default=_BODY, return_dtype=pl.String)

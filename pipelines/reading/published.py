@@ -14,8 +14,9 @@ import polars as pl
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.mapping import SheetMapping
+from pipelines.reading.questions import NOTHING_READ
 from pipelines.reading.refusal import ReadingRefused
-from schemas.report import FileFormat, IgnoredColumn, ImportSource, MappedBy, SourceColumn, SourceSheet
+from schemas.report import FileFormat, ImportSource, MappedBy, SourceSheet
 
 Samples: TypeAlias = Mapping[int, list[str]]
 """Texts of a column's cells, by the column's position."""
@@ -31,21 +32,32 @@ def samples_of(cells: pl.DataFrame) -> Samples:
     return {at: [_cut(text, _LONGEST) for text in found.head(_MOST)] for at, found in texts.items()}
 
 
-def published_columns(columns: Iterable[Column]) -> list[SourceColumn]:
-    """Return the columns of the file that are read, without constants of the mapping."""
-    return [
-        {"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in columns if c.constant is None
-    ]
+def published_table(
+    sheet: str | None,
+    header_row: int,
+    columns: Iterable[Column],
+    ignored: Iterable[tuple[int, str]],
+    *,
+    samples: Samples,
+    effect: MappedBy,
+) -> SourceSheet:
+    """Return where a table is read from, as `source.components` shows it, with the `effect` of the mapping.
 
-
-def published_ignored(ignored: Iterable[tuple[int, str]]) -> list[IgnoredColumn]:
-    """Return the columns that are not read."""
-    return [{"column": letter(at), "header": _cut(header)} for at, header in ignored]
-
-
-def published_samples(samples: Samples) -> dict[str, list[str]]:
-    """Return texts of the columns by letter, for people who choose the fields; empty columns have none."""
-    return {letter(at): texts for at, texts in samples.items() if texts}
+    `columns` are those that are read, of which constants of the mapping are none of the file. `samples` are texts of
+    columns by position, for people who choose the fields; empty columns have none.
+    """
+    of_file = [column for column in columns if column.constant is None]
+    return {
+        "sheet": sheet,
+        "header_row": header_row,
+        "columns": [{"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in of_file],
+        "ignored": [{"column": letter(at), "header": _cut(header)} for at, header in ignored],
+        "decimal_marks": {},
+        "hidden": None,
+        "samples": {letter(at): texts for at, texts in samples.items() if texts},
+        "words": {},
+        **effect,
+    }
 
 
 def published_mapping(
@@ -108,30 +120,9 @@ def outline_of(
     samples, used = samples_of(body.cells), {column.position for column in columns}
     others = [(at, cell or "") for at, cell in enumerate(cells) if at not in used and (cell or samples.get(at))]
     shown = others[:_MOST_COLUMNS]
-    part: SourceSheet = {
-        "sheet": sheet,
-        "header_row": header_row,
-        "columns": published_columns(columns),
-        "ignored": published_ignored(shown),
-        "decimal_marks": {},
-        **published_mapping([*columns, *mapped.constants], off, mapped),
-        "hidden": None,
-        "words": {},
-        "samples": published_samples({at: samples.get(at, []) for at in (*used, *dict(shown))}),
-    }
-    nothing: SourceSheet = {"sheet": None, "header_row": 0, "columns": [], "ignored": [], "decimal_marks": {}}
-    of_parts = table == "component"
-    return {
-        "format": "csv",
-        "encoding": None,
-        "delimiter": None,
-        **(nothing if of_parts else part),
-        "components": part if of_parts else None,
-        "layout": "long" if any(column.table == "component" for column in columns) else "rows",
-        "volume_year": None,
-        "skipped": [],
-        "mapping_name": None,
-        "unread_sheets": [],
-        "asked": [],
-        "readings": [],
-    }
+    effect = published_mapping([*columns, *mapped.constants], off, mapped)
+    of_shown = {at: samples.get(at, []) for at in (*used, *dict(shown))}
+    part = published_table(sheet, header_row, columns, shown, samples=of_shown, effect=effect)
+    source: ImportSource = {**NOTHING_READ, "components": part} if table == "component" else {**NOTHING_READ, **part}
+    source["layout"] = "long" if any(column.table == "component" for column in columns) else "rows"
+    return source

@@ -6,7 +6,6 @@ another nation or period, or weights that no packaging has. They are divided whe
 same; else a table of lines by nation or period is refused, and a single column asked about (decisions §13).
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,11 +14,12 @@ import polars as pl
 from compliance.likely_weights import is_likely
 from pipelines.reading.column_values import is_of_lines, quantity_of
 from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
-from pipelines.reading.grid import NUMBER, TEXT, LineFault, letter
-from pipelines.reading.questions import question, refused
+from pipelines.reading.grid import NUMBER, LineFault, letter
+from pipelines.reading.mapping import QUANTITIES
+from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.skipped import SAME_PART
-from pipelines.reading.unit_columns import is_named
+from pipelines.reading.unit_columns import choice_for
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -44,8 +44,7 @@ def with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
         return sheet
     watched = [column for column in sheet.watched if quantity_of(column.header) is not None]
     for column in watched:
-        told = next((use for place, use in sheet.mapped.quantity.items() if is_named(place, column)), None)
-        if told is not None:
+        if (told := choice_for(column, sheet.mapped.quantity)) is not None:
             return sheet if told == "ignore" else _applied(sheet, column, weight, told)
     for column in watched:
         cells = sheet.others[column.name]
@@ -58,9 +57,8 @@ def with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
 
 def _without_repeats(sheet: Sheet, weight: Column) -> Sheet:
     """Return the sheet with one line for each part that stands once for each nation or period, with the same weight."""
-    told = next((use for place, use in sheet.mapped.quantity.items() if is_named(place, weight)), None)
     repeated = _repeated(sheet, weight)
-    if told == "ignore" or not _differ(sheet, repeated):
+    if choice_for(weight, sheet.mapped.quantity) == "ignore" or not _differ(sheet, repeated):
         return sheet
     if not _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated):
         raise refused([_about_lines(sheet, weight)])
@@ -68,17 +66,14 @@ def _without_repeats(sheet: Sheet, weight: Column) -> Sheet:
 
 
 def _about_lines(sheet: Sheet, weight: Column) -> Asked:
-    place = letter(weight.position)
     message = Message(
-        "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the weights "
-        "of one packaging. Send weights of one, or a column with the quantity of each line. If each line is a part of "
-        'its own, say so: mapping={{"quantity": {{"{place}": "ignore"}}}}.',
+        "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the "
+        "weights of one packaging. Send weights of one, or a column with the quantity of each line. If each line is "
+        "a part of its own, say so: mapping={mapping}.",
         header=shown(weight.header),
-        place=place,
+        mapping={"quantity": {letter(weight.position): "ignore"}},
     )
-    answer = {"quantity": {place: "ignore"}}
-    at, name = weight.position, weight.header
-    return question("quantity", message, answer, could_be=["ignore"], at=at, header=name, sheet=sheet.name)
+    return sheet.ask("quantity", weight, message, could_be=["ignore"])
 
 
 def _judged(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *, of_parts: bool) -> Sheet:
@@ -167,13 +162,10 @@ def _applied(sheet: Sheet, column: Column, weight: Column, use: str) -> Sheet:
     helper = replace(column, name=name, field=_FIELDS[name], table=weight.table)
     if weight.table == "component" and any(c.table == "sku" for c in sheet.columns):
         helper = replace(helper, table="sku")  # beside SKUs it moves to the parts with the other helpers
-    table = sheet.table.with_columns(sheet.others[column.name].alias(name))
-    kinds = None if sheet.kinds is None else sheet.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(name))
     ignored = tuple(entry for entry in sheet.ignored if entry[0] != column.position)
     mark = _mark(column, sheet)
     marks = sheet.marks if mark is None else {**sheet.marks, name: mark}
-    columns = (*sheet.columns, helper)
-    whole = replace(sheet, columns=columns, table=table, kinds=kinds, ignored=ignored, marks=marks)
+    whole = replace(sheet.with_cells(helper, sheet.others[column.name]), ignored=ignored, marks=marks)
     return _one_line_a_part(whole, helper, weight) if use == "divide" else whole
 
 
@@ -236,28 +228,13 @@ _TOTALS: Final = Message("how many packagings the weight of its line is of")
 
 
 def _question(sheet: Sheet, column: Column, weight: Column, likely: str, means: Message) -> Asked:
-    place = letter(column.position)
     message = Message(
-        "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, or "
-        'to ignore it: mapping={{"quantity": {{"{place}": "{likely}"}}}}.',
+        "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, "
+        "or to ignore it: mapping={mapping}.",
         header=shown(column.header),
         means=means,
         weight=shown(weight.header),
-        place=place,
-        likely=likely,
+        mapping={"quantity": {letter(column.position): likely}},
     )
-    return question(
-        "quantity",
-        message,
-        {"quantity": {place: likely}},
-        could_be=list(_could_be(likely)),
-        at=column.position,
-        header=column.header,
-        sheet=sheet.name,
-        of_components=not any(c.table == "sku" for c in sheet.columns),
-    )
-
-
-def _could_be(likely: str) -> Iterator[str]:
-    yield likely
-    yield from (use for use in ("multiply", "divide", "ignore") if use != likely)
+    could_be = [likely, *(use for use in QUANTITIES if use != likely)]
+    return sheet.ask("quantity", column, message, could_be=could_be)

@@ -5,16 +5,19 @@ in its stead (decisions §13, *Asked has a protocol*). A question about the whol
 form of a question. What does not: finding what is not understood, and applying the answer (`mapping.py`).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pipelines.reading.fields import Column
 from pipelines.reading.grid import letter
 from pipelines.reading.refusal import ReadingRefused
 from schemas.issues import Issue
+from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 from schemas.report import Asked, ImportSource, QuestionKind
 
-_NOTHING_READ: Final[ImportSource] = {
+NOTHING_READ: Final[ImportSource] = {
     "format": "csv",
     "encoding": None,
     "delimiter": None,
@@ -35,16 +38,15 @@ _NOTHING_READ: Final[ImportSource] = {
     "words": {},
     "readings": [],
 }
+"""The source of a file of which nothing was read; a table that was read fills its places."""
 
 
 def question(
     kind: QuestionKind,
     message: Message,
-    answer: Mapping[str, object],
     *,
     could_be: Sequence[str] = (),
-    at: int | None = None,
-    header: str | None = None,
+    column: Column | None = None,
     sheet: str | None = None,
     lines: str | None = None,
     text: str | None = None,
@@ -52,21 +54,31 @@ def question(
 ) -> Asked:
     """Return a question as `source.asked` publishes it.
 
-    `answer` settles it by the first of `could_be`; `of_components` is true for a components sheet, whose part of the
-    mapping is its own. `at` is the column's position, `lines` is one line or a range, `12-18`, and `text` is what was
-    not understood.
+    The message's gap `mapping` is a piece of mapping, the answer, which settles it by the first of `could_be`; other
+    gaps may be pieces too. `of_components` is true for a components sheet, whose part of the mapping is its own.
+    `lines` is one line or a range, `12-18`, and `text` is what was not understood.
     """
+    message, answer = with_answer(message, of_components=of_components)
     return {
         "kind": kind,
-        "column": None if at is None else letter(at),
-        "header": header,
+        "column": None if column is None else letter(column.position),
+        "header": None if column is None else column.header,
         "sheet": sheet,
         "lines": lines,
         "text": text,
         "could_be": list(could_be),
         "message": message,
-        "answer": {"components": dict(answer)} if of_components else dict(answer),
+        "answer": answer,
     }
+
+
+def with_answer(message: Message, *, of_components: bool) -> tuple[Message, JsonObject]:
+    """Return a message with its pieces of mapping as a caller sends them, and the one in the gap `mapping`."""
+    given = {name: piece for name, piece in message.parameters.items() if isinstance(piece, Mapping)}
+    pieces = {name: {"components": piece} if of_components else dict(piece) for name, piece in given.items()}
+    for name, piece in pieces.items():
+        message = message.with_parameter(name, json.dumps(piece, ensure_ascii=False))
+    return message, pieces["mapping"]
 
 
 def refused(
@@ -88,17 +100,24 @@ def refused(
         )
         for asked in questions
     ]
-    read = _NOTHING_READ if outline is None else outline
+    read = NOTHING_READ if outline is None else outline
     return ReadingRefused(issues, {**read, "asked": [*read.get("asked", ()), *questions]})
 
 
 def answer_with(asked: Asked, choice: str) -> dict[str, object]:
-    """Return the piece of mapping that settles a question by another of its `could_be` than the first."""
-    first = asked["could_be"][0] if asked["could_be"] else None
+    """Return the piece of mapping that settles a question by one of its `could_be`; the first is its `answer`.
+
+    Raises `ValueError` where the answer has no place for the choice: another one is never sent in its stead.
+    """
+    first = asked["could_be"][0]
+    if choice == first:
+        return dict(asked["answer"])
     replaced, found = _replaced(asked["answer"], first, choice)
     if not found and asked["kind"] == "column":
         replaced, found = _renamed(asked["answer"], choice)
-    return replaced if found and isinstance(replaced, dict) else dict(asked["answer"])
+    if choice not in asked["could_be"] or not found or not isinstance(replaced, dict):
+        raise ValueError(choice)
+    return replaced
 
 
 def _replaced(piece: object, first: str | None, choice: str) -> tuple[object, bool]:

@@ -18,7 +18,7 @@ from compliance.words import resolve_format
 from pipelines.reading.cells import CLEARED, type_sheet
 from pipelines.reading.fields import PART_HELPERS, SKU_HELPERS, Column
 from pipelines.reading.grid import letter
-from pipelines.reading.material_texts import facts_of_text, family_and_detail, family_of_detail
+from pipelines.reading.material_texts import facts_of_text, family_of_detail, read_material
 from pipelines.reading.part_types import part_type
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import unit_by_factor
@@ -158,11 +158,9 @@ def _material(cell: str, column: Column, of_detail: bool, keeps_detail: bool) ->
     if of_detail:
         family = family_of_detail(cell)
         return None if family is None else f"{family}, {cell}"
-    vocabulary = str(column.field.vocabulary)
-    named = family_and_detail(cell, vocabulary)
-    family, detail = named or (code_of(cell, vocabulary), None)
-    if family is None:
+    if (named := read_material(cell, str(column.field.vocabulary))) is None:
         return None
+    family, detail = named
     facts = facts_of_text(detail or "") if column.table == "component" else {}
     return _listed(family if detail is None or not keeps_detail else f"{family}, {detail}", facts)
 
@@ -183,7 +181,8 @@ def _loses(told: _Text, value: str, column: Column, *, keeps_detail: bool) -> bo
     if told.text != told.cell:
         return fold(told.text) not in fold(value)
     if column.field.name in MATERIALS:
-        return not keeps_detail and family_and_detail(told.text, str(column.field.vocabulary)) is not None
+        named = read_material(told.text, str(column.field.vocabulary))
+        return not keeps_detail and named is not None and named.detail is not None
     return column.field.name in ("component_type", "shape") and code_of(told.text, "component_type") is None
 
 

@@ -1,9 +1,9 @@
 """Makes a sheet of a grid and its header: each recognised column's cells by the field's name, and lines that fail.
 
-`long_layout.py` splits a table that contains both SKUs and components. `rows.py` types the cells.
+`layouts.py` splits a table that contains both SKUs and components. `rows.py` types the cells.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -12,29 +12,31 @@ import polars as pl
 
 from pipelines.reading.column_values import misleading_columns
 from pipelines.reading.delimited import without_ragged
-from pipelines.reading.fields import Column, Table, fields_of
+from pipelines.reading.fields import Column, Table, fields_of, with_component_prefix
 from pipelines.reading.grammar import mentions
-from pipelines.reading.grid import LINES_OF_SHEET, TEXT, Grid, LineFault, ReadSheet, own_line, sheet_starts
+from pipelines.reading.grid import (
+    LINES_OF_SHEET,
+    NUMBER,
+    TEXT,
+    Grid,
+    LineFault,
+    ReadSheet,
+    own_line,
+    sheet_starts,
+)
 from pipelines.reading.header import Header, find_header, of_one_table
 from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
 from pipelines.reading.named_fields import Words, with_names
 from pipelines.reading.new_names import with_new_names
 from pipelines.reading.numbers import decimal_marks
-from pipelines.reading.published import (
-    Samples,
-    published_columns,
-    published_ignored,
-    published_mapping,
-    published_samples,
-    samples_of,
-)
+from pipelines.reading.published import Samples, published_mapping, published_table, samples_of
+from pipelines.reading.questions import question
 from pipelines.reading.refusal import refuse
 from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
-from pipelines.reading.unit_columns import constant_unit_per_group
-from pipelines.reading.values import without_marks, without_null_words
+from pipelines.reading.values import read_values, without_marks, without_null_words
 from schemas.messages import Message
-from schemas.report import Asked, SourceColumn, SourceSheet
+from schemas.report import Asked, QuestionKind, SourceSheet
 from schemas.texts import INVISIBLE
 
 MOST_ROWS = 50_000
@@ -115,27 +117,68 @@ class Sheet:
         return replace(self, columns=kept, ignored=tuple(sorted((*self.ignored, *stray))))
 
     def published(self) -> SourceSheet:
-        """Return how it was read, as `source.components` shows it."""
-        return {
-            "sheet": self.name,
-            "header_row": self.header_row,
-            "columns": self.published_columns(),
-            "ignored": published_ignored(self.ignored),
-            "decimal_marks": self.marks,
-            "hidden": None,
-            "samples": published_samples(self.samples),
-            "words": {name: dict(values) for name, values in self.words.items()},
-            **published_mapping(self.columns, self.off, self.mapped),
-        }
+        """Return how it was read, as `source.components` shows it; a column that is asked about is not read."""
+        read = [column for column in self.columns if column.position not in self.asked]
+        effect = published_mapping(self.columns, self.off, self.mapped)
+        words = {name: dict(values) for name, values in self.words.items()}
+        table = published_table(self.name, self.header_row, read, self.ignored, samples=self.samples, effect=effect)
+        return {**table, "decimal_marks": self.marks, "words": words}
 
-    def published_columns(self) -> list[SourceColumn]:
-        """Return the columns that are read; one that is asked about is none of them."""
-        return published_columns(column for column in self.columns if column.position not in self.asked)
+    @property
+    def of_components(self) -> bool:
+        """Return whether this is a sheet of components alone, whose part of the mapping is its own."""
+        return not any(column.table == "sku" for column in self.columns)
+
+    def ask(
+        self,
+        kind: QuestionKind,
+        column: Column,
+        message: Message,
+        *,
+        could_be: Sequence[str],
+        text: str | None = None,
+    ) -> Asked:
+        """Return a question about a column of this table; the message's gap `mapping` is its answer."""
+        of_components, sheet = self.of_components, self.name
+        return question(
+            kind, message, could_be=could_be, column=column, sheet=sheet, text=text, of_components=of_components
+        )
+
+    def read(self, column: Column, most: int | None = None) -> pl.Series:
+        """Return a column's first cells as the field's type, null where one is a fault; all of them without `most`."""
+        cells = self.table[column.name].head(self.table.height if most is None else most)
+        kinds = None if self.kinds is None else self.kinds[column.name].head(len(cells)) == NUMBER
+        return read_values(cells, column, self.marks.get(column.name), kinds).values
 
     def rows_at(self, places: list[int]) -> "Sheet":
         """Return the table with the lines at these places only."""
         kinds = None if self.kinds is None else self.kinds[places]
         return replace(self, table=self.table[places], kinds=kinds)
+
+    def select(self, columns: Sequence[Column], rows: pl.Series | None = None) -> "Sheet":
+        """Return the table with these columns only, and the rows where `rows` is true."""
+        names = [column.name for column in columns]
+        marks = {name: mark for name, mark in self.marks.items() if name in names}
+        table, kinds = self.table.select(*names, "line"), None if self.kinds is None else self.kinds.select(names)
+        if rows is not None:
+            table, kinds = table.filter(rows), None if kinds is None else kinds.filter(rows)
+        return replace(self, columns=tuple(columns), table=table, kinds=kinds, marks=marks)
+
+    def with_cells(self, column: Column, cells: pl.Series | pl.Expr) -> "Sheet":
+        """Return the table with one more column, whose cells are texts."""
+        kinds = None if self.kinds is None else self.kinds.with_columns(pl.lit(TEXT, pl.UInt8).alias(column.name))
+        table = self.table.with_columns(cells.alias(column.name))
+        return replace(self, columns=(*self.columns, column), table=table, kinds=kinds)
+
+    def with_copies(self, copies: Iterable[tuple[str, Column]]) -> "Sheet":
+        """Return the table with the cells of columns as those of further columns too."""
+        copies = list(copies)
+        cells = [pl.col(own).alias(column.name) for own, column in copies]
+        kinds = None if self.kinds is None else self.kinds.with_columns(cells)
+        marks = {column.name: self.marks[own] for own, column in copies if own in self.marks}
+        columns = (*self.columns, *(column for _, column in copies))
+        table = self.table.with_columns(cells)
+        return replace(self, columns=columns, table=table, kinds=kinds, marks={**self.marks, **marks})
 
     def part_words(self) -> dict[str, str | None]:
         """Return the types of parts that the mapping, or the company's own words, give by folded text."""
@@ -242,20 +285,11 @@ def _with_constants(sheet: Sheet, constants: tuple[Column, ...]) -> Sheet:
 
     They are added last: only the file decides which lines are data, and which mark is the decimal mark.
     """
-    own = {column.name for column in sheet.columns if column.table == "sku"}
-    twice = [column for column in constants if column.table == "component" and column.name in own]
-    columns = [replace(c, name=f"component_{c.name}") if c in twice else c for c in constants]
-    columns += constant_unit_per_group(sheet.columns, columns)
-    texts = [pl.lit(column.constant, pl.String).alias(column.name) for column in columns]
-    kinds = [pl.lit(TEXT, pl.UInt8).alias(column.name) for column in columns]
+    columns = with_component_prefix([*sheet.columns, *constants])[len(sheet.columns) :]
+    for column in columns:
+        sheet = sheet.with_cells(column, pl.lit(column.constant, pl.String))
     numbers = [column.name for column in columns if column.field.kind in ("number", "integer", "ppm")]
-    return replace(
-        sheet,
-        columns=(*sheet.columns, *columns),
-        table=sheet.table.with_columns(texts),
-        kinds=None if sheet.kinds is None else sheet.kinds.with_columns(kinds),
-        marks={**sheet.marks, **dict.fromkeys(numbers, ".")},
-    )
+    return replace(sheet, marks={**sheet.marks, **dict.fromkeys(numbers, ".")})
 
 
 def with_levels(sheet: Sheet) -> Sheet:

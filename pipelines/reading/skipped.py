@@ -14,7 +14,7 @@ it stands. Anything else that is odd about a line is a fault of its row.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import or_
 from typing import Final
 
@@ -350,14 +350,11 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Serie
 
 def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:
     """Yield the runs of marked lines."""
-    at = 0
-    while at < len(marked):
-        end = at
-        while end < len(marked) and marked[end]:
-            end += 1
-        if end > at:
-            yield start + at, start + end
-        at = max(end, at + 1)
+    for mark, run in groupby(marked):
+        end = start + len(list(run))
+        if mark:
+            yield start, end
+        start = end
 
 
 def _starts(body: Grid) -> list[int]:
@@ -376,13 +373,14 @@ def _question(body: Grid, start: int, end: int, sheets: Sequence[str | None]) ->
     sheet = sheets[body.lines[start] // LINES_OF_SHEET]
     lines = str(first) if first == last else f"{first}-{last}"
     text = " | ".join(cell for cell in body.cells.row(start) if cell is not None)[:_LONGEST_TEXT]
+    of_sheet = lines if len(sheets) < 2 else f"{sheet}!{lines}"
     message = Message(
-        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they are "
-        'rows: mapping={{"lines": {{"{lines}": "skip"}}}}, or read.',
-        lines=lines if len(sheets) < 2 else f"{sheet}!{lines}",
+        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they "
+        "are rows: mapping={mapping}, or read.",
+        lines=of_sheet,
+        mapping={"lines": {of_sheet: "skip"}},
     )
-    answer = {"lines": {message.parameters["lines"]: "skip"}}
-    return question("lines", message, answer, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
+    return question("lines", message, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
 
 
 _FEWEST: Final = 2

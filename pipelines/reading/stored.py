@@ -20,31 +20,19 @@ Content = tuple[ImportSource, Sheet, Sheet | None, int]
 
 def pack(source: ImportSource, main: Sheet, parts: Sheet | None, rows: int) -> bytes:
     """Return the bytes of an upload."""
-    about, tables = split(source, main, parts, rows)
-    frames = [_parquet(frame) for frame in tables]
+    sheets = [main] if parts is None else [main, parts]
+    frames = [_parquet(frame) for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
+    about = {"source": source, "rows": rows, "sheets": [_describe_sheet(sheet) for sheet in sheets]}
     about["sizes"] = [len(frame) for frame in frames]
     return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
-
-
-def split(
-    source: ImportSource, main: Sheet, parts: Sheet | None, rows: int
-) -> tuple[dict[str, object], list[pl.DataFrame]]:
-    """Split an upload into a part that JSON can contain and its tables."""
-    sheets = [main] if parts is None else [main, parts]
-    tables = [frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None]
-    return {"source": source, "rows": rows, "sheets": [_describe_sheet(sheet) for sheet in sheets]}, tables
 
 
 def unpack(data: bytes) -> Content:
     """Return the upload that `pack` has written."""
     head, _, rest = data.partition(b"\n")
     about = json.loads(head)
-    return join(about, _frames(rest, about["sizes"]))
-
-
-def join(about: JsonObject, tables: Iterator[pl.DataFrame]) -> Content:
-    """Return the upload that `split` has split."""
-    sheets = [_sheet(of_sheet, tables) for of_sheet in about["sheets"]]
+    frames = _frames(rest, about["sizes"])
+    sheets = [_sheet(of_sheet, frames) for of_sheet in about["sheets"]]
     return about["source"], sheets[0], sheets[1] if len(sheets) > 1 else None, about["rows"]
 
 

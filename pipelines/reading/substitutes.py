@@ -33,7 +33,8 @@ def with_substitutes(columns: list[Column], cells: list[str | None], *, mapped: 
         column = None if cell is None or at in taken or len(cell) >= LONGEST_HEADER else substitute_column(cell)
         if column is not None:
             found.setdefault(column.name, []).append(replace(column, position=at))
-    settled = {column.name for column in columns if column.name in mapped or not _may_be_of_product(column)}
+    ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
+    settled = {column.name for column in ours} | {c.name for c in columns if c.name not in SHARED_WITH_PRODUCT}
     spares = [
         chosen for name in sorted(found.keys() - settled) if (chosen := _choose_substitute(found[name])) is not None
     ]
@@ -49,11 +50,6 @@ def with_substitutes(columns: list[Column], cells: list[str | None], *, mapped: 
             if column.position not in instead and not (column.name in better and column.name not in settled)
         ),
     ]
-
-
-def _may_be_of_product(column: Column) -> bool:
-    """Return whether a column may be the product's where another names the packaging."""
-    return column.name in SHARED_WITH_PRODUCT and not column.exact and not names_packaging(column.header)
 
 
 def _code_rank(column: Column) -> int:

@@ -6,7 +6,7 @@ only column of units in a table applies to every weight whose header names no un
 `units.csv` lists the factors.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from pipelines.reading.column_values import Searched
 from pipelines.reading.fields import WEIGHTS, Column, fields_of
 from pipelines.reading.grammar import mentions, unit_in, word_roles
-from pipelines.reading.grid import MOST_COLUMNS, Grid, letter
+from pipelines.reading.grid import Grid, letter
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question
 from pipelines.reading.units import unit_of
@@ -44,18 +44,18 @@ def names_unit(weight: Column, unit: Column | None = None) -> bool:
     return weight.has_unit and not (weight.exact and given)
 
 
-def paired_units(found: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
-    """Return those of several columns of units that are right of the weights, or left of them, each for its weight.
+def own_units(units: Sequence[Column], weights: Sequence[Column]) -> list[Column]:
+    """Return columns of units, each as that of the weight it stands beside; a single one is that of all weights.
 
-    Returns all that were found where not every weight gets its own: then the table is ambiguous.
+    Empty where not every weight has its own, right of it or left of it: then the table is ambiguous.
     """
     weights = [column for column in weights if column.field.name in WEIGHTS]
-    for step in (1, -1):
+    for step in (1, -1) if len(units) > 1 and weights else ():
         beside = {weight.position + step: weight for weight in weights}
-        own = [_as_unit_of(beside[column.position], column) for column in found if column.position in beside]
-        if weights and len(own) == len(weights):
+        own = [_as_unit_of(beside[column.position], column) for column in units if column.position in beside]
+        if len(own) == len(weights):
             return own
-    return list(found)
+    return list(units) if len(units) == 1 else []
 
 
 def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: Grid, row: int) -> list[Column]:
@@ -67,18 +67,19 @@ def with_units_beside(columns: list[Column], cells: Sequence[str | None], grid: 
         return columns
     taken = {column.position for column in columns}
     owned = {column.group for column in columns if column.field.name == _UNIT}
-    beside = [
-        _as_unit_of(weight, Column(_UNIT, weight.field, weight.table, at, cells[at] or ""))
+    beside = {
+        at: weight
         for weight in columns
         if weight.field.name in WEIGHTS and weight.group not in owned
         for at in (weight.position + 1,)
         if at < len(cells) and at not in taken and not is_of_other_figure(cells[at] or "")
         if len(under := grid.under(at, row, _LINES)) and all(unit_of(cell, "g") is not None for cell in under)
+    }
+    found = [
+        Column(_UNIT, fields_of("sku")[_UNIT], "sku" if weight.group else weight.table, at, cells[at] or "")
+        for at, weight in beside.items()
     ]
-    if len(beside) == 1:  # a single column applies to all weights
-        table = "sku" if beside[0].group is not None else beside[0].table
-        beside = [replace(beside[0], name=_UNIT, group=None, fixed=(), table=table)]
-    return [*columns, *beside]
+    return [*columns, *own_units(found, list(beside.values()))]
 
 
 def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column]:
@@ -94,46 +95,27 @@ def with_stated_unit(columns: list[Column], above: Iterable[str]) -> list[Column
     if len(units) != 1 or any(column.field.name == _UNIT for column in columns):
         return columns
     unit = units.pop()
-    without_unit = [c for c in columns if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit]
     return [
-        replace(column, factor=unit.factor, per=unit.per) if column in without_unit else column for column in columns
+        replace(c, factor=unit.factor, per=unit.per)
+        if c.field.name in WEIGHTS and c.factor == 1 and not c.has_unit
+        else c
+        for c in columns
     ]
 
 
-def shared_unit_per_group(columns: Sequence[Column]) -> list[tuple[str, Column]]:
-    """Return a column of units for each group whose weight has none of its own, with the shared column's name."""
+def unit_per_group(columns: Sequence[Column]) -> list[Column]:
+    """Return the shared column of units as that of each group whose weight has none of its own.
+
+    The mapping's constant applies whatever the weights' headers say: its author has decided.
+    """
     shared = next((column for column in columns if is_shared(column)), None)
+    owned = {column.group for column in columns if column.field.name == _UNIT}
     if shared is None:
         return []
-    owned = {column.group for column in columns if column.field.name == _UNIT}
-    weights = [c for c in columns if c.field.name in WEIGHTS and c.group is not None and c.group not in owned]
-    chosen = [column for column in weights_of_shared_unit(columns) if column in weights]
-    once = {column.group: column for column in chosen}
-    return [(shared.name, _as_unit_of(weight, shared)) for weight in once.values()]
-
-
-def constant_unit_per_group(columns: Iterable[Column], constants: list[Column]) -> list[Column]:
-    """Return the unit that a constant gives to all weights, for each group of components that names none.
-
-    It applies whatever the weights' headers say: the mapping's author has decided. A column of units
-    (`shared_unit_per_group`) applies to the weights whose header names no unit.
-    """
-    unit = next((column for column in constants if is_shared(column)), None)
-    with_unit = {column.group for column in (*columns, *constants) if column.field.name == _UNIT}
-    weights = [column for column in columns if column.field.name == "weight_g" and column.group not in with_unit]
-    if unit is None:
-        return []
-    return [
-        replace(
-            unit,
-            name=f"{weight.name.removesuffix('weight_g')}{_UNIT}",
-            table="component",
-            group=weight.group,
-            fixed=weight.fixed,
-            position=unit.position + MOST_COLUMNS * number,
-        )
-        for number, weight in enumerate(weights, 1)
-    ]
+    weights = weights_of_shared_unit(columns)
+    if shared.constant is not None:
+        weights = [column for column in columns if column.field.name == "weight_g"]
+    return list({c.group: _as_unit_of(c, shared) for c in weights if c.group and c.group not in owned}.values())
 
 
 def weights_of_shared_unit(columns: Sequence[Column]) -> list[Column]:
@@ -164,7 +146,7 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
 
     A weight that the mapping gives a unit has that one. Tonnes are asked about: no packaging weighs so much.
     """
-    settled = {c.group for c in columns if c.field.name in WEIGHTS and is_answered(c, mapped)}
+    settled = {c.group for c in columns if c.field.name in WEIGHTS and mapped.unit_of(c) is not None}
     columns = [column for column in columns if column.field.name != _UNIT or column.group not in settled]
     open_weights: dict[int, tuple[Column, list[str], Column | None]] = {}
     for unit in [column for column in columns if is_shared(column) and not column.exact and not column.mapped]:
@@ -178,7 +160,7 @@ def judge_units(columns: list[Column], header: Searched, mapped: SheetMapping) -
             ]
             open_weights.update({weight.position: (weight, names, unit) for weight in weights})
     for weight in columns:
-        if weight.field.name not in WEIGHTS or is_answered(weight, mapped):
+        if weight.field.name not in WEIGHTS or mapped.unit_of(weight) is not None:
             continue
         own = next((c for c in columns if c.field.name == _UNIT and c.group == weight.group), None)
         own = own or next((c for c in columns if is_shared(c) and weight in weights_of_shared_unit(columns)), None)
@@ -240,44 +222,33 @@ def _factor(cell: str) -> Decimal | None:
     return None if unit is None else unit.factor
 
 
-def is_answered(column: Column, mapped: SheetMapping) -> bool:
-    """Return whether the mapping gives the unit of a column."""
-    names = {column.name}
-    if column.table == "component":
-        names |= {column.field.name, f"component_{column.field.name}"}
-    return not {fold(name) for name in names}.isdisjoint(map(fold, mapped.units))
-
-
 def _question(
     weight: Column, names: Sequence[str], unit: Column | None, columns: Sequence[Column], sheet: str | None
 ) -> Asked:
     """Return the question for the unit of a weight; `unit` is the column that may contain it, `names` are its cells."""
     name = name_in_mapping(weight, columns)
-    could_be = ["t", "kg", "g"] if unit is None else list(dict.fromkeys(["g", *(names if len(names) == 1 else ())]))
+    could_be = ["kg", "g", "t"] if unit is None else list(dict.fromkeys(["g", *(names if len(names) == 1 else ())]))
     if unit is None:
         message = Message(
             "{header} is in tonnes, and no packaging of one item weighs so much; it is not read. If it is a total, "
-            'leave it out; else say its unit: mapping={{"units": {{"{name}": "kg"}}}}.',
+            "leave it out; else say its unit: mapping={mapping}.",
             header=shown(weight.header),
-            name=name,
+            mapping={"units": {name: could_be[0]}},
         )
     else:
         message = Message(
-            "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say the "
-            'unit, mapping={{"units": {{"{name}": "g"}}}}, or that the column is its unit: '
-            'mapping={{"columns": {{"weight_unit": "{place}"}}}}.',
+            "{unit} may be the unit of {header}, or the one that the article is sold in; {header} is not read. Say "
+            "the unit, mapping={mapping}, or that the column is its unit: mapping={other}.",
             unit=shown(unit.header),
             header=shown(weight.header),
-            name=name,
-            place=letter(unit.position),
+            mapping={"units": {name: could_be[0]}},
+            other={"columns": {"weight_unit": letter(unit.position)}},
         )
     return question(
         "unit",
         message,
-        {"units": {name: could_be[0]}},
         could_be=could_be,
-        at=weight.position,
-        header=weight.header,
+        column=weight,
         sheet=sheet,
         text=", ".join(names[:_MOST_NAMED]),
         of_components=not any(column.table == "sku" for column in columns),
@@ -290,6 +261,8 @@ def name_in_mapping(column: Column, columns: Sequence[Column]) -> str:
     return f"component_{column.field.name}" if beside else column.name
 
 
-def is_named(place: str, column: Column) -> bool:
-    """Return whether a mapping's header or letter is that of a column."""
-    return fold(place) == fold(column.header) or place.strip().upper() == letter(column.position)
+def choice_for(column: Column, choices: Mapping[str, str]) -> str | None:
+    """Return what the mapping chooses for a column, named by its header or letter; None where it says nothing."""
+    header, at = fold(column.header), letter(column.position)
+    own = (choice for place, choice in choices.items() if fold(place) == header or place.strip().upper() == at)
+    return next(own, None)

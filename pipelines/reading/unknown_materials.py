@@ -76,19 +76,18 @@ def find_possible_materials(
     return (at,) if plain and _contains_numbers(grid, row, at) else ()
 
 
-def published_question(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
+def about_material(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
     """Return a column beside materials as `source.asked` shows it: it may be any material that has no column yet."""
     taken = {column.name for column in columns}
     could_be = [name for name in _COULD_BE if name not in taken] or [_OTHER]
     message = Message(
-        "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total "
-        'is too small without it: name its material, mapping={{"columns": {{"{name}": "{place}"}}}}.',
+        "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is "
+        "too small without it: name its material, mapping={mapping}.",
         header=shown(header),
-        name=could_be[0],
-        place=letter(at),
+        mapping={"columns": {could_be[0]: letter(at)}},
     )
-    answer = {"columns": {could_be[0]: letter(at)}}
-    return question("column", message, answer, could_be=could_be, at=at, header=header, sheet=sheet)
+    column = _column_of_unknown_material(at, header)
+    return question("column", message, could_be=could_be, column=column, sheet=sheet)
 
 
 def _words_beside_material(column: Column) -> frozenset[str] | None:

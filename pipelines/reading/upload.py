@@ -10,27 +10,26 @@ from typing import Self
 
 import polars as pl
 
-from pipelines.reading import asked, open_parts, stored, unknown_materials
+from pipelines.reading import open_parts, stored
+from pipelines.reading.asked import without_doubtful
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode, detect_format
-from pipelines.reading.fields import WEIGHTS
-from pipelines.reading.grid import LINES_OF_SHEET, LineFault, own_line
+from pipelines.reading.grid import own_line
 from pipelines.reading.header_row import known_headers, mapped_headers
 from pipelines.reading.judge import judged, without_asked
-from pipelines.reading.long_layout import lines_are_parts, split_long, with_codes_filled, without_parts
+from pipelines.reading.layouts import lines_are_parts, split_layout, with_codes_filled
 from pipelines.reading.mapping import CheckedMapping, check_mapping
 from pipelines.reading.materials import with_details, with_families
 from pipelines.reading.named_fields import Words
-from pipelines.reading.published import completed_by, published_ignored, published_mapping, published_samples
+from pipelines.reading.published import completed_by
+from pipelines.reading.questions import NOTHING_READ
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
-from pipelines.reading.skipped import MOST_LISTED, SAME_PART
-from pipelines.reading.wide_layout import layout_of, split_groups
 from pipelines.reading.workbook import Workbook
 from pipelines.reading.workbook_tables import read_tables
 from schemas.messages import Message
-from schemas.report import Asked, FileFormat, ImportSource, Reading, SkippedLine
+from schemas.report import FileFormat, ImportSource, SkippedLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +57,6 @@ class Upload:
     def to_bytes(self) -> bytes:
         """Return the upload as bytes for a worker, so that the caller's file is read only once."""
         return stored.pack(self.source, self.main, self.parts, self.rows)
-
-    def to_parts(self) -> tuple[dict[str, object], dict[str, pl.DataFrame]]:
-        """Split the upload into a part that JSON can contain and its tables by name."""
-        about, tables = stored.split(self.source, self.main, self.parts, self.rows)
-        return about, {f"table_{number}": table for number, table in enumerate(tables)}
-
-    @classmethod
-    def from_parts(cls, about: dict[str, object], tables: Mapping[str, pl.DataFrame]) -> "Upload":
-        """Return the upload that `to_parts` has split."""
-        return cls(*stored.join(about, iter([tables[f"table_{number}"] for number in range(len(tables))])))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Upload":
@@ -133,34 +122,27 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
     main = judged(with_levels(main), of_parts=of_parts and parts is None)
     parts = None if parts is None else judged(parts, of_parts=True)
-    main, questions = _without_doubtful(main, of_parts=of_parts)
+    main, questions = without_doubtful(main, of_parts=of_parts)
     before, before_parts = main, parts
-    main, parts, layout = _split_layout(with_families(main), parts, mapped.layout)
+    main, parts, layout = split_layout(with_families(main), parts, mapped.layout)
     separate = parts is not None and layout == "rows"
     if parts is not None:
         parts, open_words = open_parts.without_open(parts, main, separate=separate)
         questions = [*questions, *open_words]
     main, parts = with_details(without_asked(main)).kept(), None if parts is None else with_details(parts).kept()
-    readings = _readings(before, before_parts if separate else None, main, parts)
+    readings = readings_of(before, main, *(() if separate or parts is None else (parts,)))
+    if separate and before_parts is not None and parts is not None:
+        readings = [*readings, *readings_of(before_parts, parts)][:MOST]
     dated = any(column.market and column.year is None for column in main.columns)
     source: ImportSource = {
+        **NOTHING_READ,
         **about,
-        "sheet": main.name,
-        "header_row": main.header_row,
-        "columns": main.published_columns(),
-        "ignored": published_ignored(main.ignored),
+        **main.published(),
         "components": None if parts is None else parts.published(),
         "layout": layout,
-        "decimal_marks": main.marks,
-        "mapping_name": None,
         "skipped": _published_skipped(main),
         "volume_year": today.year if dated else None,
-        **published_mapping(main.columns, main.off, main.mapped),
-        "hidden": None,
-        "unread_sheets": [],
         "asked": [*main.questions, *(parts.questions if parts is not None and separate else ()), *questions],
-        "samples": published_samples(main.samples),
-        "words": {name: dict(values) for name, values in main.words.items()},
         "readings": readings,
     }
     if main.sheets:
@@ -176,98 +158,6 @@ def _published_skipped(main: Sheet) -> list[SkippedLine]:
         if main.sheets:
             found[-1]["sheet"] = main.sheet_of(line)
     return found
-
-
-def _readings(before: Sheet, before_parts: Sheet | None, main: Sheet, parts: Sheet | None) -> list[Reading]:
-    """Return what the texts of the file became; `before_parts` is a components sheet of its own."""
-    if before_parts is None or parts is None:
-        return readings_of(before, *(sheet for sheet in (main, parts) if sheet is not None))
-    return [*readings_of(before, main), *readings_of(before_parts, parts)][:MOST]
-
-
-def _without_doubtful(main: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked]]:
-    """Return the SKUs without the columns that may be the product's, and those as `source.asked` shows them."""
-    settled = {column.name for column in main.columns if column.mapped}
-    columns = asked.doubtful_columns(main, of_parts=of_parts, mapped=settled)
-    columns = [column for column in columns if column.position not in main.asked]
-    kept = replace(main, columns=tuple(column for column in main.columns if column not in columns))
-    if columns and not any(column.field.name in WEIGHTS for column in kept.columns):
-        kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
-    headers = dict(main.ignored)
-    more = [
-        unknown_materials.published_question(at, headers[at], main.columns, main.name)
-        for at in main.possible_materials
-        if at in headers
-    ]
-    kept = replace(kept, ignored=tuple(entry for entry in kept.ignored if entry[0] not in main.possible_materials))
-    return kept, [*(asked.published_question(column, main.name) for column in columns), *more]
-
-
-def _split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[Sheet, Sheet | None, str]:
-    """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
-    found = layout_of(main.columns)
-    if layout in ("wide", "materials") and layout != found:
-        named = {"wide": Message("numbered groups of columns"), "materials": Message("weight columns of materials")}[
-            layout
-        ]
-        raise refuse(
-            "invalid_mapping",
-            Message("The mapping's layout is {layout}, but no {columns} are recognised.", layout=layout, columns=named),
-            "mapping",
-        )
-    if parts is not None and layout not in (None, "rows"):
-        message = Message(
-            "The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out.",
-            told=layout,
-        )
-        raise refuse("invalid_mapping", message, "mapping")
-    stray = next((column.name for column in main.columns if column.table == "component" and column.mapped), None)
-    if parts is not None and stray is not None:
-        message = Message(
-            "The mapping reads {name} beside the SKUs, but the components stand in a sheet of their own. Say it "
-            "under components.",
-            name=stray,
-        )
-        raise refuse("invalid_mapping", message, "mapping")
-    if parts is not None or layout == "rows":
-        return without_parts(main), parts, "rows"
-    if found is not None and layout != "long":
-        return *split_groups(main), found
-    main, parts = split_long(main)
-    return (main, None, "rows") if parts is None else (*_without_repeats(main, parts), "long")
-
-
-def _without_repeats(main: Sheet, parts: Sheet) -> tuple[Sheet, Sheet]:
-    """Return both without lines that say a part once more on a further sheet; other values are a fault of its SKU.
-
-    Sheets of months list a packaging with all its parts each; sheets of levels list other parts of it.
-    """
-    named = [name for name in ("sku_code", "component_type", "material_family") if name in parts.table.columns]
-    if not main.sheets:
-        return main, parts
-    said = [name for name in parts.table.columns if name != "line"]
-    lines = parts.table.with_row_index("at").with_columns(sheet=pl.col("line") // LINES_OF_SHEET)
-    lines = lines.with_columns(
-        earlier=pl.col("sheet") > pl.col("sheet").min().over(named),
-        first=pl.col("line").min().over(named),
-        same=~pl.struct(said).is_first_distinct(),
-    )
-    again = lines.filter(pl.col("earlier") & pl.col("sku_code").is_not_null())
-    faults = [
-        LineFault(line, "duplicate_row", _other_part(first), None, code)
-        for line, first, code in again.filter(~pl.col("same")).select("line", "first", "sku_code").iter_rows()
-    ]
-    listed = [(line, SAME_PART) for line in again.filter("same")["line"]]
-    skipped = tuple(sorted((*main.skipped, *listed)))[:MOST_LISTED]
-    kept = sorted(set(range(lines.height)) - set(again["at"]))
-    return replace(main, skipped=skipped), replace(parts.rows_at(kept), faults=(*parts.faults, *faults))
-
-
-def _other_part(line: int) -> Message:
-    return Message(
-        "Line {line} has the same part with other values; name a part on one sheet, or with the same values on each.",
-        line=line,
-    )
 
 
 @dataclass(frozen=True, slots=True)

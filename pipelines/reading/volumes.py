@@ -38,11 +38,12 @@ def volume_texts(
     nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
     texts = join_json(dated, "{", "}") if dated else nothing
     faults = [_unserved_market(column, given) for column in columns if markets[column.name] is None]
-    pairs = [pair for pair in combinations(ordered, 2) if _may_overlap(*pair)]
-    if not pairs:
+    found = list(_overlap_faults(ordered, {column.name: str(column.market) for column in columns}, given, years))
+    if not found:
         return texts, faults
-    codes = {column.name: str(column.market) for column in columns}
-    return _with_sorted_keys(texts), faults + list(_overlap_faults(pairs, codes, given, years))
+    sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+    ordered_texts = [None if text is None else sort(json.loads(text)) for text in texts]
+    return pl.Series(texts.name, ordered_texts, dtype=pl.String), faults + found
 
 
 def _unserved_market(column: Column, given: dict[str, pl.Series]) -> Faults:
@@ -62,17 +63,15 @@ def _volume_members(column: Column, values: pl.Series, given: pl.Series, years: 
     return text.set(~given, None)
 
 
-def _may_overlap(first: Column, later: Column) -> bool:
-    """Return whether both can be of the same market, year and half."""
-    same = (first.market, first.half) == (later.market, later.half)
-    return same and (first.year is None or later.year is None or first.year == later.year)
-
-
 def _overlap_faults(
-    pairs: list[tuple[Column, Column]], codes: dict[str, str], given: dict[str, pl.Series], years: pl.Series
+    ordered: list[Column], codes: dict[str, str], given: dict[str, pl.Series], years: pl.Series
 ) -> Iterator[Faults]:
     """Yield the faults of rows where two columns give the same units; `codes` are the markets that headers name."""
-    for first, later in pairs:
+    for first, later in combinations(ordered, 2):
+        if (first.market, first.half) != (later.market, later.half):
+            continue
+        if first.year is not None and later.year is not None and first.year != later.year:
+            continue
         met = given[first.name] & given[later.name]
         if first.year != later.year:
             met &= years == (first.year or later.year)
@@ -91,10 +90,3 @@ def _meeting(first: Column, later: Column, *, as_named: bool) -> Message:
         first=first.name,
         market=first.market,
     )
-
-
-def _with_sorted_keys(texts: pl.Series) -> pl.Series:
-    """Return objects with their keys sorted."""
-    sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
-    ordered = [None if text is None else sort(json.loads(text)) for text in texts]
-    return pl.Series(texts.name, ordered, dtype=pl.String)

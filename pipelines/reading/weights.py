@@ -5,7 +5,7 @@ a fault.
 """
 
 import re
-from decimal import Decimal
+from collections.abc import Callable
 
 import polars as pl
 
@@ -13,7 +13,7 @@ from pipelines.reading.fields import Column
 from pipelines.reading.numbers import outside_limits
 from pipelines.reading.typed import faults_where
 from pipelines.reading.unit_columns import names_unit
-from pipelines.reading.units import unit_of
+from pipelines.reading.units import Unit, unit_of
 from schemas.messages import Message
 
 _COMPLETED = ("weight_g", "weight_grams")
@@ -34,10 +34,10 @@ def complete_weights(
     for weight in (column for column in columns if column.field.name in _COMPLETED):
         beside = {c.field.name: c for c in columns if c.group == weight.group}
         unit, measured = beside.get("weight_unit"), beside.get("measured_weight_g")
-        grams, faults_of_unit = _with_unit(weight, unit, table, values)
+        grams, faults_of_unit = _in_grams(weight, unit, table, values)
         faults += faults_of_unit
         if measured is not None:
-            better, faults_of_unit = _with_unit(measured, unit, table, values)
+            better, faults_of_unit = _in_grams(measured, unit, table, values)
             faults += faults_of_unit
             grams = better.fill_null(grams)
         if count := beside.get("unit_count"):
@@ -52,24 +52,18 @@ def complete_weights(
     return whole, faults
 
 
-def _with_unit(
+def _in_grams(
     weight: Column, unit: Column | None, table: pl.DataFrame, values: dict[str, pl.Series]
 ) -> tuple[pl.Series, Faults]:
-    """Return a column of weights in grams by the unit beside it, with its faults."""
+    """Return weights times the factor of the unit beside them; a unit in the cell or in the header must be the same."""
+    grams = values[weight.name]
     if unit is None:
-        return values[weight.name], []
-    grams, found = _in_grams(values[weight.name], weight, unit, table)
-    return grams, [(weight.name, found)]
-
-
-def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """Multiply weights by the factor of the unit beside them; a unit in the cell or in the header must be the same."""
-    cells, units = table[weight.name], table[unit.name]
-    distinct = units.drop_nulls().unique()
-    factors = {cell: known.factor for cell in distinct if (known := unit_of(cell, "g")) is not None}
-    of_cells = [float(factors[cell]) if cell in factors else None for cell in distinct]
-    factor = units.replace_strict(distinct, of_cells, default=None, return_dtype=pl.Float64)
-    has_unit = _own_factors(cells, weight, unit)
+        return grams, []
+    cells = table[weight.name]
+    factor = _factors(table[unit.name], lambda cell: unit_of(cell, "g"))
+    has_unit = _factors(cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None), _unit_within)
+    if weight.factor != 1 or names_unit(weight, unit):
+        has_unit = has_unit.fill_null(float(weight.factor))
     without = ((grams != 0) & factor.is_null() & has_unit.is_null()).fill_null(value=False)
     message = Message(
         "No unit of mass stands beside this weight, as in other lines; write g, kg, mg, t, oz or lb there."
@@ -77,21 +71,17 @@ def _in_grams(grams: pl.Series, weight: Column, unit: Column, table: pl.DataFram
     differs = (has_unit.is_not_null() & factor.is_not_null() & (has_unit != factor)).fill_null(value=False)
     other = Message("The weight names one unit, and the unit column of its line another; make them the same.")
     faults = pl.concat([faults_where(without, "unknown_unit", message), faults_where(differs, "unknown_unit", other)])
-    return grams * factor.set(has_unit.is_not_null(), 1.0).fill_null(1.0), faults
+    return grams * factor.set(has_unit.is_not_null(), 1.0).fill_null(1.0), [(weight.name, faults)]
 
 
-def _own_factors(cells: pl.Series, weight: Column, unit: Column) -> pl.Series:
-    """Return the factor of each cell's own unit, or the header's; null where neither names one."""
-    has_unit = weight.factor != 1 or names_unit(weight, unit)
-    of_header = float(weight.factor) if has_unit else None
-    lettered = cells.set(~cells.str.contains(r"\p{L}").fill_null(value=False), None)
-    distinct = lettered.drop_nulls().unique()
-    known = [_own_factor(cell) for cell in distinct]
-    own = lettered.replace_strict(distinct, known, default=None, return_dtype=pl.Float64)
-    return own if of_header is None else own.fill_null(of_header)
+def _factors(cells: pl.Series, unit_in: Callable[[str], Unit | None]) -> pl.Series:
+    """Return the factor of the unit in each cell; null where it names none."""
+    distinct = cells.drop_nulls().unique()
+    factors = [None if (unit := unit_in(cell)) is None else float(unit.factor) for cell in distinct]
+    return cells.replace_strict(distinct, factors, default=None, return_dtype=pl.Float64)
 
 
-def _own_factor(cell: str) -> float | None:
+def _unit_within(cell: str) -> Unit | None:
+    """Return the unit behind the number of a cell."""
     found = _OWN_UNIT.fullmatch(cell.strip())
-    unit = None if found is None else unit_of(found["unit"], "g")
-    return None if unit is None else float(Decimal(unit.factor))
+    return None if found is None else unit_of(found["unit"], "g")

@@ -105,7 +105,9 @@ def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: Check
     for part, own in chosen:
         body = book.body(part, header.needed)
         merges = [Merge(*place) for place in book.hidden(part).merges if place[0] < place[1]]
-        body, questions, texts = read_merged(body, merges, header.columns, uses, header=own.last_line, sheet=part.name)
+        body, questions, texts = read_merged(
+            body, merges, header.columns, uses, header=own.last_line, sheet=part.name, table=table
+        )
         grids.append(body.below(own.last_line) if grids else body)
         asked += questions
         for position, of_column in texts.items():
@@ -226,12 +228,13 @@ def _check_columns(chosen: Sequence[_Headed]) -> None:
 def _question(names: Sequence[str]) -> Asked:
     """Return the question which of several sheets with one header are read."""
     message = Message(
-        "Several sheets have the same header: {sheets}. Say which are read: all as one table, "
-        'mapping={{"sheets": "all"}}, or one: mapping={{"sheets": ["{name}"]}}.',
+        "Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={mapping}, or "
+        "one: mapping={other}.",
         sheets=", ".join(names)[:500],
-        name=names[0],
+        mapping={"sheets": "all"},
+        other={"sheets": [names[0]]},
     )
-    return question("sheet", message, {"sheets": "all"}, could_be=["all", *names], sheet=names[0])
+    return question("sheet", message, could_be=["all", *names], sheet=names[0])
 
 
 def _hidden_places(book: Workbook, parts: Sequence[SheetPart], sheet: Sheet | None) -> HiddenPlaces | None:

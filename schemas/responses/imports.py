@@ -6,22 +6,18 @@ from pydantic import Field as PydanticField
 from pydantic.json_schema import SkipJsonSchema
 
 from schemas.issues import ISSUE_CODES
+from schemas.report import (
+    HiddenPlaces,
+    IgnoredColumn,
+    ImportCounts,
+    ImportProgress,
+    Reading,
+    ReadSheet,
+    SourceColumn,
+    SwitchedOff,
+    UnreadSheet,
+)
 from schemas.responses.base import Answer, AskingIssue, Grade, Identifier, Instant, Pagination, QuestionKind, code
-
-
-class SourceColumn(Answer):
-    """One column of the caller's file; `column` is its spreadsheet letter."""
-
-    field: str
-    column: str
-    header: str
-
-
-class IgnoredColumn(Answer):
-    """A column that fits no field."""
-
-    column: str
-    header: str
 
 
 class Asked(Answer):
@@ -40,49 +36,6 @@ class Asked(Answer):
     could_be: list[str]
     message: str
     answer: dict[str, Any]
-
-
-class Reading(Answer):
-    """What a text of the file became: `value` is what is stored, with its unit; `rows` counts the rows that have it.
-
-    Of each column of numbers there is one sample.
-    """
-
-    column: str
-    field: str
-    text: str
-    value: str
-    rows: int
-
-
-class HiddenPlaces(Answer):
-    """Rows and columns that were read although the spreadsheet hides them."""
-
-    rows: int
-    lines: list[int]
-    columns: list[str]
-
-
-class UnreadSheet(Answer):
-    """A sheet that was not read, and why."""
-
-    sheet: str
-    reason: str
-
-
-class ReadSheet(Answer):
-    """One of the several sheets that the table is read from, and the line of its header."""
-
-    sheet: str
-    header_row: int
-
-
-class SwitchedOff(Answer):
-    """A field that the mapping reads from no column, with the column that it would have been read from."""
-
-    field: str
-    column: str | None
-    header: str | None
 
 
 class MappingEffect(Answer):
@@ -156,23 +109,6 @@ class ImportAccepted(Answer):
     filename: str
     rows: int
     source: ImportSource
-
-
-class ImportProgress(Answer):
-    """Data lines that have an outcome."""
-
-    done: int
-    total: int
-
-
-class ImportCounts(Answer):
-    """Number of SKUs decided so far, by outcome."""
-
-    total: int
-    created: int
-    updated: int
-    unchanged: int
-    rejected: int
 
 
 class ImportRowError(Answer):

@@ -1,11 +1,15 @@
 """A count of one is said in the singular, in every language, on the pages and in messages."""
 
 import re
+from datetime import date
+from pathlib import Path
 
 import pytest
 
+from api.pages import render
 from api.pages.texts import rows, text
 from schemas.messages import Message, translate
+from schemas.numbers import day
 from tests.schemas.test_messages import in_code
 
 COUNTED = re.compile(r"\{(count|total|items|components|days|skipped|units|number)\} [^\W\d]{3,}")
@@ -65,3 +69,38 @@ def test_a_message_that_counts_has_a_singular() -> None:
 @pytest.mark.parametrize("lang", ["fr", "de"])
 def test_the_singular_is_translated(lang: str) -> None:
     assert translate(Message("Completed, 1 question open: this was not stored."), lang)[:6] in ("Fertig", "Termin")
+
+
+@pytest.mark.parametrize(
+    ("lang", "zero", "many"),
+    [("en", "0 packaging items", "2"), ("fr", "0 emballage", "2"), ("de", "0 Verpackungen", "1.000.000")],
+)
+def test_zero_is_counted_as_the_language_counts_it(lang: str, zero: str, many: str) -> None:
+    """CLDR's plural rules: French has the singular for 0 too."""
+    assert text("portfolio.held", lang, count="0") == zero
+    assert text("portfolio.held", lang, count=many) != text("portfolio.held.one", lang, count=many)
+
+
+def test_what_says_once_without_the_number_is_never_said_of_zero() -> None:
+    assert text("imports.warnings.count", "fr", count="1") == text("imports.warnings.count.one", "fr")
+    assert text("imports.warnings.count", "fr", count="0") != text("imports.warnings.count.one", "fr")
+
+
+def test_a_page_writes_each_day_as_its_language_does() -> None:
+    """A bare `{{ doc.issued_on }}` would show the form of a program, 2026-11-01."""
+    templates = Path(render.__file__).parent / "templates"
+    shown = {
+        (file.name, bare)
+        for file in templates.glob("*.html")
+        for bare in re.findall(
+            r"\{\{ ?\w+\.\w*_on\b(?! in )[^}]*\}\}|\w+\.isoformat\(\)", file.read_text(encoding="utf-8")
+        )
+    }
+    assert shown == set()
+
+
+@pytest.mark.parametrize(
+    ("lang", "written"), [("en", "1 November 2026"), ("fr", "1 novembre 2026"), ("de", "1. November 2026")]
+)
+def test_a_day_is_written_in_words(lang: str, written: str) -> None:
+    assert day(date(2026, 11, 1), lang) == day("2026-11-01", lang) == written

@@ -143,7 +143,7 @@ def test_a_fault_of_the_uk_file_names_its_field(declared, browser):
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_calendar_says_which_day_a_source_states(declared, browser, lang):
     page = browser.get(f"/declarations?lang={lang}").text
-    days = {"en": "by 2026-05-15", "fr": "au plus tard le 2026-05-15", "de": "spätestens am 2026-05-15"}
+    days = {"en": "by 15 May 2026", "fr": "au plus tard le 15 mai 2026", "de": "spätestens am 15. Mai 2026"}
     sure = {"en": "official page", "fr": "page officielle", "de": "amtliche Seite"}
     assert days[lang] in page
     assert sure[lang] in page

@@ -70,7 +70,7 @@ class Importer:
 
     def counts(self, *arguments: object) -> dict[str, int]:
         record = json.loads(self.told(*arguments, "--json"))
-        assert list(record) == ["id", "status", "counts", "warning_counts", "asked"]
+        assert list(record) == ["id", "status", "counts", "warning_counts", "asked", "readings"]
         assert record["status"] == "completed"
         return record["counts"]
 
@@ -316,6 +316,7 @@ def test_what_was_asked_is_answered_with_the_printed_option(importer, tmp_path):
     assert "1 updated" in importer.told("--answer", answer, "--mapping", mapping)
     [sku] = importer.place.ask("GET", "/api/v1/skus?sku_code=ASKED-1").json()["data"]
     assert sku["weight_grams"] == 180
+    assert "C weight_grams: “180” → 180 g (1)" in importer.told(file, "--mapping", mapping)
     importer.refused(2, "--answer", answer, "--mapping", "{")
     importer.refused(2, file, "--answer", answer)
     assert importer.counts(file, "--mapping", mapping, "--mapping", '{"decimal": ","}') == _outcomes(unchanged=1)

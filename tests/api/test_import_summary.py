@@ -57,6 +57,18 @@ def test_a_dry_run_says_what_would_become_of_the_grades():
     assert summary(done() | {"preview": nothing}, [], "en") == summary(done(), [], "en")
 
 
+def test_each_column_says_what_its_texts_became():
+    texts = [{"column": "C", "field": "material", "text": f"T{n}", "value": "metal", "rows": n} for n in range(1, 7)]
+    weight = {"column": "D", "field": "weight_grams", "text": "25", "value": "25 kg = 25000 g", "rows": 7}
+    told = summary(done(readings=[*texts[:2], weight, *texts[2:]]), [], "en").splitlines()
+    assert told[1:] == [
+        "What the texts of each column became, with their numbers of lines:",
+        "    C material: “T1” → metal (1), “T2” → metal (2), “T3” → metal (3), “T4” → metal (4), “T5” → metal",
+        "        (5), …",
+        "    D weight_grams: “25” → 25 kg = 25000 g (7)",
+    ]
+
+
 def test_warnings_are_counted_with_what_they_mean():
     told = summary(done() | {"warning_counts": {"weight_mismatch": 3, "of_tomorrow": 1}}, [], "en").splitlines()
     assert told[1:] == [

@@ -1,6 +1,7 @@
 """Passwords: which one nobody may have, the link that sets one once, and the change by who knows the old one."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
@@ -140,9 +141,18 @@ def test_a_password_is_the_same_in_each_unicode_form(stopped, person, link, chos
         assert browser.sign_in(replace(person, password=typed)).status_code == status
 
 
-@pytest.mark.parametrize("hashed", [COMPOSED, COMBINING, "ﬁve wide ｌｅｔｔｅｒｓ"])
-def test_a_password_that_was_hashed_as_it_was_typed_still_works(hashed):
-    stored = passwords._HASHER.hash(hashed)
+WIDE = "ﬁve wide ｌｅｔｔｅｒｓ"
+BY_ARGON2_CFFI = {
+    COMPOSED: "$argon2id$v=19$m=19456,t=2,p=1$wFgzj7YptFX9aVXY7ACEPg$Yvsr60fhsQfrT67mWx14lYEywiks2CfuHOnBMynahlI",
+    COMBINING: "$argon2id$v=19$m=19456,t=2,p=1$fao3AKCuITkFpYvIK0bRlQ$nkt9SLl0F/2G62Dwx1Nma4tVX1jrmvIFjfx8T51iAAM",
+    WIDE: "$argon2id$v=19$m=19456,t=2,p=1$49BtcP7jEjPYW6xoFsN6kA$MAmQqcqnrYGjkTyPbVRreA/v2g/GWtDQQqvaC5BI++s",
+}
+"""Hashes that argon2-cffi 25.1 made of what was typed, with the parameters of today."""
+
+
+@pytest.mark.parametrize("hashed", BY_ARGON2_CFFI)
+def test_a_password_that_was_hashed_as_it_was_typed_by_another_library_still_works(hashed):
+    stored = BY_ARGON2_CFFI[hashed]
     assert passwords.is_right(hashed, stored)
     if hashed in (COMPOSED, COMBINING):
         assert passwords.is_right(COMPOSED, stored)
@@ -150,23 +160,29 @@ def test_a_password_that_was_hashed_as_it_was_typed_still_works(hashed):
     assert not passwords.is_right(f"{hashed}.", stored)
 
 
+def test_a_hash_has_the_parameters_and_lengths_of_those_before_and_a_salt_of_its_own():
+    first, second, before = passwords.hash_password("x"), passwords.hash_password("x"), BY_ARGON2_CFFI[WIDE]
+    assert first != second
+    assert first.split("$")[:4] == before.split("$")[:4] == ["", "argon2id", "v=19", "m=19456,t=2,p=1"]
+    assert [len(part) for part in first.split("$")] == [len(part) for part in before.split("$")]
+
+
+@pytest.mark.parametrize("stored", ["", "x", "$argon2id$v=19$m=19456,t=2,p=1$AAAA", "$2b$12$" + "a" * 53])
+def test_nobody_signs_in_by_a_text_that_is_no_hash(stored):
+    assert not passwords.is_right("", stored)
+    assert not passwords.is_right("x", stored)
+
+
 def test_how_long_a_comparison_takes_tells_nothing_of_the_account(monkeypatch):
-    compared: list[str] = []
-    verify = passwords._HASHER.__class__.verify
-    monkeypatch.setattr(
-        passwords._HASHER.__class__, "verify", lambda self, *given: compared.append(given[1]) or verify(self, *given)
-    )
+    function = Mock(wraps=passwords.Argon2id)
+    monkeypatch.setattr(passwords, "Argon2id", function)
     counts = []
-    for stored in (
-        passwords.hash_password(COMPOSED),
-        passwords._HASHER.hash(COMBINING),
-        passwords.hash_password("x"),
-        None,
-    ):
-        compared.clear()
+    for stored in (passwords.hash_password(COMPOSED), BY_ARGON2_CFFI[COMBINING], passwords.hash_password("x"), None):
+        function.reset_mock()
         passwords.is_right(COMPOSED, stored)
-        counts.append(len(compared))
+        counts.append(function.verify_phc_encoded.call_count)
     assert len(set(counts)) == 1
+    assert counts[0] > 1
 
 
 def test_the_length_of_a_password_is_that_of_its_letters():

@@ -94,8 +94,7 @@ def test_a_viewer_sees_the_questions_and_no_choice(caller, pool):
 def test_a_refused_file_is_kept_and_a_choice_is_enough(caller, browser):
     asked = asking.question(
         "encoding",
-        Message("The letters of {name} fit two encodings.", name="Pude³ko"),
-        {"encoding": "windows-1250"},
+        Message("The letters of {name} fit two encodings.", name="Pude³ko", mapping={"encoding": "windows-1250"}),
         could_be=["windows-1250", "iso-8859-2"],
     )
     refused, service = asking.refused([asked], code="undecodable"), service_behind(caller)

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -58,11 +58,11 @@ def serving(database: Database, data_dir: Path, **settings: object) -> Iterator[
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 2 MiB."""
+    """A disk of 2 MiB and 200 files."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=2m,nr_inodes=200", "tmpfs", place], check=False, capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("mounting a disk of its own needs root")
@@ -77,6 +77,20 @@ def test_a_full_disk_is_told_and_so_is_its_end(database: Database, catalogue: ob
             (disk / "everything").write_bytes(bytes(4_194_304))
         wait_until(lambda: ask() == (503, ["storage"]))
         (disk / "everything").unlink()
+        wait_until(lambda: ask() == (200, []))
+
+
+def test_a_disk_without_inodes_is_told_with_its_remedy(database: Database, catalogue: object, disk: Path) -> None:
+    with serving(database, disk, free_bytes=0) as ask:
+        with suppress(OSError):
+            for number in range(1_000):
+                (disk / f"empty-{number}").touch()
+        assert 0 < len([*disk.glob("empty-*")]) < 1_000
+        wait_until(lambda: ask() == (503, ["storage"]))
+        told = [*place_checks.of_place(Settings.load(data_dir=disk, free_bytes=0))]
+        assert "inode" in next(problem.remedy for problem in told if problem.check is State.STORAGE)
+        for empty in disk.glob("empty-*"):
+            empty.unlink()
         wait_until(lambda: ask() == (200, []))
 
 

@@ -1,5 +1,7 @@
 """What holds for every request: the correlation id, one log line, unknown paths and methods, and faults of ours."""
 
+import json
+
 import pytest
 
 from api import skus
@@ -41,11 +43,13 @@ def test_another_method_names_those_there_are(http, method, path, allow):
     assert (answer.status_code, answer.json()["error"], answer.headers["allow"]) == (405, "not_found", allow)
 
 
-def _lines(caplog):
-    return [record.msg for record in caplog.records if record.name == "pcds.requests"]
+def _lines(capsys):
+    """The lines of requests on standard error."""
+    written = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    return [line for line in written if (line["logger"], line["event"]) == ("pcds.requests", "request")]
 
 
-def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeypatch, caplog):
+def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeypatch, caplog, capsys):
     def broken(*_):
         raise RuntimeError("a secret inner thing")
 
@@ -53,17 +57,18 @@ def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeyp
     answer = caller.get("/skus", headers={"X-Correlation-Id": "find-me"})
     assert (answer.status_code, answer.json()["error"]) == (500, "internal_error")
     assert "secret" not in answer.text
-    fault, request = _lines(caplog)
+    [fault] = [record.msg for record in caplog.records if record.name == "pcds.requests"]
+    [request] = _lines(capsys)
     assert fault["correlation_id"] == request["correlation_id"] == answer.json()["correlationId"] == "find-me"
     assert "a secret inner thing" in fault["exception"]
     assert request["status"] == 500
 
 
-def test_one_log_line_a_request_without_the_key(caller, caplog):
+def test_one_log_line_a_request_without_the_key(caller, capsys):
     sku = caller.made()
-    caplog.clear()
+    capsys.readouterr()
     caller.get(f"/skus/{sku['id']}")
-    [line] = _lines(caplog)
+    [line] = _lines(capsys)
     assert (line["route"], line["status"], line["company"]) == ("/api/v1/skus/{id}", 200, str(caller.company))
     assert line["ms"] > 0
     assert caller.key not in str(line)
@@ -78,8 +83,8 @@ def test_one_log_line_a_request_without_the_key(caller, caplog):
     ],
 )
 @pytest.mark.parametrize("path", ["/api/v1/skus", "/api/mcp", "/sign-in"])
-def test_the_line_has_the_callers_network_and_the_route_but_no_address(http, caplog, address, network, path):
+def test_the_line_has_the_callers_network_and_the_route_but_no_address(http, capsys, address, network, path):
     http.get(path, headers={"X-Forwarded-For": address})
-    [line] = _lines(caplog)
+    [line] = _lines(capsys)
     assert (line["route"], line["network"]) == (path, network)
-    assert address not in caplog.text
+    assert address not in str(line)

@@ -7,6 +7,7 @@ published, alerted on or explained.
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -36,7 +37,7 @@ from tests.api.conftest import Caller
 from tests.code_servers import code_server
 from tests.conftest import as_operators, migrated
 from tests.waiting import wait_until
-from warehouse import dagster_home, deployment_keys, store_checks, store_identity
+from warehouse import dagster_home, deployment_keys, snapshots, store_checks, store_identity
 from warehouse.access import keys
 from warehouse.audit.origin import Origin
 from warehouse.clock import Clock
@@ -232,6 +233,18 @@ def reached_by_http(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     yield place.changed(objects_url="s3://bucket", objects_by_http=True)
 
 
+@contextmanager
+def snapshot_cut_off(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
+    service = place.http.app.state.service
+    [(company,)] = place.owner.execute("SELECT id FROM companies").fetchall()
+    made = snapshots.publish(service.writes, company, place.settings.data_dir, datetime.now(UTC), service.rulesets)
+    file = made.skus[0]
+    file.write_bytes(file.read_bytes()[:-1])
+    yield place.settings
+    place.owner.execute("DELETE FROM snapshots")
+    shutil.rmtree(made.folder.parent)
+
+
 LATER = 660
 """Seconds: more than the ten minutes that an import may wait and a snapshot lag."""
 READ_ONLY = "options=-c%20default_transaction_read_only%3Don"
@@ -252,6 +265,7 @@ BREAKS: dict[State, Break] = {
     State.STORE_BY_HTTP: reached_by_http,
     State.IMPORTS: setting(test_clock_offset=LATER),
     State.SNAPSHOTS: setting(test_clock_offset=LATER),
+    State.SNAPSHOT_FILES: snapshot_cut_off,
     State.SECRETS: readable_key,
     State.SETTINGS: misspelt,
     State.BASE_URL: setting(host="0.0.0.0"),

@@ -247,13 +247,14 @@ def test_thirty_token_requests_a_minute_by_client_from_wherever_they_come(stoppe
     assert (refused(last), last.headers["retry-after"]) == ((429, "rate_limited"), "60")
 
 
-def test_no_secret_is_held_or_logged(caller, database, caplog):
+def test_no_secret_is_held_or_logged(caller, database, caplog, capsys):
     value = token(caller)
     bearing(caller, value)
     asked(caller, GRANT | own(caller), headers=basic(caller.client_id, caller.key))
     bearing(caller, f"{value}x")
-    assert caplog.records
-    logged = "".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+    logged = capsys.readouterr().err
+    assert logged.count('"event": "request"') == 4
+    logged += "".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     with psycopg.connect(database.owner_url) as owner:
         rows = owner.execute("SELECT * FROM bearer_tokens WHERE client_id = %s", [caller.client_id]).fetchall()
         spent = owner.execute("SELECT DISTINCT spender FROM request_slots").fetchall()

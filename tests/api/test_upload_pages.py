@@ -111,7 +111,7 @@ def test_a_column_that_may_be_the_products_is_asked_about_and_answered_there(cal
     address, page = shown(caller, browser, send(browser, b"Artikelnummer;Bezeichnung;Gewicht (g)\nA-1;Flasche;12\n"))
     assert choices(page)["sku.C"] == ""
     assert "may be the product’s or its packaging’s" in page
-    assert "choose Packaging weight for column C" in page
+    assert "If it is the packaging’s, choose so" in page
     assert "mapping=" not in page
     answer = confirm(browser, address, page, "import", sku_C="weight_grams")
     run(caller, answer.headers["Location"].rpartition("/")[2])

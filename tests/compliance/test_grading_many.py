@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from bench import packs
 from compliance.grading import grade_many, grade_rows
 from compliance.grading.many import GRADED, MISSING, columns_of, grade, grade_columns, kernel, tables
 from compliance.grading.provisional import judge
@@ -17,6 +16,7 @@ from compliance.grading.score import rounded_score
 from compliance.ruleset import load, versions
 from tests.compliance.packs import pack
 from tests.compliance.records import RECORDS
+from tests.compliance.structures import realistic
 from tests.compliance.test_regrading import row
 from tests.compliance.worked import EXAMPLES
 from tests.compliance.worked import record_of as worked_record
@@ -52,7 +52,7 @@ def test_arrays_agree_with_the_kernel_on_every_numbered_pack(version, block):
 
 @pytest.mark.parametrize("version", versions())
 def test_arrays_agree_with_the_kernel_on_a_realistic_portfolio_as_on_each_numbered_pack(version):
-    skus, components = packs.realistic(PACKS, seed=7 + FROM)
+    skus, components = realistic(PACKS, seed=7 + FROM)
     expected = kernel.by_the_kernel(skus, components, range(PACKS), load(version))
     assert_frame_equal(grade_columns(skus, components, load(version)), expected, check_exact=True)
     assert expected["grade"].n_unique() >= 4

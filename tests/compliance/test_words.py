@@ -1,5 +1,9 @@
 """Material and format words: what resolves, and that nothing near does."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,3 +65,11 @@ def test_normalising_twice_changes_nothing_and_never_fails(text):
     assert normalise(once) == once
     resolve_material(text, RULES)
     resolve_format(text, RULES)
+
+
+def test_facts_of_a_text_come_in_one_order_in_every_run():
+    code = "from compliance import ruleset; from compliance.words import material_of; "
+    code += "print(*material_of('PET black metallised', ruleset.load()).facts)"
+    seeded = {**os.environ, "PYTHONHASHSEED": "1"}  # by this seed the set of both names begins with the other one
+    told = subprocess.run([sys.executable, "-c", code], env=seeded, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["colour", "metallised"]

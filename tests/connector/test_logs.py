@@ -25,7 +25,7 @@ def talkative(database, pool, company, tmp_path) -> Iterator[Served]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_neither_what_was_asked_nor_what_was_answered_is_logged(talkative: Served, caplog, mode: str):
+async def test_neither_what_was_asked_nor_what_was_answered_is_logged(talkative: Served, caplog, capsys, mode: str):
     told = str(uuid4())
     calls = [
         ("get_packaging_item", {"sku_code": told}),
@@ -45,8 +45,9 @@ async def test_neither_what_was_asked_nor_what_was_answered_is_logged(talkative:
         assert missing.value.code == types.INVALID_PARAMS
         with pytest.raises(MCPError):
             await client.read_resource(f"test://{told}")
-    lines = caplog.text.splitlines()
-    assert [line for line in lines if "'event': 'request'" in line]
+    requests = capsys.readouterr().err.splitlines()
+    assert [line for line in requests if '"event": "request"' in line]
+    lines = [*caplog.text.splitlines(), *requests]
     assert [line for line in lines if told in line or talkative.token in line] == []
 
 

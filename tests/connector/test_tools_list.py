@@ -48,6 +48,8 @@ FREE = {
 """Objects that the list does not describe: columns of an import, and fields that another tool's schema has already;
 the call refuses a name that is none of them.
 """
+WORDS_FOR_SEARCH = re.compile(r"^[A-Z][^.:;\n]{0,40}; [^.:;\n]{0,40}\.$", re.MULTILINE)
+"""A line of words in two languages, for clients that search: descriptions are sentences for people (decision 0056)."""
 MOST_TOOLS, MOST_CHARACTERS = 22, 32_000  # decisions §13
 
 
@@ -73,6 +75,7 @@ async def test_the_tools_say_what_they_do_and_take_nothing_else(assistant: Assis
         assert tool.title
         assert tool.output_schema
         assert 80 < len(tool.description or "") < 600
+        assert not WORDS_FOR_SEARCH.search(tool.description or ""), name
         assert tool.annotations.read_only_hint is (name in READING)
         assert tool.annotations.destructive_hint is False
         assert "company" not in str(tool.input_schema["properties"].keys())

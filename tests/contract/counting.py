@@ -1,7 +1,7 @@
 """A road to Postgres that counts: what an application sends over it passes unchanged, statement by statement.
 
 Only the lengths and kinds of the client's messages are read (the frontend protocol, version 3): an Execute or a
-simple Query is one statement.
+simple Query is one statement. A Sync, a Flush or a simple Query is a wait: its answer is read before more is asked.
 """
 
 import socket
@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 _LENGTH = struct.Struct("!I")
 _STATEMENTS = (b"E", b"Q")
+_WAITS = (b"S", b"H", b"Q")
 
 
 class Road:
@@ -22,6 +23,8 @@ class Road:
     def __init__(self, url: str, listener: socket.socket) -> None:
         self._parts, self._listener = conninfo_to_dict(url), listener
         self._lock, self._count = threading.Lock(), 0
+        self.waits = 0
+        """How often the client waited for an answer so far."""
 
     @property
     def url(self) -> str:
@@ -59,9 +62,9 @@ class Road:
             while True:
                 length = messages.read(4)
                 body = messages.read(_LENGTH.unpack(length)[0] - 4)
-                if kind in _STATEMENTS:
-                    with self._lock:
-                        self._count += 1
+                with self._lock:
+                    self._count += kind in _STATEMENTS
+                    self.waits += kind in _WAITS
                 server.sendall(kind + length + body)
                 kind = messages.read(1)
 

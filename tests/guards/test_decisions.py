@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DECISIONS = ROOT / "docs" / "decisions"
+ROOMS = ["schemas", "compliance", "warehouse", "pipelines", "services", "connector", "api"]
 
 
 def test_the_index_lists_every_decision_with_its_title() -> None:
@@ -27,3 +28,33 @@ def test_a_reference_to_a_decision_names_a_file() -> None:
         if not (DECISIONS / name).is_file()
     }
     assert not named
+
+
+def test_a_decision_is_a_page_that_says_what_it_decides() -> None:
+    for path in DECISIONS.glob("[0-9]*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 40, f"{path.name} is longer than a page"
+        assert "**Decision.**" in text, f"{path.name} does not say what is decided"
+        assert "**Measured" not in text, f"{path.name}: measurements belong into docs/benchmarks.md"
+
+
+def test_code_and_documents_name_decisions_that_govern() -> None:
+    """A comment that names a deleted decision sends its reader nowhere; in the folder a bare number is one."""
+    numbers = {path.name[:4] for path in DECISIONS.glob("[0-9]*.md")}
+    folders = [*ROOMS, "bench", "tests", "tools", "docs", "deploy"]
+    files = [
+        path
+        for folder in folders
+        for suffix in ("py", "sql", "md", "yaml", "csv", "html", "toml")
+        for path in (ROOT / folder).rglob(f"*.{suffix}")
+        if "node_modules" not in path.parts
+    ]
+    files += [path for path in ROOT.iterdir() if path.suffix in {".md", ".toml", ".in", ".yaml"}]
+    gone = set()
+    for path in files:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        named = re.findall(r"[Dd]ecisions?[ /]\[?(00\d\d)\b", text)
+        if path.parent == DECISIONS:
+            named += re.findall(r"\b(00\d\d)\b", text)
+        gone |= {(str(path.relative_to(ROOT)), number) for number in named if number not in numbers}
+    assert not gone

@@ -1,12 +1,75 @@
-"""What the service is made of and how it is set: bill of materials, audit of dependencies, settings page."""
+"""What the service is made of and how it is set: requirements, bill of materials, audit, settings page."""
 
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tools import audit_dependencies, sbom, settings_page
 
 ROOT = Path(__file__).parents[2]
+ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "services", "connector", "api")
+PARTS_OF_ANOTHER = {
+    "anyio": "fastapi",
+    "markupsafe": "jinja2",
+    "mcp-types": "mcp",
+    "psycopg-pool": "psycopg",
+    "pydantic-core": "pydantic",
+    "starlette": "fastapi",
+}
+"""Libraries that a declared one shows in its own interface."""
+
+
+def declared(file: str) -> dict[str, Requirement]:
+    """The requirements that a file names itself, by their names."""
+    lines = (line.partition("#")[0].strip() for line in _text(file).splitlines())
+    found = [Requirement(line) for line in lines if line and not line.startswith("-")]
+    return {canonicalize_name(each.name): each for each in found}
+
+
+def _text(file: str) -> str:
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+def imported() -> Iterator[str]:
+    """The top-level modules of libraries that the product imports."""
+    for file in (file for room in ROOMS for file in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (each.name.partition(".")[0] for each in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module.partition(".")[0]
+
+
+def test_what_the_product_imports_is_required_by_name() -> None:
+    names = {**declared("requirements.in"), **declared("requirements-distributed.in")}
+    found, known = packages_distributions(), set(names)
+    for module in set(imported()) - set(ROOMS) - sys.stdlib_module_names - {"celery", "dagster_celery"}:
+        libraries = {canonicalize_name(name) for name in found[module]}
+        assert {PARTS_OF_ANOTHER.get(name, name) for name in libraries} & known, module
+
+
+def test_what_builds_the_project_is_locked_and_no_part_of_the_service() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    assert set(build) == set(declared("requirements-build.in")) == sbom.locked(_text("requirements-build.lock"))
+    assert not set(build) & sbom.locked(_text("requirements.lock"))
+
+
+def test_uvicorn_is_required_with_the_reader_of_requests_that_the_server_is_built_on() -> None:
+    extras = declared("requirements.in")["uvicorn"].extras
+    optional = [Requirement(each) for each in requires("uvicorn") or ()]
+    brought = {
+        each.name
+        for each in optional
+        if each.marker is not None and any(each.marker.evaluate({"extra": extra}) for extra in extras)
+    }
+    assert {"httptools", "uvloop", "websockets"} <= brought  # `api.server.protocol`, its event loop, `api.staff.live`
 
 
 def test_the_settings_page_is_that_of_the_settings() -> None:

@@ -188,6 +188,20 @@ def test_a_snapshot_that_was_lost_is_made_again(desk: Desk) -> None:
     assert look(desk, overdue_work) == []
 
 
+@pytest.mark.parametrize("name", ["snapshots/*/*/skus-*", "snapshots/*/*/manifest*", "figures/*/*/tonnes*"])
+def test_a_file_that_was_cut_off_is_made_again_and_nothing_of_it_is_taken_over(desk: Desk, name: str) -> None:
+    write(desk)
+    look(desk)
+    [file] = desk.data_dir.glob(name)
+    file.write_bytes(file.read_bytes()[:-1])
+    assert look(desk) == [], "nobody wrote"
+    [run] = look(desk, overdue_work)
+    assert run.success
+    assert published(desk).is_whole()
+    assert figures.current(desk.data_dir, desk.company).is_whole()
+    assert look(desk, overdue_work) == []
+
+
 def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +231,7 @@ def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyP
     for times, waits in ((1, 60), (2, 120), (3, 240), (7, 3_840), (99, 3_840)):
         assert Failures(times, 100_000.0 - waits).is_over()
         assert not Failures(times, 100_001.0 - waits).is_over()
+    assert Failures(3, 103_600.0).is_over(), "the clock has jumped back by an hour"
 
 
 def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

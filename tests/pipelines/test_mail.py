@@ -19,12 +19,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies
+from pipelines.engine.partitions import partition_of
 from pipelines.mail import server
 from pipelines.mail.send import TRIES_AFTER, Post, send_due
 from pipelines.mail.server import MailServer, NotSent, message
 from pipelines.writing.records import write_records
 from schemas.enquiries import SupplierEnquiryInput
+from schemas.numbers import day
 from schemas.refusals import Refused
 from services import review, supplier_enquiries, supplier_requests
 from tests import mailbox
@@ -141,7 +144,7 @@ def test_the_supplier_is_asked_and_reminded_until_the_last_answer(desk: Desk, as
     with desk.pool.company(desk.company) as conn:
         assert asker.links.address_of(conn, enquiry) + "?lang=de" in said
     assert "- MAIL-1: Bottle MAIL-1" in said
-    assert due.isoformat() in said
+    assert f"Bitte antworten Sie bis zum {day(due, 'de')}." in said
     asker.answer(enquiry, 0)
     until_reminder = datetime.combine(due - timedelta(days=3), desk.clock.now().time().replace(hour=8)) - (
         desk.clock.now().replace(tzinfo=None)
@@ -345,3 +348,18 @@ def test_a_password_is_sent_over_an_encrypted_connection_alone(
         assert plain.mails == []
     with pytest.raises(NotSent, match="server_unreachable"):
         MailServer(f"smtp://127.0.0.1:{plain.port}", "a@b.example").send(mail)
+
+
+def test_without_a_mail_server_a_run_by_hand_says_so_and_sends_nothing(desk: Desk, tmp_path: Path) -> None:
+    asker = Asker(desk, tmp_path, None)
+    enquiry = asker.ask("MAIL-1")
+    before = asker.states(enquiry)
+    ran = defs.resolve_job_def("send_mails").execute_in_process(
+        partition_key=partition_of(desk.instance, desk.pool, desk.company),
+        instance=desk.instance,
+        resources=asker.resources.as_definitions(),
+    )
+    assert ran.success
+    [output] = [event.step_output_data for event in ran.all_events if event.event_type_value == "STEP_OUTPUT"]
+    assert output.metadata["nothing_sent"].value == "Nothing is mailed: PCDS_SMTP_URL is not set."
+    assert asker.states(enquiry) == before

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import housekeeping
+from pipelines import housekeeping, workbooks
 from pipelines.defs.sensors import due_companies
 from pipelines.exports import files
 from pipelines.exports.process import Place, export_waiting
@@ -285,7 +285,7 @@ def test_cells_are_harmless_as_in_every_export(texts):
 
 
 def test_a_table_longer_than_a_sheet_goes_on_in_another(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_LINES", 3)
+    monkeypatch.setattr(workbooks, "MOST_LINES", 3)
     frame = pl.DataFrame(
         {"sku_code": [str(number) for number in range(7)], "units": [10**15 + number for number in range(7)]}
     )

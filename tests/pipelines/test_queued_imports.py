@@ -1,16 +1,22 @@
 """The sensor that asks for imports' runs: which, when, and how they are marked."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import dagster as dg
+import psycopg
 import pytest
 
 from pipelines.definitions import defs
+from pipelines.defs import sensors
 from pipelines.defs.sensors import queued_imports
 from pipelines.engine.partitions import partition_of
 from tests.pipelines.conftest import Desk
-from warehouse.clock import StoppedClock
+from warehouse.clock import Clock, StoppedClock
+from warehouse.imports import claims, queue
+from warehouse.launches import queries as launches
 
 FILE = "sku_code,name\nL1,Bottle\nL2,Jar"
 
@@ -56,6 +62,35 @@ def test_an_import_with_an_unfinished_run_is_not_asked_for_until_that_has_ended(
     assert str(import_id) not in requests()
     desk.instance.report_run_failed(run)
     assert requests()[str(import_id)].run_key == f"{import_id}/1"
+
+
+def test_an_import_whose_worker_hangs_has_another_run_and_the_first_one_writes_nothing_more(
+    desk: Desk, requests: Any, clock: StoppedClock
+) -> None:
+    """A process that was stopped keeps its connections, so that run monitoring takes it for a living one."""
+    import_id = desk.send(FILE)
+    job, tags = defs.resolve_job_def("import_file"), requests()[str(import_id)].tags
+    hung = desk.instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
+    with psycopg.connect(desk.database.app_url, autocommit=True) as worker:
+        launches.hold(worker, launches.enrol(worker), hung.run_id)
+        claim = claims.take(desk.pool, clock, desk.company, import_id, UUID(hung.run_id))
+        assert claim is not None
+        assert str(import_id) not in requests(), "its last heartbeat is young"
+        clock.advance(queue.STALLED_AFTER)
+        assert requests()[str(import_id)].run_key == f"{import_id}/1"
+        assert launches.state(worker, hung.run_id) == "ended"
+        ended = desk.instance.get_run_by_id(hung.run_id)
+        assert ended is not None
+        assert ended.status == dg.DagsterRunStatus.FAILURE
+        assert desk.run(import_id)
+        assert not claims._beat(desk.pool, claim, clock), "by which it learns, when it wakes up, that it writes no more"
+    assert desk.poll(import_id)["counts"]["created"] == 2
+
+
+@pytest.mark.parametrize(("ended_ago", "waits"), [(1, True), (100, False), (-3_600, False)])
+def test_a_clock_that_jumps_back_makes_no_import_wait_until_it_has_caught_up(ended_ago: int, waits: bool) -> None:
+    record: Any = SimpleNamespace(update_timestamp=Clock().now() - timedelta(seconds=ended_ago))
+    assert sensors._waits([record] * 3) is waits
 
 
 def test_a_large_import_is_marked_so_that_it_leaves_a_worker_to_small_ones(desk: Desk, requests: Any) -> None:

@@ -11,7 +11,7 @@ from pipelines.definitions import defs
 from pipelines.defs.imports.assets import GRADED
 from pipelines.defs.publication import WAIT_WHILE_MIGRATING
 from pipelines.defs.sensors import due_companies
-from pipelines.engine.commands import refresh_catalogue
+from pipelines.engine.commands import publish_company, refresh_catalogue
 from pipelines.imports import process
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, requested_by, statuses
@@ -72,3 +72,13 @@ def test_every_check_of_a_company_has_its_verdict_by_company() -> None:
     specs = [graph.get_check_spec(key) for key in graph.asset_check_keys]
     by_asset = {spec.key: graph.get(spec.asset_key).partitions_def for spec in specs}
     assert {spec.key: spec.partitions_def for spec in specs} == by_asset
+
+
+def test_an_import_and_a_publication_log_few_events(desk: Desk) -> None:
+    """A launched run has some more, of its queue and its worker; each event is a write to Postgres."""
+    rows = "".join(f"A{number},Bottle,plastic,20\n" for number in range(100))
+    assert desk.run(desk.send(f"sku_code,name,material,weight_g\n{rows}"))
+    publish_company(desk.resources, desk.instance, desk.company)
+    logged = {run.job_name: len(desk.instance.all_logs(run.run_id)) for run in desk.instance.get_runs()}
+    assert logged["import_file"] <= 36
+    assert logged["publish_portfolio"] <= 65

@@ -3,6 +3,8 @@
 import os
 import random
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -351,6 +353,23 @@ def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
     office.write("D")
     sending.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
     assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
+
+
+def test_a_resolver_that_hangs_costs_one_attempt_and_its_time(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = Office(desk, tmp_path, "https://erp.example/hook")
+    office.write("D")
+    over = threading.Event()
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: over.wait(PATIENCE_SECONDS) and [])
+    monkeypatch.setattr("pipelines.webhooks.sender.ANSWER_SECONDS", 0.2)
+    begun = time.monotonic()
+    try:
+        sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        assert time.monotonic() - begun < PATIENCE_SECONDS / 2
+    finally:
+        over.set()
+    assert office.stored()["fault"] == "no_answer"
 
 
 def test_a_certificate_must_be_the_hosts(desk: Desk, tmp_path: Path) -> None:

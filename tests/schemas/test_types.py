@@ -3,7 +3,7 @@
 from typing import Any, get_type_hints
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError, create_model
 
 from compliance.grading import GRADED_INPUTS
 from schemas import grading, report, sku
@@ -58,16 +58,9 @@ def members(typed: Any) -> dict[str, Any]:
         (grading.PreviousGrade, grading_models.PreviousGrade),
         (report.ImportAccepted, import_models.ImportAccepted),
         (report.ImportReport, import_models.ImportStatusResponse),
-        (report.ImportProgress, import_models.ImportProgress),
-        (report.ImportCounts, import_models.ImportCounts),
         (report.ImportSource, import_models.ImportSource),
         (report.SourceSheet, import_models.SourceSheet),
-        (report.SourceColumn, import_models.SourceColumn),
-        (report.IgnoredColumn, import_models.IgnoredColumn),
         (report.Asked, import_models.Asked),
-        (report.HiddenPlaces, import_models.HiddenPlaces),
-        (report.UnreadSheet, import_models.UnreadSheet),
-        (report.SwitchedOff, import_models.SwitchedOff),
         (report.SkippedLine, import_models.SkippedLine),
         (report.ImportRowError, import_models.ImportRowError),
         (report.ImportFailure, import_models.ImportFailure),
@@ -102,3 +95,11 @@ def test_a_stored_sku_has_the_columns_of_the_detail_row() -> None:
 
 def test_what_compliance_reads_has_the_graded_fields_and_the_substances() -> None:
     assert {*GRADED_INPUTS, *SUBSTANCES} <= set(members(sku.Sku))
+
+
+@pytest.mark.parametrize("progress", [{"done": "1", "total": 1}, {"done": 1}, {"done": 1, "total": 1, "more": 1}])
+def test_a_published_type_is_held_as_strictly_as_a_model(progress: dict[str, Any]) -> None:
+    answer = create_model("Answering", __base__=base_models.Answer, progress=(report.ImportProgress, ...))
+    assert answer.model_validate({"progress": {"done": 1, "total": 1}}, extra="forbid")
+    with pytest.raises(ValidationError):
+        answer.model_validate({"progress": progress}, extra="forbid")

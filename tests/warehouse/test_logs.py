@@ -1,5 +1,6 @@
 import json
 import logging
+import re
 import subprocess
 import sys
 
@@ -32,6 +33,30 @@ def test_every_line_is_one_json_object_on_standard_error_with_the_correlation_id
     assert "ZeroDivisionError" in broke["exception"]
     assert {line["correlation_id"] for line in (ours, theirs, broke)} == {"c-1"}
     assert [line["level"] for line in (ours, theirs, broke)] == ["info", "warning", "error"]
+
+
+_BOTH_ROADS = """
+import logging, sys, structlog
+from warehouse import logs
+from warehouse.settings import Settings
+logs.configure(Settings.load(log_level="info"))
+structlog.contextvars.bind_contextvars(correlation_id="svc_live")
+fields = {"method": "GET", "route": "/ü", "status": 200, "ms": 0.1, "company": None}
+structlog.get_logger("of").info("request", **fields)
+logs.write_line(logging.getLogger("of"), logging.INFO, "request", fields)
+logs.write_line(logging.getLogger("of"), logging.DEBUG, "unheard", fields)
+sys.stderr.close()
+logs.write_line(logging.getLogger("of"), logging.INFO, "gone", fields)
+print("went on")
+"""
+
+
+def test_a_line_past_the_loggers_is_the_line_that_they_write() -> None:
+    done = subprocess.run([sys.executable, "-c", _BOTH_ROADS], capture_output=True, text=True, check=True)
+    usual, short = [re.sub(r"\.\d{6}Z", ".Z", line) for line in done.stderr.splitlines()]
+    usual, short = (re.sub(r"T[\d:]{8}", "T", line) for line in (usual, short))
+    assert short == usual
+    assert ("live" in short, "svc_[hidden]" in short, done.stdout) == (False, True, "went on\n")
 
 
 @pytest.mark.parametrize(

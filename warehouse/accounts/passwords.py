@@ -4,20 +4,24 @@ What does not belong here: limits on guesses (migration 0016) and digests of ran
 (`warehouse.access.keys.digest`).
 """
 
+import os
 import unicodedata
 from functools import cache
 from typing import Final
 
-from argon2 import PasswordHasher, Type
-from argon2.exceptions import InvalidHashError, VerificationError
+from cryptography.exceptions import InvalidKey
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 SHORTEST: Final = 10
 """Fewest characters of a password; NIST SP 800-63B, section 3.1.1.2, asks for at least 8."""
 LONGEST: Final = 1_000
 """Most characters of a password; more adds no safety and takes time to hash."""
 
-_HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1, type=Type.ID)
-"""19 MiB and two passes, the least that OWASP's Password Storage Cheat Sheet names for Argon2id."""
+_MEMORY_KIB: Final = 19_456
+"""19 MiB, with two passes the least that OWASP's Password Storage Cheat Sheet names for Argon2id."""
+_PASSES: Final = 2
+_SALT_BYTES: Final = 16
+_HASH_BYTES: Final = 32
 
 
 def normalised(password: str) -> str:
@@ -29,8 +33,10 @@ def normalised(password: str) -> str:
 
 
 def hash_password(password: str) -> str:
-    """Return the hash of a password, as it is stored."""
-    return _HASHER.hash(normalised(password))
+    """Return the hash of a password as it is stored: a PHC string, which names its parameters and salt."""
+    salt = os.urandom(_SALT_BYTES)
+    function = Argon2id(salt=salt, length=_HASH_BYTES, iterations=_PASSES, lanes=1, memory_cost=_MEMORY_KIB)
+    return function.derive_phc_encoded(normalised(password).encode())
 
 
 def is_too_long(password: str) -> bool:
@@ -62,9 +68,10 @@ def is_right(password: str, stored: str | None) -> bool:
 
 def _matches(stored: str | None, form: str) -> bool:
     try:
-        return _HASHER.verify(stored or _hash_of_nobody(), form) and stored is not None
-    except (VerificationError, InvalidHashError):
+        Argon2id.verify_phc_encoded(form.encode(), stored or _hash_of_nobody())
+    except InvalidKey:  # also of a text that is no hash of this kind
         return False
+    return bool(stored)
 
 
 @cache

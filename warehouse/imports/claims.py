@@ -159,6 +159,13 @@ def hand_back(pool: Pool, claim: Claim) -> None:
         conn.execute("UPDATE imports SET claim = NULL WHERE id = %s AND claim = %s", (claim.import_id, claim.token))
 
 
+def take_away(pool: Pool, clock: Clock, company_id: UUID, import_id: UUID, run_id: UUID) -> bool:
+    """Release a run's claim whose heartbeats have stopped, so that the next run can take it; return whether it had."""
+    silent = "UPDATE imports SET claim = NULL WHERE id = %s AND claim = %s AND heartbeat_at < %s"
+    with pool.company(company_id) as conn:
+        return conn.execute(silent, (import_id, run_id, clock.now() - STALLED_AFTER)).rowcount == 1
+
+
 def lay_down(pool: Pool, claim: Claim, *, keep: bool) -> None:
     """Take back the attempt of a step that ended normally; with `keep` the run keeps its claim."""
     with pool.company(claim.company_id) as conn:

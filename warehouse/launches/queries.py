@@ -56,6 +56,10 @@ WHERE run_id = %(run_id)s AND worker IS NOT NULL AND CASE WHEN ended_at IS NULL 
 _GONE: Final = f"worker IS NOT NULL AND ended_at IS NULL AND NOT {_LIVES}"
 _LOST: Final = f"SELECT run_id FROM launches WHERE {_GONE}"
 _CLOSE: Final = f"UPDATE launches SET ended_at = clock_timestamp() WHERE run_id = %(run_id)s AND {_GONE}"
+_GIVE_UP: Final = f"""
+UPDATE launches SET ended_at = clock_timestamp()
+WHERE run_id = %(run_id)s AND worker IS NOT NULL AND ended_at IS NULL AND {_LIVES}
+"""
 _ADOPT: Final = "INSERT INTO launches (run_id, company, resume) VALUES (%s, %s, false) ON CONFLICT DO NOTHING"
 _HOLD: Final = "INSERT INTO launches (run_id, resume, worker, taken_at) VALUES (%s, false, %s, clock_timestamp())"
 _SEIZE: Final = f"""
@@ -141,6 +145,11 @@ def lost(connection: Connection) -> list[str]:
 def close(connection: Connection, run_id: str) -> None:
     """Record the end of a lost run that Dagster has ended without a worker."""
     connection.execute(_CLOSE, {"run_id": run_id, "locks": _LOCKS})
+
+
+def give_up(connection: Connection, run_id: str) -> None:
+    """Record the end of a run whose worker lives and does nothing: the worker then no longer counts as having a run."""
+    connection.execute(_GIVE_UP, {"run_id": run_id, "locks": _LOCKS})
 
 
 def queue_again(connection: Connection, run_id: str) -> None:

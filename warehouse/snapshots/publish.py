@@ -90,11 +90,17 @@ def publish(
 
 
 def _before(data_dir: Path, company_id: UUID, made_by: str, now: datetime) -> Snapshot | None:
-    """Return the snapshot whose rows can be taken over; None where another release, rule-set or later day made it."""
+    """Return the snapshot whose rows can be taken over.
+
+    None where another release, rule-set or later day made it, and where a file of it is cut off.
+    """
     snapshot = current(data_dir, company_id)
     return (
         snapshot
-        if snapshot is not None and snapshot.made_by == made_by and snapshot.as_of.date() <= now.date()
+        if snapshot is not None
+        and snapshot.made_by == made_by
+        and snapshot.as_of.date() <= now.date()
+        and snapshot.is_whole()
         else None
     )
 

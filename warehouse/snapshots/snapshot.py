@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from warehouse.published import POINTER
+from warehouse.published import POINTER, are_whole
 
 TABLES: Final = ("skus", "components", "volumes")
 FOLDER: Final = "snapshots"
@@ -88,6 +88,10 @@ class Snapshot:
         """Return the files of a table, one for each part."""
         return [part_file(self.folder, table, number) for number in range(len(self.parts))]
 
+    def is_whole(self) -> bool:
+        """Return whether all files are there to their ends."""
+        return are_whole(path for table in TABLES for path in self.files(table))
+
     def as_dict(self) -> SnapshotEntry:
         """Return the published shape of one company in `pcds snapshot --json` (decisions §10)."""
         return {
@@ -142,17 +146,13 @@ def folder_of(data_dir: Path, company_id: UUID) -> Path:
 def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
     """Return the company's newest complete snapshot; None where none was published in this data directory.
 
-    None, too, where another release wrote it in another form: it is published again when the worker starts. A newer
-    snapshot does not disturb readers of this one: it stays for a while.
+    None, too, where its manifest is lost or cut off, and where another release wrote it in another form: it is made
+    again within a minute. A newer snapshot does not disturb readers of this one: it stays for a while.
     """
     folder = folder_of(data_dir, company_id)
     try:
-        name = (folder / POINTER).read_text(encoding="ascii")
-    except FileNotFoundError:
-        return None
-    try:
-        found = Snapshot.read(folder / name)
-    except OtherForm:
+        found = Snapshot.read(folder / (folder / POINTER).read_text(encoding="ascii"))
+    except (FileNotFoundError, orjson.JSONDecodeError, OtherForm):
         return None
     if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
         raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")

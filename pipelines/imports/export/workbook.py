@@ -3,13 +3,13 @@
 Rows go to disk as they come, so that a portfolio of any size needs the memory of a few hundred SKUs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple  # Any: XlsxWriter ships no types
 
 from pipelines.imports.export.cells import Cell, Cells, component_cells, order, sku_cells
 from pipelines.reading.fields import Table
-from pipelines.workbooks import Workbook
+from pipelines.workbooks import Sheet, Workbook
 from warehouse.sessions import Connection
 from warehouse.skus import portfolio
 from warehouse.skus.detail import StoredSku
@@ -55,41 +55,25 @@ def _ordered(names: set[str], table: Table) -> list[str]:
 
 
 def _write(book: Any, columns: _Columns, rows: Iterable[StoredSku]) -> Exported:
-    skus = _Sheet(book, _SKUS, columns.skus)
-    parts = _Sheet(book, _COMPONENTS, columns.components) if columns.components else None
+    skus, sku_places = Sheet(book, _SKUS, columns.skus), _places(columns.skus)
+    parts = Sheet(book, _COMPONENTS, columns.components) if columns.components else None
+    part_places = _places(columns.components)
     own, volumes = set(order("sku")), 0
     for row in rows:
         cells = sku_cells(row)
-        skus.add(cells)
+        skus.add(_line(sku_places, cells))
         volumes += len(cells.keys() - own)
         for component in component_cells(row):
             assert parts is not None, "the columns of components were found in the same rows"
-            parts.add(component)
+            parts.add(_line(part_places, component))
     return Exported(skus.lines, parts.lines if parts else 0, volumes)
 
 
-class _Sheet:
-    """A sheet that is written line by line."""
+def _places(columns: list[str]) -> dict[str, int]:
+    return {column: at for at, column in enumerate(columns)}
 
-    def __init__(self, book: Any, name: str, columns: list[str]) -> None:
-        self._sheet = book.add_worksheet(name)
-        self._places = {column: at for at, column in enumerate(columns)}
-        self.lines = 0
-        bold = book.add_format({"bold": True, "bottom": 1})
-        self._sheet.freeze_panes(1, 1)
-        for column, at in self._places.items():
-            self._sheet.write_string(0, at, column, bold)
 
-    def add(self, cells: Cells) -> None:
-        """Add one line below the last."""
-        self.lines += 1
-        for name, cell in cells.items():
-            self._put(self._places[name], cell)
-
-    def _put(self, at: int, cell: Cell) -> None:
-        if isinstance(cell, str):
-            self._sheet.write_string(self.lines, at, cell)
-        elif float(f"{cell:.16G}") == cell:
-            self._sheet.write_number(self.lines, at, cell)
-        else:  # a workbook's numbers have 16 digits; a text has all of them
-            self._sheet.write_string(self.lines, at, repr(cell))
+def _line(places: dict[str, int], cells: Cells) -> Iterator[tuple[int, Cell]]:
+    """Yield the cells with their places. A workbook's numbers have 16 digits; a text has all of them."""
+    for name, cell in cells.items():
+        yield places[name], cell if isinstance(cell, str) or float(f"{cell:.16G}") == cell else repr(cell)

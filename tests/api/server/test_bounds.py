@@ -6,11 +6,12 @@ caller let a connection wait (`Served.pass_seconds`), and waits for what comes o
 
 import asyncio
 import json
+import resource
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -339,6 +340,33 @@ def test_connections_without_a_whole_request_make_place_for_others(sent: bytes) 
     told = [line for line in logged if line["event"] == "connections.refused"]
     assert sum(line["networks"]["127.0.1.0/24"] for line in told) >= 90
     assert "127.0.1.1" not in str(told), "no whole address"
+
+
+def test_five_thousand_connections_at_once_keep_the_loop_from_nobody_for_long() -> None:
+    """Five addresses open all before the server runs again; measured is its own thread's time, whoever else works."""
+    longest, last = 0.0, 0.0
+
+    with serving() as served, ExitStack() as opened:
+
+        def look() -> None:
+            nonlocal longest, last
+            now = time.thread_time()
+            longest, last = max(longest, now - (last or now)), now
+            served.server.loop.call_later(0.001, look)
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(12_000, hard), hard))
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        served.server.loop.call_soon_threadsafe(look)
+        for number in range(5_000):
+            client = opened.enter_context(socket.socket())
+            client.bind((f"127.0.1.{number % 5 + 1}", 0))
+            client.setblocking(False)
+            client.connect_ex(("127.0.0.1", served.port))
+            with suppress(OSError):
+                client.sendall(OPEN_HEADER)
+        takes(served.send(GET, host="127.0.0.8"))
+    assert 0 < longest < 0.3
 
 
 def test_one_address_holds_its_share_and_a_trusted_proxy_all() -> None:

@@ -2,14 +2,19 @@
 
 import csv
 import io
+import re
+import zipfile
 from datetime import date
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines import workbooks
 from pipelines.reading import read_upload, type_rows
-from pipelines.workbooks import Workbook
+from pipelines.workbooks import LONGEST_CELL, Sheet, Workbook
 from schemas.formulas import NULL_WORDS, as_cell
 from tests.drawing import examples
 
@@ -23,10 +28,9 @@ HEAD = ["sku_code", "name", "description"]
 def workbook(rows: list[list[str]]) -> bytes:
     target = io.BytesIO()
     with Workbook(target, {"constant_memory": True}) as book:
-        sheet = book.add_worksheet()
+        sheet = Sheet(book, "one")
         for line, row in enumerate(rows):
-            for at, text in enumerate(row):
-                sheet.write_string(line, at, text)
+            sheet.put(line, enumerate(row))
     return target.getvalue()
 
 
@@ -47,3 +51,24 @@ def test_a_text_survives_the_way_out_and_back(door: str, texts: list[str]) -> No
     )
     assert typed.errors.rows() == []
     assert typed.values["description"].to_list() == texts
+
+
+def test_texts_of_any_kind_are_stored_and_one_module_writes_them(tmp_path: Path) -> None:
+    target = tmp_path / "x.xlsx"
+    with Workbook(target) as book:
+        Sheet(book, "one", ["a", "b"]).add(
+            enumerate(("x" * (LONGEST_CELL + 9), Decimal("1.5"), "\ud800", None, "", "1"))
+        )
+    root = Path(workbooks.__file__).parents[1]
+    rooms = (root / room for room in ("pipelines", "services", "api", "connector"))
+    writing = {
+        file.relative_to(root).as_posix()
+        for room in rooms
+        for file in room.rglob("*.py")
+        if ".write_string" in file.read_text(encoding="utf-8")
+    }
+    assert writing == {"pipelines/workbooks.py", "pipelines/imports/template/workbook.py"}
+    with zipfile.ZipFile(target) as package:
+        texts = re.findall(r"<t>([^<]*)</t>", package.read("xl/sharedStrings.xml").decode())
+        assert texts == ["a", "b", "x" * LONGEST_CELL, "?", "1"]
+        assert b"<v>1.5</v>" in package.read("xl/worksheets/sheet1.xml")

@@ -15,8 +15,7 @@ from compliance.ruleset import RULES as FOLDER
 from compliance.ruleset import load, versions
 from compliance.tables import rows as table
 from compliance.words import normalise, resolve_material
-from pipelines.reading.material_texts import family_and_detail
-from schemas.words import code_of
+from pipelines.reading.material_texts import family_of_detail, read_material
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 RULES = load()
@@ -32,7 +31,8 @@ def listed() -> list[str]:
 
 
 def _family(word: str) -> str | None:
-    return (family_and_detail(word, "material_family") or (code_of(word, "material_family"),))[0]
+    found = read_material(word, "material_family")
+    return None if found is None else found.family
 
 
 WORDS = listed()
@@ -118,7 +118,7 @@ def test_a_sku_without_parts_keeps_the_whole_text() -> None:
     refused = {int(code[1:]) for code in found.errors["sku_code"]}
     rows = {int(row["sku_code"][1:]): row for row in found.values.to_dicts()}
     plain: dict[str, dict[str, Any]] = {}
-    different = [CASES[at] for at in refused if _sku_family(CASES[at][1]) is not None]
+    different = [CASES[at] for at in refused if family_of_detail(CASES[at][1]) is not None]
     for at, (text, word, more) in enumerate(CASES):
         if at in refused:
             continue
@@ -131,10 +131,6 @@ def test_a_sku_without_parts_keeps_the_whole_text() -> None:
         if not kept or graded({**record, "packaging_format": NAMED}) != graded(given):
             different.append((text, word, record))
     assert different == []
-
-
-def _sku_family(word: str) -> str | None:
-    return (family_and_detail(word, "material") or (code_of(word, "material"),))[0]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,23 @@ def test_the_mapping_says_what_a_merged_number_is(use: str, weights: list[float 
     assert upload.source["asked"] == []
 
 
+def test_a_merged_number_of_a_components_sheet_is_settled_within_components() -> None:
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        skus, parts = book.add_worksheet("SKUs"), book.add_worksheet("Components")
+        for row, cells in enumerate([("sku_code", "name"), ("A-0", "Jar"), ("A-1", "Pot")]):
+            skus.write_row(row, 0, cells)
+        parts.write_row(0, 0, ["sku_code", "component_type", "material_family", "weight_g"])
+        for row in (1, 2):
+            parts.write_row(row, 0, [f"A-{row - 1}", "body", "glass"])
+        parts.merge_range(1, 3, 2, 3, 250, book.add_format())
+    [asked] = read(buffer.getvalue())[0].source["asked"]
+    assert asked["answer"] == {"components": {"quantity": {"D": "multiply"}}}
+    told, typed = read(buffer.getvalue(), asked["answer"])
+    assert told.source["asked"] == []
+    assert ['"weight_g":250' in parts for parts in typed.values["components"]] == [True, True]
+
+
 HEAD = ["sku_code", "name", "material"]
 
 

@@ -5,8 +5,7 @@ from schemas.messages import Message
 
 ASKED = questions.question(
     "encoding",
-    Message("The letters of {name} fit two encodings.", name="Pudełko"),
-    {"encoding": "windows-1250"},
+    Message("The letters of {name} fit two encodings.", name="Pudełko", mapping={"encoding": "windows-1250"}),
     could_be=["windows-1250", "iso-8859-2"],
 )
 

@@ -45,6 +45,25 @@ def test_each_text_says_what_it_became_and_in_how_many_rows() -> None:
     }
 
 
+def test_what_a_text_says_of_its_part_has_one_order_in_every_process() -> None:
+    table = [["sku_code", "name", "component_type", "material_family", "component_weight_g"]]
+    table += [["A", "a", "label", "PET clear métallisé", "1"], ["A", "a", "cap", "metallisierte OPP schwarz", "9"]]
+    found = told(delimited(table))
+    assert found["material_family", "PET clear métallisé"] == (
+        "plastic, PET clear métallisé, transparent, metallised",
+        1,
+    )
+    assert found["material_family", "metallisierte OPP schwarz"][0].endswith("dark, metallised")
+
+
+def test_the_language_before_a_word_hides_nothing_of_it() -> None:
+    table = [["sku_code", "name", "material"], ["A", "a", "en:glass"], ["B", "b", "fr:verre"]]
+    assert told(delimited(table)) == {
+        ("material", "en:glass"): ("glass", 1),
+        ("material", "fr:verre"): ("glass", 1),
+    }
+
+
 def test_what_loses_something_comes_first() -> None:
     first = read(delimited(SKUS, ";"), {"values": {"material": {"Dose D7": "metal"}}})[0].source["readings"][0]
     assert first == {"column": "C", "field": "material", "text": "Dose D7", "value": "metal", "rows": 1}

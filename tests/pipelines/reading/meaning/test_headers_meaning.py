@@ -128,6 +128,8 @@ def test_what_is_understood_is_read(header: str, name: str, factor: str) -> None
         "Packaging level zxqv",
         "Reusable packaging zxqv",
         "Markets zxqv",
+        "Packaging format zxqv",
+        "Zxqv material grade",
         "Annual volume zxqv FR",
         "GTIN (pallet)",
         "EAN (of the case)",
@@ -364,7 +366,11 @@ TERMS = {
     "reusable": ("Reusable", "Mehrweg", "Réutilisable"),
     "markets": ("Markets", "Märkte", "Marchés"),
     "weight_grams": ("Packaging weight", "Verpackungsgewicht", "Poids emballage"),
+    "packaging_format": ("Packaging format", "Verpackungsart", "Type d'emballage"),
+    "material_subtype": ("Material grade", "Materialsorte", "Sous-type de matériau"),
 }
+TEXTS = ("packaging_format", "material_subtype")
+"""Fields whose notes may say anything but that they are another object's."""
 
 
 @st.composite
@@ -372,9 +378,8 @@ def terms(draw: st.DrawFn) -> tuple[str, str]:
     """A header of a term and a word that is none, before, behind or below it, and the field of the term."""
     name = draw(st.sampled_from(sorted(TERMS)))
     term, word = draw(st.sampled_from(TERMS[name])), draw(st.sampled_from([*UNKNOWN, "zxqv wvut", "Zxqv-Wvut"]))
-    shape = draw(
-        st.sampled_from(["{word} {term}", "{term} {word}", "{term}, {word}", "{term} - {word}", "{term} ({word})"])
-    )
+    shapes = ["{word} {term}", "{term} {word}", "{term}, {word}", "{term} - {word}"]
+    shape = draw(st.sampled_from(shapes if name in TEXTS else [*shapes, "{term} ({word})"]))
     return shape.format(word=word, term=term), name
 
 

@@ -1,13 +1,7 @@
-"""Generates packs for grading in columns: realistic portfolios, and packs whose attributes are all drawn at random.
-
-A realistic portfolio has few structures, some of them very common, and a weight of its own for every part. Packs drawn
-at random have 100 000 structures of about 170 000 different parts; no portfolio is like that, and grading must be no
-slower on it. Unlike packs are harder still: nearly every part of every structure is a new one, 560 000 in 100 000.
-"""
+"""Generates realistic portfolios in columns: few structures, some very common; each part has a weight of its own."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -31,22 +25,6 @@ _SOMETIMES: Final[Mapping[str, Sequence[object]]] = {
     "separable": (True, False),
     "svhc": ("above_limit", "unknown", "absent"),
 }
-_TEXTS: Final = (
-    "PET",
-    "HDPE",
-    "LDPE",
-    "PE",
-    "PP",
-    "PS",
-    "EPS",
-    "paper",
-    "PAP21",
-    "LPB",
-    "ALU",
-    "STEEL",
-    "GL71",
-    "EVOH",
-)
 _OWN: Final[Mapping[str, Sequence[str]]] = {
     "body": ("colour", "additives", "thickness_um"),
     "cap": ("colour", "attachment", "density_g_cm3", "separable"),
@@ -73,8 +51,6 @@ _PACKS: Final = (
     ("cup", "paper", ("liner PE", "ink -", "sleeve paper", "cap PS", "adhesive -")),
     ("tub", "PP", ("cap PP", "label PP", "ink -", "seal ALU", "sleeve PET")),
 )
-_ALIKE: Final = 12_000
-"""Parts of each type from which packs are drawn: their 100 000 structures then have 170 000 different parts."""
 _FAMILIES: Final = {"paper": "paper", "PAP21": "paper", "GL71": "glass", "ALU": "metal", "STEEL": "metal"}
 
 
@@ -85,19 +61,6 @@ def realistic(count: int, *, seed: int = 1, part: int = 0) -> tuple[pl.DataFrame
     draw = np.random.default_rng((seed, part))
     chosen = np.minimum(draw.zipf(1.3, count), 10**9) * 7919 % len(structures)
     return _frames(structures, chosen, draw)
-
-
-def drawn(count: int, *, seed: int = 1, part: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the two frames of a portfolio of 100 000 structures whose parts are drawn from many random ones."""
-    rng = random.Random(seed)
-    known = {kind: [_random_part(rng, kind) for _ in range(_ALIKE)] for kind in VOCABULARIES["component_type"]}
-    return _of_random(count, rng, lambda kind: rng.choice(known[kind]), np.random.default_rng((seed, part)))
-
-
-def unlike(count: int, *, seed: int = 1, part: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the two frames of a portfolio of 100 000 structures with all attributes of every part drawn anew."""
-    rng = random.Random(seed)
-    return _of_random(count, rng, partial(_random_part, rng), np.random.default_rng((seed, part)))
 
 
 def _realistic(rng: random.Random) -> tuple[dict[str, object], list[dict[str, object]]]:
@@ -114,28 +77,6 @@ def _realistic(rng: random.Random) -> tuple[dict[str, object], list[dict[str, ob
         if text != "-":
             lines[-1]["polymer_or_grade"] = text
     return {"packaging_format": form, "packaging_level": rng.choice(("sales", "sales", "grouped", None))}, lines
-
-
-def _of_random(
-    count: int, rng: random.Random, part: Callable[[str], dict[str, object]], draw: np.random.Generator
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    found = [_random(rng, part) for _ in range(min(100_000, count))]
-    return _frames(found, draw.permutation(count) % len(found), draw)
-
-
-def _random(
-    rng: random.Random, part: Callable[[str], dict[str, object]]
-) -> tuple[dict[str, object], list[dict[str, object]]]:
-    others = rng.choices(VOCABULARIES["component_type"], k=rng.randint(3, 8))
-    form = rng.choice([pack for pack, _, _ in _PACKS])
-    lines = [part(kind) for kind in ("body", *others)]
-    return {"packaging_format": form, "packaging_level": rng.choice(("sales", "transport"))}, lines
-
-
-def _random_part(rng: random.Random, kind: str) -> dict[str, object]:
-    given = {field: rng.choice(values) for field, values in _SOMETIMES.items() if rng.random() < 0.2}
-    given |= {"component_type": kind, "material_family": rng.choice(VOCABULARIES["material_family"])}
-    return given | {"polymer_or_grade": rng.choice(_TEXTS), "heaviest": 60 if kind == "body" else 3}
 
 
 def _frames(
