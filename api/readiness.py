@@ -110,7 +110,10 @@ class Readiness:
 
 
 async def _repeat(look: Callable[[Service], Awaitable[float]], service: Service) -> None:
-    """Look, and again after the seconds that the look returns; one that failed, whatever the reason, soon again."""
+    """Look, and again after the seconds that the look returns; one that failed, whatever the reason, soon again.
+
+    Ends when it is cancelled, also where what the look waited for took the cancellation.
+    """
     while True:
         try:
             pause = await look(service)
@@ -119,6 +122,9 @@ async def _repeat(look: Callable[[Service], Awaitable[float]], service: Service)
         except Exception:
             log.exception("look.failed")
             pause = LOOKS_SECONDS
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # Python 3.11's `wait_for`, in psycopg, loses one as it ends
+            return
         await asyncio.sleep(pause)
 
 

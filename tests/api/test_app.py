@@ -10,7 +10,8 @@ from warehouse.settings import Settings
 
 # In a process of its own: in a test's worker a collection of garbage would go through what every library left behind.
 _PROGRAM = """
-import gc, sys
+import faulthandler, gc, sys
+faulthandler.dump_traceback_later(100, exit=True)  # says where it hangs
 from pathlib import Path
 from starlette.testclient import TestClient
 from api.app import create

@@ -1,5 +1,6 @@
 """`/readyz` tries what callers ask for: with a full disk, a read-only database or none it says which of them it is."""
 
+import asyncio
 import resource
 import socket
 import subprocess
@@ -236,3 +237,21 @@ def test_nobody_who_asks_has_a_part_looked_at(
 def test_the_document_names_the_states_that_it_can_answer() -> None:
     named = Health.model_json_schema()["properties"]["failing"]["items"]["enum"]
     assert named == [state for state in State if state.part is not None]
+
+
+def test_looks_end_where_what_they_wait_for_takes_their_cancellation() -> None:
+    """Python 3.11's `asyncio.wait_for`, by which psycopg waits, may return instead: an app then never ended."""
+
+    async def look(_: object) -> float:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return 60.0
+
+    async def cancelled() -> bool:
+        task = asyncio.create_task(readiness._repeat(look, None))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=5)
+        return task in done
+
+    assert asyncio.run(cancelled())
