@@ -1,6 +1,6 @@
 """Creates the FastAPI app of an API process: its routes, and the resources that it opens once.
 
-`python -m api.server` starts it with settings from the environment; tests call `create` with their own.
+`python -m api.operate.server` starts it with settings from the environment; tests call `create` with their own.
 """
 
 import asyncio
@@ -13,59 +13,44 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
-from api import (
-    archive,
-    audit,
-    batches,
-    changes,
-    corrections,
-    declarations,
-    docs,
-    document,
-    documents,
-    enquiries,
-    exports,
-    figures,
-    files,
-    health,
-    imports,
-    jurisdictions,
-    library,
-    library_writes,
-    metrics,
-    portfolio_exports,
-    published,
-    refusals,
-    sandbox,
-    schemas,
-    security_contact,
-    skus,
-    supplier_data,
-    suppliers,
-    tokens,
-    undo,
-    volumes,
-    webhooks,
-    what_if,
-    words,
-)
-from api.compression import Compression
-from api.correlation import Correlation, LoggedRoute
-from api.launching import Launching
+from api.accounts import routes as routes_accounts
+from api.audit import routes
+from api.catalogue import routes as routes_catalogue
+from api.changes import routes as routes_changes
+from api.changes import webhooks
+from api.companies import routes as routes_companies
+from api.conformity import routes as routes_conformity
+from api.exports import routes as routes_exports
+from api.figures import routes as routes_figures
+from api.files import routes as routes_files
+from api.filings import routes as routes_filings
+from api.http import refusals
+from api.http.middleware import Compression, Correlation, LoggedRoute
+from api.http.service import open_service
+from api.imports import corrections, words
+from api.imports import routes as routes_imports
+from api.library import routes as routes_library
+from api.openapi import document
+from api.openapi import routes as routes_openapi
+from api.operate import health, metrics
+from api.operate.health import Readiness
+from api.operate.launching import Launching
 from api.pages import refusals as page_refusals
 from api.pages import routes as pages
-from api.readiness import Readiness
 from api.reference import routes as reference
-from api.service import open_service
-from api.staff import access, upstream
+from api.skus import archive, batch, export
+from api.skus import routes as routes_skus
+from api.staff import access
+from api.suppliers import answers
+from api.suppliers import routes as routes_suppliers
 from connector import server
 from connector.gate import Gate, at_gate
 from connector.oauth import routes as oauth
 from connector.owners import Owner, folder_of
-from warehouse import logs, tracing
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate import logs, tracing
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 _NEW_OBJECTS: Final = 10_000
 """New objects after which the garbage collector runs; the interpreter's default is 700."""
@@ -106,7 +91,7 @@ def create(
             async with (
                 connector.session_manager.run(),
                 owner.reachable(Correlation(owner)),
-                upstream.open_upstream(chosen) as app.state.dagster,
+                access.open_upstream(chosen) as app.state.dagster,
                 Readiness().looking(service) as app.state.readiness,
             ):
                 app.state.launching = Launching(app.state.dagster)
@@ -133,6 +118,39 @@ def _finish_start(app: FastAPI) -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
+_PUBLISHED: Final = (
+    routes_accounts.router,
+    routes_companies.router,
+    batch.router,
+    export.router,
+    archive.router,
+    routes_skus.what_if_router,
+    routes_skus.router,
+    routes_files.router,
+    routes_imports.router,
+    corrections.router,
+    routes_exports.router,
+    words.router,
+    routes_library.router,
+    routes_conformity.docs_router,
+    routes_figures.router,
+    routes_filings.router,
+    routes_conformity.router,
+    routes_suppliers.enquiries_router,
+    routes_changes.router,
+    webhooks.router,
+    routes_suppliers.router,
+    routes.router,
+    routes_catalogue.router,
+    routes_openapi.router,
+    routes_openapi.schemas_router,
+    health.router,
+    answers.router,
+    reference.router,
+)
+"""Paths with a name come before the single SKU: the name would else be read as a SKU's id."""
+
+
 def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None) -> FastAPI:
     """Return the app without its resources: enough for the OpenAPI document."""
     app = FastAPI(
@@ -146,43 +164,15 @@ def build_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] |
         servers=[{"url": "/"}],
         generate_unique_id_function=lambda route: route.name,
     )
-    # Paths with a name come before the single SKU: the name would else be read as a SKU's id.
-    for resource in (
-        tokens,
-        sandbox,
-        batches,
-        exports,
-        archive,
-        what_if,
-        skus,
-        volumes,
-        files,
-        imports,
-        corrections,
-        undo,
-        portfolio_exports,
-        words,
-        library,
-        library_writes,
-        docs,
-        figures,
-        declarations,
-        documents,
-        enquiries,
-        changes,
-        webhooks,
-        suppliers,
-        audit,
-        jurisdictions,
-        published,
-        schemas,
-        health,
-        supplier_data,
-        reference,
+    for resource in _PUBLISHED:
+        _serve(app, resource)
+    for beside in (
+        metrics.router,
+        health.security_contact_router,
+        pages.router,
+        oauth.router,
     ):
-        _serve(app, resource.router)
-    for beside in (metrics, security_contact, pages, oauth):
-        _serve(app, beside.router)
+        _serve(app, beside)
     access.install(app)
     app.router.routes.append(LoggedRoute(server.PATH, endpoint=at_gate, include_in_schema=False))
     document.install(app)

@@ -12,44 +12,44 @@ from typing import Annotated, Final, NoReturn
 import structlog
 import typer
 
-from api.commands.shared import Refusal
+from api.operate.program import Refusal
 from schemas.texts import control_in
-from warehouse.embedded import ServerError
-from warehouse.settings import SettingsError
-from warehouse.surroundings import sentence_of
+from warehouse.operate.embedded import ServerError
+from warehouse.operate.settings import SettingsError
+from warehouse.operate.surroundings import sentence_of
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "serve": ("service", "serve"),
-    "migrate": ("service", "migrate"),
-    "backup": ("backup", "backup"),
-    "restore": ("backup", "restore"),
+    "serve": ("operate", "serve"),
+    "migrate": ("operate", "migrate"),
+    "backup": ("operate", "backup"),
+    "restore": ("operate", "restore"),
     "import": ("imports", "import_file"),
-    "export": ("export", "export_portfolio"),
-    "template": ("template", "write_template"),
-    "company": ("company", "app"),
-    "key": ("key", "app"),
-    "deployment-key": ("deployment_key", "app"),
-    "sandbox": ("sandbox", "app"),
-    "window": ("window", "app"),
-    "user": ("user", "app"),
+    "export": ("exports", "export_portfolio"),
+    "template": ("imports", "write_template"),
+    "company": ("companies", "app"),
+    "key": ("accounts", "keys_app"),
+    "deployment-key": ("operate", "app"),
+    "sandbox": ("companies", "test_company_app"),
+    "window": ("accounts", "windows_app"),
+    "user": ("accounts", "app"),
     "staff": ("staff", "app"),
     "brand": ("library", "APPS"),
     "site": ("library", "APPS"),
     "supplier": ("library", "APPS"),
     "component": ("library", "APPS"),
-    "word": ("word", "app"),
-    "doc": ("doc", "app"),
+    "word": ("imports", "app"),
+    "doc": ("conformity", "app"),
     "catalogue": ("catalogue", "app"),
-    "ruleset": ("ruleset", "app"),
+    "ruleset": ("rules", "app"),
     "audit": ("audit", "app"),
-    "supplier-request": ("supplier_request", "app"),
-    "snapshot": ("runs", "snapshot"),
-    "regrade": ("runs", "regrade"),
-    "rollup": ("runs", "rollup"),
-    "declaration": ("declaration", "app"),
-    "doctor": ("doctor", "doctor"),
+    "supplier-request": ("suppliers", "app"),
+    "snapshot": ("figures", "snapshot"),
+    "regrade": ("figures", "regrade"),
+    "rollup": ("figures", "rollup"),
+    "declaration": ("filings", "app"),
+    "doctor": ("operate", "doctor"),
 }
-"""Each command's module in api/commands, and its function, group or groups by name."""
+"""Each command's subject, whose `commands` have it, and its function, group or groups by name."""
 
 
 def build_program(names: Iterable[str]) -> typer.Typer:
@@ -60,7 +60,7 @@ def build_program(names: Iterable[str]) -> typer.Typer:
     app.callback(help=__doc__)(_options)
     for name in names:
         module, attribute = COMMANDS[name]
-        found = getattr(import_module(f"api.commands.{module}"), attribute)
+        found = getattr(import_module(f"api.{module}.commands"), attribute)
         found = found[name] if isinstance(found, Mapping) else found
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)

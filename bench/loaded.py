@@ -12,13 +12,13 @@ import psutil
 import psycopg
 
 from bench import portfolio
-from warehouse.clock import Clock
 from warehouse.companies import queries as companies
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.sessions import Pool, become
-from warehouse.settings import Settings
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool, become
+from warehouse.operate.settings import Settings
 
 _LARGE: Final = 50_000
 

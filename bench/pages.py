@@ -90,7 +90,7 @@ def _an_item(service: Service, company: UUID) -> str:
 def _median_ms(service: Service, client: httpx2.Client, path: str) -> float:
     """Return the median CPU milliseconds of a page, which must be answered with 200."""
     below = [service.process, *service.process.children(recursive=True)]
-    api = [process for process in below if "api.server" in " ".join(process.cmdline())]
+    api = [process for process in below if "api.operate.server" in " ".join(process.cmdline())]
     postgres = server_of(service.database)
     taken: list[float] = []
     for _ in range(1 + ROUNDS):

@@ -21,13 +21,13 @@ import psycopg
 from bench.loaded import server_of
 from tools.at_rest import role_of
 from tools.ports import free_port
-from warehouse.accounts import users
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
-from warehouse.snapshots import follow
+from warehouse.accounts import people
+from warehouse.figures import snapshots
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 _ENDED: Final = ["SUCCESS", "FAILURE", "CANCELED"]
 """Dagster's states of runs that have ended."""
@@ -62,7 +62,7 @@ class Service:
         with psycopg.connect(self.database.owner_url, autocommit=True) as owner:
             for _ in range(_MOST_LOOKS):
                 running = owner.execute("SELECT count(*) FROM dagster.runs WHERE NOT (status = ANY(%s))", [_ENDED])
-                if not follow.stale(owner, Clock().now().date()) and running.fetchone() == (0,):
+                if not snapshots.stale(owner, Clock().now().date()) and running.fetchone() == (0,):
                     return
                 time.sleep(0.5)
         raise RuntimeError("publications have not ended within five minutes")
@@ -97,8 +97,8 @@ def session_of(service: Service, company: UUID) -> str:
     """Return the session cookie of a new person of a company."""
     now, user = Clock().now(), uuid4()
     with Pool(service.database.app_url) as pool, pool.company(company) as conn:
-        users.add(conn, company, user, email=f"{time.time_ns()}@bench.example", password_hash="-", at=now)
-        return users.begin(conn, company, user, now)
+        people.add(conn, company, user, email=f"{time.time_ns()}@bench.example", password_hash="-", at=now)
+        return people.begin(conn, company, user, now)
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from typing import Final
 from bench.loaded import Loaded
 from bench.report import Line, against, memory
 from bench.spent import cpu, peak_mib, rounds_for
-from warehouse import snapshots
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.rulesets.registry import Rulesets
-from warehouse.snapshots.columns import SKUS
+from warehouse.audit.ledger import Origin
+from warehouse.figures import publish as publish_figures
+from warehouse.figures.source import SKUS
+from warehouse.operate.clock import Clock
+from warehouse.rules import Rulesets
 
 _UPDATE: Final = "UPDATE skus SET name = name || '.', version = version + 1 WHERE sku_code = 'P-0000000' RETURNING id"
 _STORED: Final = [name for name in SKUS if name not in ("flags", "rules") and not name.endswith("status")]
@@ -34,11 +34,11 @@ def measure(held: Loaded) -> Iterator[Line]:
     rulesets, folders = Rulesets(), count()
 
     def publish() -> None:
-        snapshots.publish(held.pool, held.company, held.data_dir, Clock().now(), rulesets)
+        publish_figures.publish(held.pool, held.company, held.data_dir, Clock().now(), rulesets)
 
     def publish_anew() -> None:
         folder = held.data_dir / f"anew-{next(folders)}"
-        snapshots.publish(held.pool, held.company, folder, Clock().now(), rulesets)
+        publish_figures.publish(held.pool, held.company, folder, Clock().now(), rulesets)
         shutil.rmtree(folder)
 
     with peak_mib(held.server) as peak:

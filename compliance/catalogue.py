@@ -7,16 +7,17 @@ legal opinion. How materials map to a jurisdiction's categories is not here.
 import re
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import pycountry
 
-from compliance.tables import RULES, TableError, rows
+from compliance.tables import RULES, Row, TableError, is_confidence, rows
 
 PINNED: Final = RULES / "catalogue" / "jurisdictions.csv"
 """The catalogue that comes with the release."""
@@ -265,3 +266,155 @@ def _months_later(day: date, months: int) -> date:
     years, month = divmod(day.month - 1 + months, 12)
     year = day.year + years
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+PINNED_COVERAGE: Final = RULES / "catalogue" / "coverage.csv"
+KINDS: Final = ("household", "commercial", "transport", "reusable", "deposit")
+"""The kinds of packaging that a row covers."""
+ANSWERS: Final = frozenset({"Y", "N", "partly", "other_scheme", "none", "unknown"})
+"""In this order: covered; not covered; in part; by a scheme of its own; none of it exists, or no duty; not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One row; each kind is one of `ANSWERS`. `missing_to_serve` names what a jurisdiction lacks that is not served."""
+
+    household: str
+    commercial: str
+    transport: str
+    reusable: str
+    deposit: str
+    confidence: str
+    source_url: str
+    missing_to_serve: str | None
+    note: str | None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the row as answers publish it."""
+        return asdict(self)
+
+
+@lru_cache(maxsize=1)
+def coverages() -> Mapping[str, Coverage]:
+    """Return the rows that come with the release, by jurisdiction code."""
+    return read(PINNED_COVERAGE)
+
+
+def read(path: Path) -> Mapping[str, Coverage]:
+    """Return the coverage of a file. Raise `TableError` with every fault, including a jurisdiction without a row."""
+    table = rows(path)
+    served = {entry.code: entry.served for entry in pinned()}
+    codes = [row["code"] for row in table]
+    faults = [f"{code} stands {codes.count(code)} times." for code in dict.fromkeys(codes) if codes.count(code) > 1]
+    faults += [f"{code} has no row." for code in served if code not in codes]
+    faults += [f"{row['code']}: {fault}." for row in table for fault in _faults(row, served)]
+    if faults:
+        raise TableError(f"{path.name}: " + " ".join(faults))
+    return MappingProxyType({row["code"]: _coverage(row) for row in table})
+
+
+def _coverage(row: Row) -> Coverage:
+    return Coverage(
+        **{kind: row[f"covers_{kind}"] for kind in KINDS},
+        confidence=row["confidence"],
+        source_url=row["source_url"],
+        missing_to_serve=row["missing_to_serve"] or None,
+        note=row["note"] or None,
+    )
+
+
+def _faults(row: Row, served: Mapping[str, bool]) -> Iterator[str]:
+    if row["code"] not in served:
+        yield "the catalogue has no such row"
+    elif served[row["code"]] == bool(row["missing_to_serve"]):
+        yield "missing_to_serve is said of what is not served, and of nothing else"
+    if any(row[f"covers_{kind}"] not in ANSWERS for kind in KINDS):
+        yield "covers_… has an unknown value"
+    if not row["source_url"] or not is_confidence(row["confidence"]):
+        yield "no source, or not said how sure it is"
+
+
+PINNED_DUE_DAYS: Final = RULES / "catalogue" / "due_days.csv"
+DUTIES: Final = ("annual_report", "half_report", "scheme_report", "simplified_report", "completeness_declaration")
+BOUNDS: Final = ("by", "before")
+"""Whether the day itself is still in time."""
+HALVES: Final = {"": 0, "1": 1, "2": 2}
+_LAST: Final = "last"
+_LEAP_YEAR: Final = 2024
+
+
+@dataclass(frozen=True, slots=True)
+class DueDay:
+    """A day by or before which a duty is due; `day` is None for the last one of the month.
+
+    `half` is the half of the year that the duty is about, 0 for the whole year.
+    """
+
+    duty: str
+    half: int
+    bound: str
+    month: int
+    day: int | None
+    confidence: str
+    source_url: str
+    note: str | None
+
+    def after(self, year: int) -> date:
+        """Return the day on which the report about a calendar year or its half is due: one of the next year.
+
+        The first half is reported in the year itself.
+        """
+        due = year if self.half == 1 else year + 1
+        return date(due, self.month, self.day or monthrange(due, self.month)[1])
+
+
+@lru_cache(maxsize=1)
+def due_days() -> Mapping[str, Sequence[DueDay]]:
+    """Return the days that come with the release, by jurisdiction code."""
+    return read_due_days(PINNED_DUE_DAYS)
+
+
+def read_due_days(path: Path) -> Mapping[str, Sequence[DueDay]]:
+    """Return the days of a file. Raise `TableError` with every fault."""
+    table, known = rows(path), {entry.code for entry in pinned()}
+    faults = [
+        f"line {number}: {fault}." for number, row in enumerate(table, start=2) for fault in _due_day_faults(row, known)
+    ]
+    if faults:
+        raise TableError(f"{path.name}: " + " ".join(faults))
+    found: dict[str, list[DueDay]] = {}
+    for row in table:
+        found.setdefault(row["code"], []).append(_due_day(row))
+    return MappingProxyType(found)
+
+
+def _due_day(row: Row) -> DueDay:
+    return DueDay(
+        row["duty"],
+        HALVES[row["half"]],
+        row["bound"],
+        int(row["month"]),
+        None if row["day"] == _LAST else int(row["day"]),
+        row["confidence"],
+        row["source_url"],
+        row["note"] or None,
+    )
+
+
+def _due_day_faults(row: Row, known: set[str]) -> list[str]:
+    faults = []
+    if row["code"] not in known:
+        faults.append(f"{row['code']} is not in the catalogue")
+    if row["duty"] not in DUTIES or row["bound"] not in BOUNDS:
+        faults.append("duty or bound is unknown")
+    if row["half"] not in HALVES or (row["duty"] == "half_report") != bool(row["half"]):
+        faults.append("a half is said of the report of a half, and of nothing else")
+    if not is_confidence(row["confidence"]) or not row["source_url"].startswith("http"):
+        faults.append("a day needs its source and how sure it is")
+    try:
+        date(_LEAP_YEAR, int(row["month"]), 1 if row["day"] == _LAST else int(row["day"]))
+        if (row["month"], row["day"]) == ("2", "29"):
+            faults.append("the last day of February is written “last”")
+    except ValueError:
+        faults.append("month and day are no day of a year")
+    return faults

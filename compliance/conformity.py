@@ -11,14 +11,13 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from compliance import grading
-from compliance.annex_v import bans
-from compliance.flag_texts import in_words
+from compliance.annex_v import bans, in_words
 from compliance.ruleset import RuleSet
 from compliance.substances import Declaration, breach, declarations, is_above, part_named
 from compliance.weights import total_g, weight_mismatch
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.sku import Sku
+from schemas.skus.types import Sku
 from schemas.vocabularies import Substance
 
 _HEAVY_METALS: Final = "heavy_metals_sum"

@@ -1,16 +1,16 @@
 """Loads the findings that may block a SKU from a market, each with its source and the day from which it applies.
 
-The rows are `rules/readiness/findings.csv`. `warehouse.analytics.findings` finds, over whole portfolios, the records
+The rows are `rules/readiness/findings.csv`. `warehouse.figures.reader` finds, over whole portfolios, the records
 that meet one. A finding says what the records show and is never legal advice.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import lru_cache
 from typing import Final, Literal, cast
 
 from compliance.tables import RULES, TableError, rows, words
-from schemas.analytics import FindingEntry
+from schemas.figures import FindingEntry
 
 Kind = Literal["blocks", "decide", "upcoming", "missing"]
 """`blocks`: a stored fact forbids it today. `decide`: a fact without a field would. `upcoming`: from a later day.
@@ -75,3 +75,41 @@ def _finding(row: dict[str, str]) -> Finding:
         reference=row["reference"] or None,
         source_url=row["source_url"] or None,
     )
+
+
+_RULES_FILE: Final = RULES / "readiness" / "item_rules.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRule:
+    """One row; `applies_from` is an ISO day, None where each case has its own."""
+
+    key: str
+    applies_from: str | None
+    sentence: str
+    reference: str
+    source_url: str
+    source_note: str
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Return the rule as answers publish it."""
+        return asdict(self)
+
+
+@lru_cache(maxsize=1)
+def item_rules() -> dict[str, ItemRule]:
+    """Return the rules by key. Raise `TableError` where a row has no source."""
+    found = {
+        row["key"]: ItemRule(
+            row["key"],
+            row["applies_from"] or None,
+            row["sentence"],
+            row["reference"],
+            row["source_url"],
+            row["source_note"],
+        )
+        for row in rows(_RULES_FILE)
+    }
+    if missing := [rule.key for rule in found.values() if not (rule.reference and rule.source_url)]:
+        raise TableError(f"{_RULES_FILE.name}: {', '.join(missing)} has no source.")
+    return found

@@ -5,18 +5,20 @@
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from compliance import rule_notes, rule_rows
-from compliance.rule_rows import Rule, RuleSet, Value
+from compliance import rule_rows
+from compliance.rule_rows import Rule, RuleSet, StandardPart, Value
 from compliance.ruleset_checks import FURTHER, KEYS, check
-from compliance.tables import RULES, Row, TableError, parse_table, text
+from compliance.tables import RULES, Row, TableError, parse_table, rows, text
 
 __all__ = ["RULES", "TABLES", "VERSION", "RuleSet", "load", "parse", "read", "texts", "versions"]
+
 
 TABLES: Final = tuple(KEYS)
 """The file names of all tables of a rule-set."""
@@ -114,13 +116,13 @@ def _assembled(version: str, tables: Mapping[str, Sequence[Row]]) -> RuleSet:
         bans=tuple(rule_rows.ban(row, flag_texts.get(row["code"], {})) for row in tables["annex_v.csv"]),
         questions=MappingProxyType(
             {
-                (row["field"], row["component_type"]): rule_notes.question(row)
+                (row["field"], row["component_type"]): rule_rows.question(row)
                 for row in tables["attribute_questions.csv"]
             }
         ),
-        texts=MappingProxyType({row["rule_id"]: rule_notes.rule_text(row) for row in tables["rule_texts.csv"]}),
-        en18120=tuple(rule_notes.standard_part(row) for row in tables["en18120.csv"]),
-        guidance=tuple(rule_notes.guidance(row) for row in tables["guidance.csv"]),
+        texts=MappingProxyType({row["rule_id"]: rule_rows.rule_text(row) for row in tables["rule_texts.csv"]}),
+        en18120=tuple(rule_rows.standard_part(row) for row in tables["en18120.csv"]),
+        guidance=tuple(rule_rows.guidance(row) for row in tables["guidance.csv"]),
     )
 
 
@@ -139,3 +141,33 @@ def _bands(rules: dict[str, Rule]) -> dict[str, tuple[float, ...]]:
     numeric = [rule for rule in rules.values() if rule.operator in {"gt", "ge", "lt", "le"}]
     fields = {rule.field for rule in numeric}
     return {field: tuple(sorted({rule.bound for rule in numeric if rule.field == field})) for field in fields}
+
+
+MEMORY: Final = "memory"
+OURS: Final = "ours"
+"""The two kinds that nobody else can check; their number never rises from release to release."""
+
+
+def by_kind(rules: RuleSet) -> Mapping[str, int]:
+    """Return the number of rules of each kind of source, the kinds in alphabetical order; without rules it is 0."""
+    found = Counter(_kind(rule.source_url) for rule in rules.rules.values())
+    return {kind: found[kind] for kind in sorted({kind for _, kind in _kinds()}, key=str.casefold)}
+
+
+def _kind(source: str) -> str:
+    return next(kind for beginning, kind in _kinds() if source.startswith(beginning))
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> tuple[tuple[str, str], ...]:
+    return tuple((row["begins_with"], row["kind"]) for row in rows(RULES / "source_kinds.csv"))
+
+
+def unread_parts(stream: str | None, rules: RuleSet) -> list[StandardPart]:
+    """Return the parts that take precedence over the rules of a recycling stream."""
+    return [part for part in rules.en18120 if part.say and stream in part.streams]
+
+
+def unread(stream: str | None, rules: RuleSet) -> list[str]:
+    """Return the sentences beside a grade of a recycling stream, in English; none for a stream without a standard."""
+    return [part.say for part in unread_parts(stream, rules)]

@@ -2,18 +2,21 @@
 
 Rows of `scopes.csv` define what a scope includes; rows of `scope_facts.csv` derive the five deciding facts from a
 record, and the first row that fits counts. A whole portfolio is judged by the few different answers of its SKUs
-(`compliance.rollup.standings`). The tables of duties and categories name their scope.
+(`compliance.rollup.categories`). The tables of duties and categories name their scope.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from compliance.confidence import is_confidence
-from compliance.tables import RULES, Row, TableError, rows, words
+from compliance.catalogue import eu_codes
+from compliance.tables import RULES, Row, TableError, is_confidence, rows, words
+from schemas.messages import Message
+from schemas.normalise import country_of
+from schemas.skus.types import Sku
 
 PINNED: Final = RULES / "catalogue" / "scopes.csv"
 FACTS_TABLE: Final = RULES / "catalogue" / "scope_facts.csv"
@@ -214,3 +217,55 @@ def _faults(row: Row) -> Iterator[str]:
             yield f"unknown_{fact} is {IN} or {ASK}"
     if not row["meaning"] or not row["source_url"] or not is_confidence(row["confidence"]):
         yield "no meaning or source, or not said how sure it is"
+
+
+FIRST_YEAR_IN_EFFECT: Final = 2026
+"""The year in which Regulation (EU) 2025/40 begins to apply (Article 71); units of earlier years make no market."""
+
+
+class PlacedUnits(NamedTuple):
+    """Units of one SKU placed on one market in a period of a calendar year."""
+
+    market: str
+    year: int
+    units: int | None
+
+
+def markets_in_effect(declared: Iterable[str] | None, placed: Iterable[PlacedUnits]) -> list[str]:
+    """Return the codes of the SKU's markets in effect, sorted."""
+    by_units = {row.market for row in placed if row.year >= FIRST_YEAR_IN_EFFECT and (row.units or 0) > 0}
+    return sorted({*(declared or ()), *by_units})
+
+
+def of_record(record: Sku) -> list[str]:
+    """Return the codes of the markets in effect of a record, by its `markets` and `volumes`, sorted."""
+    return markets_in_effect(record.get("markets"), _placed(record))
+
+
+def is_in_union(code: str) -> bool:
+    """Return whether a market is in the European Union: a Member State, a part of one, or a territory of it."""
+    return code in eu_codes() or country_of(code) in eu_codes()
+
+
+def why_in_union(record: Sku) -> Message | None:
+    """Return what makes a market in the Union one of the record's markets in effect; None where none is.
+
+    The first of those that `markets` names, else the first by code and year of those on which units are placed.
+    """
+    for code in record.get("markets") or ():
+        if is_in_union(code):
+            return Message("markets names {market}", market=code)
+    for row in sorted(_placed(record)):
+        if is_in_union(row.market) and markets_in_effect((), [row]):
+            return Message(
+                "units of {year} ({units}) make {market} a market",
+                year=str(row.year),
+                units=row.units,
+                market=row.market,
+            )
+    return None
+
+
+def _placed(record: Sku) -> list[PlacedUnits]:
+    rows = record.get("volumes") or ()
+    return [PlacedUnits(row["market"], row["year"], row["units_placed"]) for row in rows]

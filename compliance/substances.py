@@ -4,16 +4,22 @@ The limits are rows of `limits.csv`: Article 5 of Regulation (EU) 2025/40, and A
 very high concern. The caller decides whether a declared status contradicts a value.
 """
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import (
+    Any,  # Any: an entry by its substance
+    Final,
+    NamedTuple,
+)
 
-from compliance.markets import why_in_union
 from compliance.rule_rows import Limit
 from compliance.ruleset import RuleSet
+from compliance.scopes import why_in_union
 from schemas.messages import Message
-from schemas.sku import Component, Sku, SubstanceEntry
-from schemas.vocabularies import Substance
+from schemas.skus.types import Component, Sku, SubstanceEntry
+from schemas.vocabularies import SUBSTANCES, Substance
 
 _LIMIT_OF: Final = {
     ("pfas", "single"): "pfas_single",
@@ -165,3 +171,51 @@ def part_named(part: Component | None) -> Message:
     if position is None:
         return Message("the component {named}", named=named)
     return Message("the component {named} at position {position}", named=named, position=position)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitlessValue:
+    """One stored value without a unit.
+
+    `unit` is that of its limit, in which it is read. `implied` is the status that the value means then where the
+    stored `status` says another; None where both agree. `component_id` and `component_type` are those of the part's
+    line; None for a value of the packaging itself.
+    """
+
+    substance: str
+    value: float
+    unit: str
+    status: str
+    implied: str | None
+    component_id: str | None = None
+    component_type: str | None = None
+
+
+def unitless_values(
+    entries: Mapping[str, SubstanceEntry | None], lines: list[Component], rules: RuleSet
+) -> list[UnitlessValue]:
+    """Return the values without a unit of a packaging and of the lines of its graph; those of BPA need none."""
+    found = list(_of(entries, rules))
+    for line in lines:
+        found += _of(line.get("substances", {}), rules, line)
+    return found
+
+
+def _of(
+    entries: Mapping[Any, SubstanceEntry | None], rules: RuleSet, line: Component | None = None
+) -> Iterator[UnitlessValue]:
+    for substance in SUBSTANCES:
+        entry = entries.get(substance)
+        if entry is None or entry.get("unit") is not None or (value := entry.get("value")) is None:
+            continue
+        if (unit := unit_of_limit(substance, entry.get("basis"), rules)) is None:
+            continue
+        yield UnitlessValue(
+            substance=substance,
+            value=value,
+            unit=unit,
+            status=entry["status"],
+            implied=contradiction(substance, entry, rules),
+            component_id=None if line is None else line["id"],
+            component_type=None if line is None else line["component_type"],
+        )

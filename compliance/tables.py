@@ -6,6 +6,7 @@
 import csv
 import io
 from pathlib import Path
+from typing import Final
 
 RULES = Path(__file__).parent / "rules"
 """The folder with one sub-folder for each published rule-set, and `catalogue` with the EPR tables."""
@@ -49,3 +50,33 @@ def parse_table(name: str, content: str) -> list[Row]:
 def words(cell: str) -> tuple[str, ...]:
     """Return the values of a cell with several, separated by `|`."""
     return tuple(word for word in cell.split("|") if word)
+
+
+CONFIDENCES: Final = (
+    "primary",
+    "official_page",
+    "scheme",
+    "scheme_dated",
+    "secondary",
+    "secondary_old",
+    "third_party",
+    "ours",
+    "from memory",
+    "unverified",
+    "unknown",
+)
+"""In this order: read in the law; on a page of the authority; of the scheme, now or long ago; reported by others, now
+or long ago; in somebody's data; a choice of ours; from memory; not verified; nothing found.
+"""
+NONE: Final = "none"
+"""Where no row of a table applies and the family of a material is used as its category."""
+
+
+def word(text: str) -> str:
+    """Return the word of the vocabulary with which a confidence begins."""
+    return text.partition(", ")[0]
+
+
+def is_confidence(text: str) -> bool:
+    """Return whether a cell states its row's confidence in the words of the vocabulary."""
+    return word(text) in CONFIDENCES

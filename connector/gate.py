@@ -19,16 +19,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connector import places
+from connector import service as service_connector
 from connector.answers import Answers
 from connector.oauth.addresses import RESOURCE_METADATA, SCOPES, resource
 from connector.principal import Principal
 from connector.server import MAX_BODY_BYTES
 from connector.service import Service
+from schemas.accounts import includes
 from schemas.json_values import JsonMapping
-from schemas.roles import includes
-from warehouse.accounts import connections
-from warehouse.accounts.connections import Admitted
+from warehouse import assistants
+from warehouse.assistants import Admitted
 
 _DRAFTING: Final = ("generate_doc_draft", "propose_sku_update", "submit_supplier_document")
 """Tools that file something for review; all others only read."""
@@ -98,7 +98,10 @@ class Gate:
     def __init__(self, service: Service, app: ASGIApp) -> None:
         """Wrap `app`, which answers admitted requests."""
         self._service, self._app, self._answers = service, AuthContextMiddleware(app), Answers(service)
-        self._hosts, self._origins = places.hosts(service.settings), places.origins(service.settings)
+        self._hosts, self._origins = (
+            service_connector.hosts(service.settings),
+            service_connector.origins(service.settings),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Admit one request, or answer with the refusal."""
@@ -153,7 +156,7 @@ class Gate:
     async def _admit(self, token: str, counted_as: str | None, request_id: object) -> Admitted:
         place, now = resource(self._service.settings.base_url), self._service.clock.now()
         admitted = await self._service.reading(
-            partial(connections.admit, token=token, resource=place, counted_as=counted_as, at=now)
+            partial(assistants.admit, token=token, resource=place, counted_as=counted_as, at=now)
         )
         if admitted is None:
             raise self._unauthenticated("The token is unknown, expired or revoked; connect again.", "invalid_token")

@@ -5,39 +5,256 @@ The application that mounts it puts a gate in front, which admits and identifies
 """
 
 import inspect
+import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Final  # Any: each tool has arguments and an answer of its own
+from typing import (
+    Annotated,
+    Any,  # Any: the SDK's context has a type parameter of its server's
+    Final,
+)
 
+import orjson
+from anyio import to_thread
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
+from pydantic import Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector import places
-from connector.guides import add_guides
-from connector.published import of_answer, of_arguments
-from connector.requests import check_requests
-from connector.seal import security
+from connector import service as service_connector
+from connector.answers import security
 from connector.service import Service
-from connector.tools import drafting
-from connector.tools.answer import Tool, refusal
-from connector.tools.asking import remember_question
-from connector.tools.facts import FactTools
-from connector.tools.figures import FigureTools
-from connector.tools.history import HistoryTools
-from connector.tools.items import ItemTools
-from connector.tools.portfolio import PortfolioTools
-from connector.tools.records import RecordTools
-from connector.tools.rows import RowTools
+from connector.tools import review
+from connector.tools.assistants import remember_question
+from connector.tools.audit import HistoryTools
+from connector.tools.catalogue import FactTools
+from connector.tools.figures import FigureTools, PortfolioTools
+from connector.tools.imports import RowTools
+from connector.tools.kit import Tool as KitTool
+from connector.tools.kit import refusal
+from connector.tools.library import RecordTools
 from connector.tools.rules import RuleTools
-from connector.tools.what_ifs import WhatIfTools
-from schemas.json_schemas import Published
-from warehouse.surroundings import PASSING, is_passing
+from connector.tools.skus import ItemTools
+from connector.tools.what_if import WhatIfTools
+from schemas.fields import MAX_WEIGHT_G
+from schemas.json_values import JsonObject, Published
+from schemas.skus.inputs import issues_of
+from schemas.texts import refused_in
+from warehouse.operate.surroundings import PASSING, is_passing
+
+Schema = JsonObject
+"""A JSON Schema, whose members are of every type."""
+
+_MEMBERS: Final = ("properties", "$defs")
+_UNSAID: Final = ("title", "maxLength", "minLength", "default")
+"""A generated title says the name again, a default is what leaving out means, and a text that is too long is refused
+with a sentence, which a model reads.
+"""
+_OF_EVERY_ANSWER: Final = ("as_of", "sources", "next_step", "notice")
+"""Members of all answers, which the server's instructions name once."""
+_FROM_MACHINES: Final = (2**31 - 1, -(2**31), MAX_WEIGHT_G)
+"""Bounds of a stored integer, and of a weight, which no value meets by chance."""
+_LONG: Final = 60
+"""Characters from which a list of codes that several fields share is cheaper as a reference."""
+
+
+def of_arguments(schema: Schema) -> Schema:
+    """Return the schema of a tool's arguments: types, codes and bounds, and a sentence for each argument."""
+    short: Schema = _by_reference(_shortened(schema))
+    for part in short.get("$defs", {}).values():
+        for field in part.get("properties", {}).values():
+            if not _needs_words(field):
+                field.pop("description", None)
+            elif field.get("deprecated"):
+                field["description"] = field["description"].partition(". ")[0] + "."
+                del field["deprecated"]  # the sentence names what to send instead
+        part.pop("description", None)
+    return short
+
+
+def of_answer(schema: Schema) -> Schema:
+    """Return the schema of an answer by its members' types; what is inside of them has its own words in the answer.
+
+    It is checked against the whole schema before it is sent.
+    """
+    own = {name: part for name, part in schema["properties"].items() if name not in _OF_EVERY_ANSWER}
+    members = {name: _kind(part, schema.get("$defs", {})) for name, part in own.items()}
+    return {"type": "object", "properties": members}
+
+
+def _kind(part: Schema, known: Schema) -> Schema:
+    if "$ref" in part:
+        return {"type": known[str(part["$ref"]).rpartition("/")[2]].get("type", "object")}
+    if "anyOf" in part:
+        return {"type": [_kind(each, known)["type"] for each in part["anyOf"]]}
+    return {"type": part.get("type", "string")}
+
+
+def _needs_words(field: Schema) -> bool:
+    """Return whether a field's name, type and codes leave something to say: texts, lists and replaced fields."""
+    return field.get("deprecated", False) or field.get("type") in (["array", "null"], "array")
+
+
+def _shortened(schema: Schema) -> Schema:
+    """Return a schema without what no model needs, and with null beside a plain type."""
+    short = {name: value for name, value in schema.items() if name not in _UNSAID and value not in _FROM_MACHINES}
+    if short.get("minimum") == 0:
+        del short["minimum"]  # what is below nothing no model sends
+    for name in _MEMBERS:
+        if name in short:
+            short[name] = {member: _shortened(part) for member, part in short[name].items()}
+    for name in ("items", "additionalProperties"):
+        if isinstance(short.get(name), dict):
+            short[name] = _shortened(short[name])
+    if "anyOf" in short:
+        short["anyOf"] = [_shortened(part) for part in short["anyOf"]]
+    return _nullable(short)
+
+
+def _nullable(schema: Schema) -> Schema:
+    """Return `type: [T, null]` for a choice of one plain type and null, which says the same in a third of the text."""
+    match schema.get("anyOf"):
+        case [dict() as own, {"type": "null"}] if "type" in own or "enum" in own:
+            others = {name: value for name, value in schema.items() if name != "anyOf"}
+            if "enum" in own:
+                return {"enum": [*own["enum"], None], **others}
+            return {**own, "type": [own["type"], "null"], **others}
+    return {name: value for name, value in schema.items() if name != "type" or "enum" not in schema}
+
+
+def _by_reference(schema: Schema) -> Schema:
+    """Return a schema in which a list of codes that several fields have stands once, in `$defs`."""
+    seen: dict[str, list[Schema]] = {}
+    _collect(schema, seen)
+    shared = [places for places in seen.values() if len(places) > 1]
+    for number, places in enumerate(shared):
+        name = f"Codes{number + 1}"
+        schema.setdefault("$defs", {})[name] = {"enum": places[0]["enum"]}
+        for place in places:
+            del place["enum"]
+            place["$ref"] = f"#/$defs/{name}"
+    return schema
+
+
+def _collect(schema: object, seen: dict[str, list[Schema]]) -> None:
+    if isinstance(schema, list):
+        for part in schema:
+            _collect(part, seen)
+    elif isinstance(schema, dict):
+        if isinstance(schema.get("enum"), list) and len(str(schema["enum"])) > _LONG:
+            seen.setdefault(str(schema["enum"]), []).append(schema)
+        for name, part in schema.items():
+            if name != "enum":
+                _collect(part, seen)
+
+
+_LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+"""Lists of one page, which have no cursor."""
+
+
+def check_requests(server: MCPServer[None]) -> ServerMiddleware[None]:
+    """Return middleware that checks against the tools and prompts that the server has at the request."""
+
+    async def check(ctx: ServerRequestContext[Any, object], call_next: CallNext) -> HandlerResult:
+        params = ctx.params or {}
+        if ctx.method in _LISTS and params.get("cursor") is not None:
+            raise MCPError(INVALID_PARAMS, "There is no such cursor; the list is one page.")
+        if ctx.method == "prompts/get" and params.get("name") not in {one.name for one in await server.list_prompts()}:
+            raise MCPError(INVALID_PARAMS, "There is no such prompt; prompts/list shows those there are.")
+        if ctx.method == "tools/call" and isinstance(name := params.get("name"), str):
+            tool = server._tool_manager.get_tool(name)  # the library has no public access to one tool
+            if tool is None:
+                raise MCPError(INVALID_PARAMS, "There is no such tool; tools/list shows those there are.")
+            if faults := _faults(tool, params.get("arguments") or {}):
+                return _refusal(faults)
+        result = await call_next(ctx)
+        return _without_blanks(result) if ctx.method == "tools/call" else result
+
+    return check
+
+
+def _without_blanks(result: HandlerResult) -> HandlerResult:
+    """Return a tool's answer with its text as JSON without indents, which are two fifths of what a model would read."""
+    if isinstance(result, CallToolResult):
+        result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if not isinstance(result, dict) or result.get("structuredContent") is None:
+        return result
+    text = orjson.dumps(result["structuredContent"]).decode()
+    return {**result, "content": [{"type": "text", "text": text}]}
+
+
+def _faults(tool: Tool, arguments: object) -> list[str]:
+    """Return the faults of the arguments, one sentence each; none for arguments that the library refuses: no object."""
+    if not isinstance(arguments, dict):
+        return []
+    if (sentence := refused_in(arguments)) is not None:
+        return [sentence]
+    try:
+        tool.fn_metadata.validate_arguments(arguments)
+    except ValidationError as error:
+        return [f"{issue.field}: {issue.message}" if issue.field else issue.message for issue in issues_of(error)]
+    return []
+
+
+def _refusal(faults: list[str]) -> CallToolResult:
+    text = f"invalid_body: {' '.join(faults)}"
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+SUMMARY: Final = "pcds://portfolio/summary"
+_REVIEW: Final = """\
+Prepare our quarterly packaging review{quarter}. Use the tools of this server only, quote every figure with its unit, \
+`as_of` and source, and name items by their codes.
+
+1. compliance_overview: items by grade, provisional grades, declarations, format bans, markets.
+2. check_market_readiness for each market in scope, with state=blocked and state=to_decide where there are any.
+3. get_market_figures for each market: tonnes by material, thresholds that are exceeded or undecidable, and items that \
+could not be counted; list_filed_declarations for what was filed.
+4. list_changes since the first day of the quarter; check_bulk_import with import_id=latest for rows to correct.
+5. list_declarations with expires_within_days=90; list_supplier_requests for answers that are awaited.
+6. check_items_against_rule for recycled_content_2030, bpa_in_food_contact, format_bans and triman_mark.
+7. check_missing_data: what to complete first, by units.
+
+Write one page: what is blocked, what is due, what changed, what is missing and who has to act. Say which figures are \
+older than others, and that grades are indicative. Propose nothing without asking."""
+
+
+def add_guides(server: MCPServer[None], service: Service) -> None:
+    """Add the resource and the prompt to the server."""
+
+    async def portfolio_summary() -> str:
+        try:
+            found = await to_thread.run_sync(PortfolioTools(service).compliance_overview)
+        except ToolError as refused:  # as before the first snapshot: the resource is there and says so
+            return json.dumps({"message": str(refused)})
+        return found.model_dump_json(by_alias=True)
+
+    def prepare_quarterly_review(
+        quarter: Annotated[str, Field(description="Such as 2026-Q3; the last one where left out.")] = "",
+    ) -> str:
+        return _REVIEW.format(quarter=f" of {quarter}" if quarter else "")
+
+    server.resource(
+        SUMMARY,
+        title="Portfolio summary",
+        description="The company's items by grade, declarations, format bans and markets, with their instant.",
+        mime_type="application/json",
+    )(portfolio_summary)
+    server.prompt(
+        title="Prepare the quarterly review",
+        description="Collects blocked items, due declarations, changes and gaps of a quarter on one page.",
+    )(prepare_quarterly_review)
+
 
 PATH: Final = "/api/mcp"
 NAME: Final = "packaging-compliance"
@@ -71,7 +288,9 @@ def build(service: Service) -> Connector:
     """Build the connector of a process; every process of a data directory seals its questions with the same key."""
     server = build_server(service)
     settings = service.settings
-    security = TransportSecuritySettings(allowed_hosts=places.hosts(settings), allowed_origins=places.origins(settings))
+    security = TransportSecuritySettings(
+        allowed_hosts=service_connector.hosts(settings), allowed_origins=service_connector.origins(settings)
+    )
     app = server.streamable_http_app(
         streamable_http_path=PATH, max_request_body_size=MAX_BODY_BYTES, transport_security=security
     )
@@ -113,7 +332,7 @@ def build_server(service: Service) -> MCPServer[None]:
     return server
 
 
-def tools_of(service: Service) -> list[Tool]:
+def tools_of(service: Service) -> list[KitTool]:
     """Return every tool, in the order in which the list has them; decisions §13 allow at most 22."""
     parts = (
         ItemTools,
@@ -126,7 +345,7 @@ def tools_of(service: Service) -> list[Tool]:
         RowTools,
         FactTools,
     )
-    return [*(tool for part in parts for tool in part(service).tools()), *drafting.tools(service)]
+    return [*(tool for part in parts for tool in part(service).tools()), *review.tools(service)]
 
 
 @contextmanager
@@ -153,7 +372,7 @@ def _told_of_the_machine(function: Callable[..., Any]) -> Callable[..., Any]:
     return told
 
 
-def _add(server: MCPServer[None], tool: Tool) -> None:
+def _add(server: MCPServer[None], tool: KitTool) -> None:
     """Add one tool that refuses arguments it does not know; the library would ignore them."""
     described = inspect.cleandoc(tool.function.__doc__ or "")
     server.add_tool(tool.function, title=tool.title, description=described, annotations=tool.annotations)

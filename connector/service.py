@@ -1,20 +1,21 @@
 """Defines the service that tools use: the pools, the clock and the other resources that the process has opened.
 
-`api.service.Service` implements it; the connector imports nothing of `api`, which mounts it.
+`api.http.service.Service` implements it; the connector imports nothing of `api`, which mounts it.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from compliance.ruleset import RuleSet
-from pipelines.sandbox.pool import Readers
-from warehouse.clock import Clock
-from warehouse.objects import Objects
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import AsyncConnection, AsyncPool, Pool
-from warehouse.settings import Settings
+from pipelines.readers.pool import Readers
+from warehouse.operate.clock import Clock
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import AsyncConnection, AsyncPool, Pool
+from warehouse.operate.settings import Settings
+from warehouse.rules import Rulesets
 
 T = TypeVar("T")
 
@@ -60,3 +61,21 @@ class Service(Protocol):
 def service_of(request: Request) -> Service:
     """Return the service of this request's app."""
     return cast(Service, request.app.state.service)
+
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def hosts(settings: Settings) -> list[str]:
+    """Return the values that `Host` may have: the base address, and where that is a loopback name, all of these."""
+    base = urlsplit(settings.base_url)
+    named = [base.netloc]
+    if base.hostname in ("127.0.0.1", "localhost", "::1"):
+        named += [f"{name}:{base.port}" if base.port else name for name in _LOOPBACK]
+    return list(dict.fromkeys(named))
+
+
+def origins(settings: Settings) -> list[str]:
+    """Return the values that `Origin` may have: the base address, and the origins that the operator allows."""
+    base = urlsplit(settings.base_url)
+    return [f"{base.scheme}://{base.netloc}", *settings.connector_origins]

@@ -18,12 +18,12 @@ from uuid_utils import uuid7
 from compliance import catalogue
 from compliance.catalogue import PINNED, Jurisdiction
 from compliance.tables import TableError, rows
+from warehouse import catalogue as catalogue_warehouse
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.catalogue import queries
-from warehouse.catalogue.queries import entry
+from warehouse.audit.ledger import Origin
+from warehouse.catalogue import entry
 from warehouse.companies import queries as companies
-from warehouse.sessions import Connection
+from warehouse.operate.sessions import Connection
 from warehouse.tables import jurisdictions
 
 _POLARS: Final = {Boolean: pl.Boolean, Date: pl.Date, Integer: pl.Int64}
@@ -49,7 +49,7 @@ class CatalogueFile:
 
 def frame_of(rows: Mapping[str, Mapping[str, object]]) -> pl.DataFrame:
     """Return rows by code as the contract of the catalogue takes them."""
-    return pl.DataFrame(list(rows.values()), schema={name: _DTYPES[name] for name in queries.COLUMNS})
+    return pl.DataFrame(list(rows.values()), schema={name: _DTYPES[name] for name in catalogue_warehouse.COLUMNS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,10 @@ def read(path: Path | None) -> CatalogueFile:
     """Read an operator's file, or the release's where there is none. Raises `TableError` with every fault of it."""
     file = path or PINNED
     entries = catalogue.load(file)
-    stored = {row["code"]: {name: _column_value(name, row[name]) for name in queries.COLUMNS} for row in rows(file)}
+    stored = {
+        row["code"]: {name: _column_value(name, row[name]) for name in catalogue_warehouse.COLUMNS}
+        for row in rows(file)
+    }
     return CatalogueFile(stored, entries, hashlib.sha256(file.read_bytes()).hexdigest(), path is None)
 
 
@@ -124,28 +127,28 @@ def _column_value(name: str, cell: str) -> object:
 
 def is_needed(conn: Connection, release: CatalogueFile) -> bool:
     """Return whether a start has to load the release's file: none or another release's is stored, not an operator's."""
-    source_hash, pinned = queries.last_load(conn) or (None, True)
+    source_hash, pinned = catalogue_warehouse.last_load(conn) or (None, True)
     return pinned and source_hash != release.source_hash
 
 
 def unchanged_load(conn: Connection, now: datetime) -> Changes:
     """Return the result of a refresh that loads nothing: all unchanged, and the codes served less deep by now."""
-    rows, last = queries.stored(conn), queries.last_load(conn)
+    rows, last = catalogue_warehouse.stored(conn), catalogue_warehouse.last_load(conn)
     return Changes([], [], [], len(rows), _demoted(map(entry, rows.values()), now), last.source_hash if last else "")
 
 
 def load(conn: Connection, file: CatalogueFile, origin: Origin, now: datetime) -> Changes:
     """Make the table equal to the file, in the caller's transaction; changes are entered in every company's ledger."""
-    queries.lock(conn)
-    before, after = queries.stored(conn), file.rows
+    catalogue_warehouse.lock(conn)
+    before, after = catalogue_warehouse.stored(conn), file.rows
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     changed = sorted(code for code in after.keys() & before.keys() if after[code] != before[code])
-    queries.replace(conn, [after[code] for code in (*added, *changed)], removed)
+    catalogue_warehouse.replace(conn, [after[code] for code in (*added, *changed)], removed)
     changes = Changes(
         added, changed, removed, len(after) - len(added) - len(changed), _demoted(file.entries, now), file.source_hash
     )
     codes = {"added": added, "changed": changed, "removed": removed}
-    queries.enter_load(conn, now, file.source_hash, rows=len(after), changes=codes, pinned=file.pinned)
+    catalogue_warehouse.enter_load(conn, now, file.source_hash, rows=len(after), changes=codes, pinned=file.pinned)
     if added or changed or removed:
         ledger.enter_for_each(
             conn,

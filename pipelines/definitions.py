@@ -9,7 +9,7 @@ import dagster as dg
 
 from pipelines.engine.jobs import LOGGER
 from pipelines.engine.resources import declared_resources
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 _LINKS = "dagster/code_references"
 
@@ -45,7 +45,7 @@ def _linked(assets: Sequence[object]) -> list[dg.AssetsDefinition | dg.AssetSpec
 
 @dg.logger(None, description="What goes wrong in a run, in the process's log; every event is in Dagster's storage.")
 def _service_log(_context: dg.InitLoggerContext) -> logging.Logger:
-    """Return the service's log (`warehouse.logs`), which takes the faults of a run.
+    """Return the service's log (`warehouse.operate.logs`), which takes the faults of a run.
 
     A run whose configuration does not name it (`pipelines.engine.jobs`), such as that of an asset materialised from its
     own page, writes to standard error by Dagster's own logger; `python_logs` of dagster.yaml sets how much.

@@ -1,8 +1,8 @@
 """Finds an address of a host on the internet, and never one of a private network (server-side request forgery).
 
 The host is resolved first and all its addresses must be public; the caller connects to the address that is returned, so
-that a second resolution cannot lead elsewhere (DNS rebinding). Who fetches or sends is `connector.oauth.outside` and
-`pipelines.webhooks`.
+that a second resolution cannot lead elsewhere (DNS rebinding). Who fetches or sends is `connector.oauth.clients` and
+`pipelines.changes`.
 """
 
 from collections.abc import Callable

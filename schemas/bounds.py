@@ -1,6 +1,6 @@
 """Limits on one request body: components of a SKU, JSON values of a record, and faults that an answer lists.
 
-The limits are released (docs/api.md): they may grow, never shrink. `api.bodies` limits a body's bytes.
+The limits are released (docs/api.md): they may grow, never shrink. `api.http.requests` limits a body's bytes.
 """
 
 from collections.abc import Sequence

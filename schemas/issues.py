@@ -1,15 +1,15 @@
 """Defines an issue, one fault of one field, and the closed list of issue codes.
 
 The code that finds a fault writes its sentence, because only that code knows the right value. The error codes of whole
-answers (`invalid_body`, `not_found`, …) are in `schemas.errors`.
+answers (`invalid_body`, `not_found`, …) are in `schemas.refusals`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from schemas.imports.types import QuestionKind
 from schemas.messages import Message
-from schemas.report import QuestionKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """JSON that no type declares: a body before its model reads it, an answer that the database wrote, a document.
 
-`Any` is named here once for all of them. What has fields of ours has a type of its own (`schemas/models.py`,
-`schemas/responses/`, `warehouse/<subject>/`), and a function that judges such a value returns that type.
+`Any` is named here once for all of them. What has fields of ours has a type of its own (`schemas/skus/inputs.py`,
+the answers of `schemas`, `warehouse/<subject>/`), and a function that judges such a value returns that type.
 """
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias  # Any: members are of any JSON type until a model has read them
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 Json: TypeAlias = Any
 """A value of any JSON type."""
@@ -15,3 +17,17 @@ JsonObject: TypeAlias = dict[str, Any]
 
 JsonMapping: TypeAlias = Mapping[str, Any]
 """An object that is only read."""
+
+
+class Published(GenerateJsonSchema):
+    """Publishes an optional field without a default of null: here omitted means untouched and null means cleared.
+
+    Client generators send such a default, and would clear fields that their caller never named.
+    """
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the schema of a field with a default, without a default that is null."""
+        published = super().default_schema(schema)
+        if published.get("default", ...) is None:
+            del published["default"]
+        return published

@@ -3,20 +3,70 @@
 The code that finds a fault makes a `Message` of a template and its parameters; the text itself is the English one.
 `translate` looks the template up in the catalogue `locales/*/LC_MESSAGES/messages.po` (gettext) and fills in the same
 parameters. A parameter that is a phrase of the service is a `Message` too; what a caller sent is never translated.
-Which language an answer has is chosen in `api.languages`; short labels are in `labels.py`.
+Which language an answer has is chosen in `api.http.answers`; short labels are in `messages.py`.
 """
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Self  # Any: values of any kind, searched for messages
 
 import orjson
+from babel import Locale
+from babel.dates import format_date
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
+from babel.numbers import get_decimal_symbol, get_group_symbol
 
-from schemas.labels import LANGUAGES
+from schemas.fields import Field
+
+LANGUAGES: Final = ("en", "fr", "de")
+
+_HERE: Final = Path(__file__).parent
+
+
+def header(table: str, field: str, lang: str) -> str:
+    """Return the header of a field of the table `sku` or `component`."""
+    return _first("headers.csv", "table", "field", "header").get((table, field, lang), field)
+
+
+def word(vocabulary: str, code: str, lang: str) -> str:
+    """Return the word for a code of a vocabulary."""
+    key = (vocabulary, code, lang)
+    return _first("words.csv", "vocabulary", "code", "word").get(key) or _shown().get(key, code)
+
+
+def format_word(text: str, lang: str) -> str:
+    """Return the word for a kind of packaging where the free text is the name of one; return other texts unchanged."""
+    key = "_".join(text.lower().replace("-", " ").replace("_", " ").split())
+    return _shown().get(("packaging_format_key", key, lang), text)
+
+
+def meaning(table: str, field: Field, lang: str) -> str:
+    """Return a field's meaning in a sentence: its own English one where `meanings.csv` has no translation."""
+    return _first("meanings.csv", "table", "field", "meaning").get((table, field.name, lang), field.meaning)
+
+
+@cache
+def _shown() -> Mapping[tuple[str, str, str], str]:
+    """Return the words that are only shown, by vocabulary, code and language."""
+    with (_HERE / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
+        return {(row["vocabulary"], row["code"], lang): row[lang] for row in csv.DictReader(rows) for lang in LANGUAGES}
+
+
+@cache
+def _first(file: str, group: str, name: str, text: str) -> Mapping[tuple[str, str, str], str]:
+    """Return the first text of each (group, name, language) of a table."""
+    found: dict[tuple[str, str, str], str] = {}
+    with (_HERE / file).open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows):
+            found.setdefault((row[group], row[name], row["lang"]), row[text])
+    return found
+
 
 ORIGINAL: Final = LANGUAGES[0]
 """The language of the templates."""
@@ -172,3 +222,50 @@ def _message(value: Any) -> Any:
 def _has_plain_gaps(template: str) -> bool:
     """Return whether gaps are names alone: a template that was read may not reach into its parameters."""
     return _PLAIN.fullmatch(template) is not None
+
+
+_OF_EUROPE: Final = {"en": "en_GB"}
+"""Where the language alone would be another continent's: days are written `1 November 2026`."""
+_ANY: Final = Context(prec=400)
+"""Enough digits for every double: 309 before the decimal mark, and the requested ones after it."""
+
+
+@cache
+def _locale(lang: str) -> Locale:
+    return Locale.parse(_OF_EUROPE.get(lang, lang))
+
+
+@cache
+def decimal_mark(lang: str) -> str:
+    """Return what stands before the decimals in a language."""
+    return get_decimal_symbol(_locale(lang))
+
+
+@cache
+def _group_mark(lang: str) -> str:
+    return get_group_symbol(_locale(lang))
+
+
+def day(value: date | str, lang: str) -> str:
+    """Write a day, or the text `2026-11-01` of one, in words: `1 November 2026`, `1. November 2026`."""
+    known = date.fromisoformat(value) if isinstance(value, str) else value
+    return format_date(known, "long", _locale(lang))
+
+
+def is_one(count: int, lang: str) -> bool:
+    """Return whether a language counts the number as one: 1, and in French 0 too."""
+    return _locale(lang).plural_form(count) == "one"
+
+
+def number(value: float | Decimal, lang: str, digits: int = 0) -> str:
+    """Format a number with at most `digits` decimals, rounded half away from zero, without trailing zeros."""
+    rounded = Decimal(str(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _ANY)
+    rounded = rounded or abs(rounded)  # no minus before 0
+    whole, _, decimals = f"{rounded:,f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return whole.replace(",", _group_mark(lang)) + (decimal_mark(lang) + decimals if decimals else "")
+
+
+def plain(value: float | Decimal, lang: str) -> str:
+    """Format a number for an input: the language's decimal mark, no groups, all its digits."""
+    return f"{Decimal(str(value)):f}".removesuffix(".0").replace(".", decimal_mark(lang))

@@ -10,6 +10,7 @@ of other texts, where copying leaves them and they mean nothing.
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from schemas.messages import Message
@@ -113,3 +114,73 @@ def _composed(text: str) -> str:
             marks = 1
     pieces = (text[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(text)], strict=True))
     return "".join(unicodedata.normalize("NFC", piece) for piece in pieces)
+
+
+_PASSED_OVER: Final = (
+    (0x00, 0x20),
+    (0x7F, 0xA0),
+    (0xAD, 0xAD),
+    (0x61C, 0x61C),
+    (0x1680, 0x1680),
+    (0x180E, 0x180E),
+    (0x2000, 0x200F),
+    (0x2028, 0x202F),
+    (0x205F, 0x206F),
+    (0x3000, 0x3000),
+    (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB),
+)
+"""Control characters, white space and marks without a width (Unicode categories Cc, Z and Cf)."""
+_SIGNS: Final = "=+@⁺⁼₊₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠-"
+"""The four signs, and the characters equal to them under compatibility (NFKC of Unicode). The hyphen is last, where a
+character class takes it literally.
+"""
+_CLASS: Final = "".join(f"{chr(first)}-{chr(last)}" for first, last in _PASSED_OVER)
+
+COMPUTED: Final = f"[{_CLASS}]*[{_SIGNS}]"
+"""Pattern of the beginning of a text that a spreadsheet would compute; Python and Polars read it alike."""
+_COMPUTED: Final = re.compile(COMPUTED)
+
+
+NULL_WORDS: Final = (
+    *("nan", "NaN", "NAN", "-nan", "None", "NaT", "\\N", "\\n", "NA", "<NA>", "<na>", "<null>", "<NULL>"),
+    *("(null)", "(NULL)", "[null]", "[NULL]", "{null}", "undefined", "Undefined", "#NULL"),
+)
+"""How programs write that there is no value. `null` and `NULL` are not among them: they clear (decisions §4)."""
+_SPACE: Final = r"[^\S\x1c-\x1f]*"
+_MEANS_MORE: Final = rf"{COMPUTED}|#|{_SPACE}(?:null|NULL|{'|'.join(map(re.escape, NULL_WORDS))}){_SPACE}$"
+APOSTROPHE_BEFORE: Final = rf"^'('*(?:{_MEANS_MORE}|\d|{_SPACE}$))"
+"""A text with a leading `'` that the reader removes. A writer puts one before each text that matches with one."""
+MEANS_MORE: Final = f"^(?:{_MEANS_MORE})|{APOSTROPHE_BEFORE}"
+"""Texts that a spreadsheet takes for a formula, or that an import takes for something else; all but blank ones."""
+_MEANS_MORE_THAN_TEXT: Final = re.compile(MEANS_MORE)
+
+
+def is_computed(text: str) -> bool:
+    """Return whether a spreadsheet would read the text as a formula."""
+    return _COMPUTED.match(text) is not None
+
+
+def harmless(text: str) -> str:
+    """Return the text as a cell that no spreadsheet computes."""
+    return f"'{text}" if is_computed(text) else text
+
+
+def as_cell(text: str) -> str:
+    """Return the text as a cell that no spreadsheet computes and that an import reads as this text."""
+    return f"'{text}" if _MEANS_MORE_THAN_TEXT.match(text) else text
+
+
+def without_accents(text: str) -> str:
+    """Return the text in compatibility decomposition (Unicode Standard Annex 15), without its combining characters.
+
+    Each character is decomposed by itself: decomposing a text also sorts its combining characters, which takes time
+    that grows with the square of their number, and they are dropped here anyway.
+    """
+    return text if text.isascii() else "".join(map(_bare, text))
+
+
+@lru_cache(maxsize=4096)
+def _bare(character: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", character)
+    return "".join(part for part in decomposed if not unicodedata.combining(part))

@@ -4,10 +4,157 @@ People's words for a code (Kunststoff, primaire, oui) are data in `words.csv`. T
 keys of packaging formats come from the rules; a test checks them against the tables there.
 """
 
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from schemas import audit
-from schemas.technical_files import TYPES
+ACTIONS: Final[dict[str, str]] = {
+    "api_key.issued": "A key was issued.",
+    "api_key.revoked": "A key was ended; it and its tokens count no more.",
+    "brand.created": "A brand was added.",
+    "company.created": "The company was added.",
+    "company.updated": "The company was moved to another plan.",
+    "connection.authorised": "A person let an application see what the company holds.",
+    "connection.revoked": "An application that a person had connected was shut out; its tokens count no more.",
+    "catalogue.refreshed": "The jurisdiction catalogue that all companies share changed.",
+    "declaration.kept": "A declaration of a market and period was kept as it was filed.",
+    "doc.created": "A declaration of conformity was added.",
+    "doc.expired": "The last day of a declaration of conformity has passed.",
+    "doc.updated": "A declaration of conformity was changed.",
+    "doc_draft.accepted": "A person issued the declaration of conformity that a draft prepared.",
+    "doc_draft.filed": "A draft of a declaration of conformity was filed for review.",
+    "doc_draft.rejected": "A person rejected a draft of a declaration of conformity.",
+    "import.completed": "Every row of a file has its outcome.",
+    "import.failed": "A file could not be processed to its end.",
+    "import.submitted": "A file was accepted.",
+    "import.undone": "The writes of an import were taken back, where nothing had touched their SKUs since.",
+    "import_mapping.removed": "A mapping of columns that was kept under a name was removed.",
+    "library_component.created": "A shared component was added to the library.",
+    "ruleset.activated": "Another version of the rules grades from now on, for all companies.",
+    "sandbox.created": "A sandbox was made, which test keys reach; its own entries are in its own ledger.",
+    "sandbox.reset": "A test key emptied the sandbox: an empty one took its place and its keys.",
+    "site.created": "A site was added.",
+    "sku.archived": "A SKU left lists, figures and the plan's count; its history stays.",
+    "sku.created": "A SKU was created.",
+    "sku.returned": "An archived SKU came back.",
+    "sku.updated": "Fields, components or the grade of a SKU changed.",
+    "sku_proposal.accepted": "A person accepted a proposed change of a SKU, which was then written.",
+    "sku_proposal.filed": "A change of a SKU was proposed for review.",
+    "sku_proposal.rejected": "A person rejected a proposed change of a SKU; nothing was written.",
+    "sku_volumes.updated": "Units placed of a SKU changed.",
+    "supplier.created": "A supplier was added.",
+    "supplier_document.accepted": "A person accepted a supplier's document for the technical files of a SKU.",
+    "supplier_document.filed": "A supplier's document was filed for review.",
+    "supplier_document.rejected": "A person rejected a supplier's document.",
+    "supplier_enquiry.created": "A supplier was asked about several SKUs under one link.",
+    "supplier_enquiry.reminded": "A person or a program had a supplier reminded of an enquiry by mail.",
+    "supplier_enquiry.withdrawn": "An enquiry was withdrawn; its links take no answer any more.",
+    "supplier_request.closed": "The link of a supplier ended; it takes no answer any more.",
+    "supplier_request.created": "A supplier was asked about components of a SKU.",
+    "supplier_submission.accepted": "A person accepted a supplier's answer, which was then written.",
+    "supplier_submission.filed": "A supplier answered a request; the answer waits for review.",
+    "supplier_submission.rejected": "A person rejected a supplier's answer; its request is open again.",
+    "technical_file.uploaded": "A technical file of a SKU was stored.",
+    "own_words.updated": "The company's own words, which imports read as values, changed.",
+    "user.created": "An account for a person was made.",
+    "user.password_reset": "A link was made that sets a person's password once.",
+    "user.password_set": "A person chose a new password; the sessions before it ended.",
+    "user.role_changed": "A person was given another role.",
+    "user.invited": "A person was invited: an account was made, and a link that sets its password once.",
+    "user.returned": "An account that had ended may sign in again.",
+    "user.signed_in": "A person signed in.",
+    "user.sign_in_failed": "Somebody tried a wrong password for the account; at most one entry a minute.",
+    "user.sessions_ended": "Sessions of a person were ended before their time.",
+    "user.second_factor_on": "A person will be asked for a one-time code at each sign-in.",
+    "user.second_factor_off": "A person signs in with the password alone again.",
+    "user.recovery_code_used": "A person signed in with a recovery code, which is used up.",
+    "user.disabled": "A person's account was ended, with its sessions and connections.",
+    "webhook.created": "A webhook was added: an address to which changes are sent.",
+    "webhook.disabled": "A webhook was disabled, because nothing could be delivered or a backup was restored.",
+    "webhook.removed": "A webhook was removed.",
+    "webhook.replayed": "A webhook sends its changes again from an earlier place.",
+    "webhook.secret_rolled": "A webhook was given another secret.",
+    "webhook.updated": "A webhook was changed, paused or taken up again.",
+    "window.closed": "A higher rate limit of a key was ended before its time.",
+    "window.opened": "A key was given a higher rate limit for a time.",
+}
+"""Every action that an entry can have."""
+
+RESOURCE_TYPES: Final = tuple(dict.fromkeys(action.partition(".")[0] for action in ACTIONS))
+"""Every resource type, by name."""
+
+ACTORS: Final[dict[str, str]] = {
+    "api_key": "A key or a token of it; `id` is the client id, `name` the one that the key was issued with.",
+    "user": "A person who signed in.",
+    "connection": "An application that a person connected.",
+    "supplier": "A supplier who answered a request.",
+    "import": "A file that was imported; `id` is the import's, `name` the file's.",
+    "operator": "A command on the server; `id` is the account that it ran under.",
+    "system": "The service itself, on schedule.",
+}
+"""Every type of actor."""
+
+
+def actions_of(resource_type: str) -> tuple[str, ...]:
+    """Return the actions of one resource type."""
+    return tuple(action for action in ACTIONS if action.partition(".")[0] == resource_type)
+
+
+MAX_FILE_BYTES: Final = 20_000_000
+"""Largest technical file: 20 MB (interface v1, Limits; decisions §9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """One accepted kind of file.
+
+    `container` is `ole` or `ooxml` where the first signature of the bytes only says Office. `marks` then tell the kinds
+    apart: names of streams, or the content type of the main part. Empty where the signature decides.
+    """
+
+    media_type: str
+    name: str
+    extension: str
+    also_declared_as: frozenset[str]
+    container: str
+    marks: frozenset[str]
+
+
+def _rows(table: str) -> Iterator[dict[str, str]]:
+    with Path(__file__).with_name(table).open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+TYPES: Final[dict[str, str]] = {row["code"]: row["content"] for row in _rows("technical_file_types.csv")}
+"""The vocabulary of `type` with the contents of each document: Annex VII and the contract's examples."""
+
+CONTENTS: Final[dict[str, dict[str, str]]] = {
+    "en": TYPES,
+    **{
+        lang: {row["code"]: row[f"content_{lang}"] for row in _rows("technical_file_types.csv")}
+        for lang in ("fr", "de")
+    },
+}
+"""The same in each language, for people."""
+
+MEDIA_TYPES: Final[tuple[MediaType, ...]] = tuple(
+    MediaType(
+        row["media_type"],
+        row["name"],
+        row["extension"],
+        frozenset(row["also_declared_as"].split()),
+        row["container"],
+        frozenset(row["mark"].split()),
+    )
+    for row in _rows("technical_file_media.csv")
+)
+"""The accepted kinds of file (interface v1, POST /skus/{id}/files)."""
+
+TAKEN: Final = ", ".join(f"{kind.name} ({kind.extension})" for kind in MEDIA_TYPES)
+"""The accepted kinds in words, for a refusal."""
+
 
 Outcome: TypeAlias = Literal["created", "updated", "unchanged", "rejected"]
 """What became of a row of a write."""
@@ -228,9 +375,9 @@ VOCABULARIES: Final[dict[str, tuple[str, ...]]] = {
     "import_status": ("queued", "processing", "completed", "failed"),
     "outcome": get_args(Outcome),
     "technical_file_type": tuple(TYPES),
-    "audit_action": tuple(audit.ACTIONS),
-    "audit_resource_type": audit.RESOURCE_TYPES,
-    "audit_actor_type": tuple(audit.ACTORS),
+    "audit_action": tuple(ACTIONS),
+    "audit_resource_type": RESOURCE_TYPES,
+    "audit_actor_type": tuple(ACTORS),
 }
 
 Substance = Literal["pfas", "svhc", "bpa", "heavy_metals"]

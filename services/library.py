@@ -5,7 +5,8 @@ have taken its values over already.
 """
 
 from datetime import datetime
-from typing import NamedTuple
+from difflib import get_close_matches
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from uuid_utils import uuid7
@@ -13,12 +14,13 @@ from uuid_utils import uuid7
 from schemas.issues import Issue
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import Unfit, shown
 from schemas.refusals import Refused
+from schemas.words import fold
+from warehouse import library
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.library import queries as library
-from warehouse.sessions import Connection
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Connection
 
 
 class Added(NamedTuple):
@@ -61,3 +63,35 @@ def add(
 
 def _comparable(value: object) -> object:
     return str(value) if isinstance(value, UUID) else value
+
+
+_NEAREST: Final = 3
+_LONGEST: Final = 255
+"""Characters of a text that are compared with the names: a name has no more."""
+
+
+def record_named(conn: Connection, resource: str, text: str) -> UUID:
+    """Return the id that a text is, or that the company's record of this name or code has.
+
+    Case, accents and punctuation do not count. Raise `Unfit` with the nearest known names, also where several records
+    have the name.
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        pass
+    every, wanted = library.labels(conn, resource), fold(text[:_LONGEST])
+    found = {id_ for id_, _, names in every if wanted in map(fold, names)}
+    if len(found) == 1:
+        return UUID(found.pop())
+    by_name = {fold(name): label for _, label, names in every for name in names}
+    if not by_name:
+        none = Message("{id} is not one of the company's {list}.", id=shown(text), list=library.TABLES[resource].name)
+        raise Unfit("unknown_reference", none)
+    near = [by_name[name] for name in get_close_matches(wanted, by_name, n=_NEAREST, cutoff=0)]
+    sentence = Message(
+        "{cell} is no id, and no record has this name; the nearest names are: {names}.",
+        cell=shown(text),
+        names=", ".join(dict.fromkeys(near)),
+    )
+    raise Unfit("unknown_reference", sentence)

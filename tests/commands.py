@@ -13,9 +13,9 @@ from unittest.mock import patch
 from typer.testing import CliRunner
 
 from api.cli import main
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.settings import Settings
 
 _ROOT = Path(__file__).parents[1]
 

@@ -29,14 +29,14 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from pipelines.sandbox.pool import Readers
+from pipelines.readers.pool import Readers
 from tests import outside
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 # The gate draws the same examples each time, `make test` half of them, `make explore` others and twice as many. None
 # minds how long drawing takes, which says how busy the machine is.

@@ -68,15 +68,15 @@ _VARIABLES: Final = re.compile(r"^(?:[A-Z_]+=\S+ )*")
 NOT_RUN: Final[dict[str, tuple[str, ...]]] = {
     "it does not end; pcds serve, tests/journeys/test_compose.py and test_distributed.py start it": (
         "dagster api grpc",
-        "python -m api.server",
+        "python -m api.operate.server",
         "python -m pipelines.engine.forker",
         "python -m pipelines.engine.worker",
         "python -m pipelines.engine.ui",
         "python -m pipelines.engine.daemon",
-        "python -m pipelines.sandbox.child",
-        "python -m api.start NAME",
-        "python -m api.start api",
-        "python -m api.start celery-worker",
+        "python -m pipelines.readers.child",
+        "python -m api.operate.start NAME",
+        "python -m api.operate.start api",
+        "python -m api.operate.start celery-worker",
     ),
     "it takes minutes, or changes this repository": (
         "make at-rest",

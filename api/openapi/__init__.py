@@ -1,1 +1,1 @@
-"""Completes the framework's OpenAPI document for publication; `api.document` assembles it."""
+"""Completes the framework's OpenAPI document for publication; `api.openapi.document` assembles it."""

@@ -2,11 +2,60 @@
 
 from typing import Final
 
-from api.openapi import errors
-from api.openapi.schemas import Schema, below, of_document
+import orjson
+
+from api.openapi.examples import Schema, below, of_document
 from schemas.json_values import JsonObject
-from warehouse.access import keys, tokens
-from warehouse.review import supplier_requests
+from schemas.messages import Message
+from schemas.refusals import ERROR_CODES
+from warehouse.accounts import keys
+from warehouse.suppliers import requests
+
+_ERROR_CORRELATION_ID: Final = "0198b8a0-5a52-7c1e-9d0e-3f6a1c2b4d5e"
+_DETAILS: Final[dict[str, list[JsonObject]]] = {
+    "invalid_body": [
+        {
+            "field": "components[0].weight_g",
+            "code": "out_of_range",
+            "message": Message("Input should be greater than or equal to {bound}.", bound=0),
+        },
+    ],
+    "plan_limit_reached": [
+        {
+            "code": "plan_limit_reached",
+            "limit": 1000,
+            "held": 990,
+            "new": 25,
+            "message": Message(
+                "The plan holds {limit} SKUs; {held} are held and the request brings {new} new ones.",
+                limit=1000,
+                held=990,
+                new=25,
+            ),
+        },
+    ],
+}
+
+
+def publish(response: JsonObject, *, counted: bool) -> None:
+    """Complete an error answer that names its codes in `x-error-codes`; `counted` where SKUs are counted.
+
+    A description that it has already stays.
+    """
+    codes = response["x-error-codes"]
+    response["description"] = response["description"] or " ".join(
+        f"`{code}`: {ERROR_CODES[code].meaning}" for code in codes
+    )
+    response["content"]["application/json"]["examples"] = {
+        code: {"value": orjson.loads(orjson.dumps(example(code, counted=counted)))} for code in codes
+    }
+
+
+def example(code: str, *, counted: bool = True) -> JsonObject:
+    """Return the body of an error with this code."""
+    body = {"error": code, "correlationId": _ERROR_CORRELATION_ID, "message": ERROR_CODES[code].meaning}
+    return body | ({"details": _DETAILS[code]} if code == "invalid_body" or (counted and code in _DETAILS) else {})
+
 
 _WRITES: Final = ("post", "put", "patch", "delete")
 _CLIENT: Final = {
@@ -15,9 +64,9 @@ _CLIENT: Final = {
     "description": "The id of the key as user, the key as password (RFC 6749, section 2.3.1); or both in the body.",
 }
 _LIMIT: Final = {"requests": keys.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "key and its tokens"}
-_TOKEN_LIMIT: Final = {"requests": tokens.REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
+_TOKEN_LIMIT: Final = {"requests": keys.TOKEN_REQUESTS_PER_MINUTE, "seconds": 60, "counted_by": "client, and address"}
 _SUPPLIER_LIMIT: Final = {
-    "requests": supplier_requests.ANSWERS_PER_MINUTE,
+    "requests": requests.ANSWERS_PER_MINUTE,
     "seconds": 60,
     "counted_by": "token, and address",
 }
@@ -113,7 +162,7 @@ def _complete(operation: JsonObject, path: str, method: str) -> None:
     operation["responses"] = dict(sorted(operation["responses"].items()))
     for status, response in operation["responses"].items():
         if "x-error-codes" in response:
-            errors.publish(response, counted=writes)
+            publish(response, counted=writes)
         names = ["X-Correlation-Id", *_HEADERS_OF_STATUS.get(status, ())]
         if secured:
             names += ["RateLimit-Policy", "RateLimit", "Sandbox"]

@@ -1,23 +1,41 @@
 """Reads forms that people send: limits their size, and accepts them only from our own page in the same browser.
 
 A form contains the `csrf` of its session; the sign-in form contains that of the visitor's cookie. Files are read by
-`api.uploads`.
+`api.http.requests`.
 """
 
 import hmac
 import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final  # Any: what the template shows
 from urllib.parse import parse_qsl
+from uuid import UUID
 
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.bodies import limited_chunks
-from api.errors import TooLarge
+from api.audit.pages import code_in_words, field_in_words
+from api.http import parameters
+from api.http.errors import TooLarge
+from api.http.requests import limited_chunks, origin_of_actor
+from api.http.writing import Write
 from api.pages.refusals import PageRefused
-from api.pages.render import page
+from api.pages.render import language_of, page, text
 from api.pages.sessions import Session, csrf_of, remember_visitor, visitor_token_of
+from pipelines.reading.fields import Column
+from pipelines.reading.numbers import AMBIGUOUS, both_readings, read_number
+from pipelines.reading.values import LIST_SEPARATOR
+from schemas.fields import Field
+from schemas.issues import Issue
+from schemas.messages import Message, decimal_mark, meaning, plain
+from schemas.normalise import Unfit, shown
+from schemas.refusals import NotThere, Refused
+from schemas.skus.inputs import path
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import market_named, markets_named
+from warehouse.audit.ledger import Origin
 
 MAX_BYTES: Final = 256 * 2**10
 MOST_FIELDS: Final = 1_000
@@ -66,3 +84,220 @@ async def read_unchecked_form(request: Request, *, most_fields: int = MOST_FIELD
         raise PageRefused(413, "refused.too_large") from None
     except ValueError:
         raise PageRefused(400, "refused.unreadable") from None
+
+
+class Unread(str):
+    """What a person typed where a number or a market is asked for, and cannot be read as one; `unfit` says why."""
+
+    __slots__ = ("unfit",)
+    unfit: Unfit
+
+
+def number_of(typed: str, lang: str, *, whole: bool = False, unit: str | None = None) -> float | str:
+    """Return the number that was typed into a form of this language, in the field's `unit`.
+
+    What is none stays text, which the field refuses; what may be two, or could be one, is `Unread`.
+    """
+    field = Field("number", "integer" if whole else "number", "", unit=unit)
+    mark = decimal_mark(lang)
+    try:
+        found = read_number(typed, Column(field.name, field, "sku", 0, ""), mark if mark in typed else None)
+    except Unfit as unfit:
+        if unfit.code == "invalid_number":
+            return typed
+        return _unread(typed, _asked(typed, mark) if unfit.code == AMBIGUOUS else unfit)
+    return int(found) if whole and found.is_integer() else found
+
+
+def market_codes(typed: str) -> list[str]:
+    """Return the codes of the markets that a part of a list names: by name, or by codes beside each other."""
+    try:
+        return markets_named(typed)
+    except Unfit as unfit:
+        return [_unread(typed, unfit)]
+
+
+def market_code(typed: str) -> str:
+    """Return the code of the market that is named; empty where nothing is."""
+    try:
+        return market_named(typed) if typed else ""
+    except Unfit as unfit:
+        return _unread(typed, unfit)
+
+
+def _unread(typed: str, unfit: Unfit) -> Unread:
+    unread = Unread(typed)
+    unread.unfit = unfit
+    return unread
+
+
+def _asked(typed: str, mark: str) -> Unfit:
+    fraction, whole = both_readings(typed, mark)
+    sentence = Message(
+        "{cell} can be {fraction} or {whole}; write the one of them that is meant.",
+        cell=shown(typed),
+        fraction=fraction,
+        whole=whole,
+    )
+    return Unfit(AMBIGUOUS, sentence)
+
+
+def unread_values(body: object) -> list[Issue]:
+    """Return an issue for each value of a form's body that could not be read, with its path."""
+    return [Issue(each.unfit.code, each.unfit.message, path(place)) for place, each in _found(body, ())]
+
+
+def faults_with(body: object, parse: Callable[[object], object]) -> list[Issue]:
+    """Return the faults of a body with values that could not be read, each said in its own words; else none.
+
+    `parse` refuses a body with its other faults, and such a value as a text; it raises `Refused`.
+    """
+    unread = {issue.field: issue for issue in unread_values(body)}
+    if not unread:
+        return []
+    try:
+        parse(body)
+    except Refused as invalid:
+        return [unread.get(issue.field, issue) for issue in invalid.issues]
+    return list(unread.values())
+
+
+def _found(node: object, place: tuple[int | str, ...]) -> Iterator[tuple[tuple[int | str, ...], Unread]]:
+    match node:
+        case Unread():
+            yield place, node
+        case dict():
+            for name, value in node.items():
+                yield from _found(value, (*place, str(name)))
+        case list():
+            for at, value in enumerate(node):
+                yield from _found(value, (*place, at))
+
+
+NONE: Final = "none"
+"""The choice of an empty list, beside the codes that it may have."""
+TRUTHS: Final = {"yes": True, "no": False}
+SUBSTANCE_PARTS: Final[Mapping[str, tuple[str, str | None]]] = {
+    "status": ("code", "substance_status"),
+    "value": ("number", None),
+    "unit": ("code", "substance_unit"),
+    "basis": ("code", "substance_basis"),
+    "source": ("code", "substances_source"),
+    "evidence": ("text", None),
+}
+"""The parts of a substance's declaration: kind and vocabulary."""
+MAY_BE_NONE: Final = frozenset({"additives"})
+"""Lists of codes whose empty list says that there are none; others say nothing then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input: its name in the form, the texts above and below it, its kind, and its choices (code and word)."""
+
+    name: str
+    label: str
+    hint: str
+    kind: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+def input_of(name: str, table: str, field: Field, lang: str, records: Mapping[str, Sequence[tuple[str, str]]]) -> Input:
+    """Return the input of a field; `records` are those that a reference may name (id and name), by table."""
+    label = text(f"item.of.{field.name}", lang) if field.references else field_in_words(table, field.name, field, lang)
+    choices: tuple[tuple[str, str], ...] = ()
+    if field.vocabulary:
+        choices = _words(field.vocabulary, lang)
+    elif field.kind == "truth":
+        choices = tuple((answer, text(f"supplier.{answer}", lang)) for answer in TRUTHS)
+    elif field.references:
+        choices = tuple(records[field.references])
+    if field.name in MAY_BE_NONE:
+        choices = ((NONE, text("supplier.none", lang)), *choices)
+    hint = "" if field.references else meaning(table, field, lang)
+    return Input(name, label, hint, field.kind, choices)
+
+
+def substance_inputs(at: str, lang: str) -> list[Input]:
+    """Return the inputs of one substance's declaration, whose names begin with `at`."""
+    return [
+        Input(
+            f"{at}.{part}",
+            text(f"substance_part.{part}", lang),
+            "",
+            kind,
+            _words(vocabulary, lang) if vocabulary else (),
+        )
+        for part, (kind, vocabulary) in SUBSTANCE_PARTS.items()
+    ]
+
+
+def _words(vocabulary: str, lang: str) -> tuple[tuple[str, str], ...]:
+    return tuple((code, code_in_words(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary])
+
+
+def texts_of(value: object, lang: str) -> list[str]:
+    """Return the texts of the inputs that show a value: several for a list, none where there is no value."""
+    match value:
+        case None:
+            return []
+        case list():
+            return [str(each) for each in value] or [NONE]
+        case bool():
+            return [next(answer for answer, truth in TRUTHS.items() if truth is value)]
+        case int() | float():
+            return [plain(value, lang)]
+    return [str(value)]
+
+
+def value_of(sent: Sequence[str], kind: str, lang: str, unit: str | None = None) -> object:
+    """Return the filled-in text as the JSON that the field accepts; None where it was left empty.
+
+    What is no number, or may be two, is `Unread`, which `unread_values` finds in the body.
+    """
+    filled = [each.strip() for each in sent if each.strip()]
+    if not filled:
+        return None
+    match kind:
+        case "codes":
+            return [each for each in filled if each != NONE]
+        case "markets":
+            parts = (part.strip() for each in filled for part in LIST_SEPARATOR.split(each))
+            return [code for part in parts if part for code in market_codes(part)]
+        case "truth":
+            return TRUTHS.get(filled[0], filled[0])
+        case "number" | "integer":
+            return number_of(filled[0], lang, whole=kind == "integer", unit=unit)
+    return filled[0]
+
+
+def path_id(request: Request, name: str = "id") -> UUID:
+    """Return an id of the path. Raise `PageRefused` where it is none, as for a record that does not exist."""
+    try:
+        return UUID(request.path_params[name])
+    except ValueError:
+        raise NotThere from None
+
+
+def offset_of(request: Request) -> int:
+    """Return the rows to skip; 0 where the address has anything but a number."""
+    try:
+        return parameters.offset_of(request)
+    except Refused:
+        return 0
+
+
+def version_of(sent: str | None) -> int | None:
+    """Return the version of an item that a form names; None where it names none."""
+    return int(sent) if sent and sent.isascii() and sent.isdigit() and len(sent) < 10 else None
+
+
+def origin_of(request: Request, session: Session) -> Origin:
+    """Return the audit ledger's origin of a write by the signed-in person."""
+    return origin_of_actor(request, "user", str(session.user_id), session.email)
+
+
+def write_of(request: Request, session: Session, form_key: str | None = None) -> Write:
+    """Return a write by the signed-in person, answered in the page's language; `form_key` as in `Write`."""
+    user = ("user", str(session.user_id), session.email)
+    write = Write.by(request, session.company_id, *user, form_key=form_key or None)
+    return replace(write, lang=language_of(request))

@@ -1,6 +1,6 @@
 """Error pages: one plain page for a refusal, or the sign-in page where nobody is signed in.
 
-Programs get JSON (`api.refusals`). A request that prefers HTML to JSON comes from a person with a browser.
+Programs get JSON (`api.http.refusals`). A request that prefers HTML to JSON comes from a person with a browser.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,10 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.errors import HttpRefusal, Stopping, TokenRefused
-from api.languages import accepted_language, in_language, weight_of
-from api.pages.advice import said
-from api.pages.render import language_of, link, page, redirect
+from api.http.answers import accepted_language, in_language, weight_of
+from api.http.errors import HttpRefusal, Stopping, TokenRefused
+from api.pages.render import language_of, link, page, redirect, said, text
 from api.pages.sessions import RoleMissing, SignInFirst
-from api.pages.texts import text
 
 PROGRAM_PATHS: Final = ("/api/", "/.well-known/")
 """Path prefixes whose errors are always JSON by the contract."""

@@ -7,83 +7,59 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import cacheable
-from api.pages import (
-    account,
-    archive,
-    audit,
-    connections,
-    consent,
-    corrections,
-    declarations,
-    documents,
-    drafts,
-    edit,
-    enquiries,
-    figures,
-    imports,
-    issuing,
-    item,
-    item_documents,
-    items,
-    items_export,
-    keys,
-    market,
-    password,
-    people,
-    portfolio,
-    review,
-    second_factor,
-    sign_in,
-    supplier,
-    supplier_enquiry,
-    supplier_requests,
-    suppliers,
-    undo,
-    upload,
-    webhooks,
-    words,
-)
+from api.accounts import keys, sign_in
+from api.accounts import pages as pages_accounts
+from api.assistants import pages as pages_assistants
+from api.audit import audit
+from api.changes import pages as pages_changes
+from api.conformity import issuing
+from api.conformity import pages as pages_conformity
+from api.figures import pages as pages_figures
+from api.files import pages as pages_files
+from api.filings import pages as pages_filings
+from api.http.answers import cacheable
+from api.imports import corrections_pages, words_pages
+from api.imports import pages as pages_imports
 from api.pages.render import STYLE
+from api.review import pages as pages_review
+from api.skus import archive_pages, edit
+from api.skus import pages as pages_skus
+from api.suppliers import pages as pages_suppliers
+from api.suppliers import supplier_pages
 
 router = APIRouter(include_in_schema=False)
 for pages in (
-    sign_in,
-    password,
-    connections,
-    consent,
-    supplier,
-    supplier_enquiry,
-    drafts,
-    issuing,
-    review,
-    documents,
-    item_documents,
-    suppliers,
-    supplier_requests,
-    enquiries,
-    portfolio,
-    items,
-    items_export,
-    archive,
-    edit,
-    item,
-    market,
-    figures,
-    declarations,
-    upload,
-    corrections,
-    imports,
-    undo,
-    words,
-    account,
-    second_factor,
-    people,
-    keys,
-    webhooks,
-    audit,
+    sign_in.router,
+    pages_accounts.password_router,
+    pages_assistants.router,
+    supplier_pages.router,
+    supplier_pages.supplier_enquiry_router,
+    issuing.drafts_router,
+    issuing.router,
+    pages_review.router,
+    pages_conformity.router,
+    pages_files.router,
+    pages_suppliers.router,
+    pages_suppliers.supplier_requests_router,
+    pages_suppliers.enquiries_router,
+    pages_figures.router,
+    pages_skus.router,
+    archive_pages.router,
+    edit.router,
+    pages_skus.item_router,
+    pages_filings.router,
+    pages_imports.upload_router,
+    corrections_pages.router,
+    pages_imports.router,
+    words_pages.router,
+    pages_accounts.router,
+    sign_in.second_factor_router,
+    pages_accounts.people_router,
+    keys.router,
+    pages_changes.router,
+    audit.router,
 ):
-    router.include_router(pages.router)
+    router.include_router(pages)
 
 _SHEET: Final = (files("api.pages") / "style.css").read_bytes()
 _KEPT_SECONDS: Final = 300

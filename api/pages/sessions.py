@@ -1,7 +1,7 @@
 """Identifies the signed-in person by the session cookie, or redirects to the sign-in page.
 
 The cookie is host-bound and secure wherever the base address is https; scripts cannot read it, and other sites' forms
-do not send it. `warehouse.accounts.users` defines sessions and when they end.
+do not send it. `warehouse.accounts.people` defines sessions and when they end.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
-from api.service import service_of
-from schemas.roles import Role, includes
-from warehouse.accounts import users
-from warehouse.sessions import Connection
+from api.http.service import service_of
+from schemas.accounts import Role, includes
+from warehouse.accounts import people
+from warehouse.operate.sessions import Connection
 
 _SESSION_COOKIE: Final = "pcds_session"
 _VISITOR_COOKIE: Final = "pcds_visit"
@@ -58,7 +58,7 @@ async def session_of(request: Request) -> Session | None:
     if not token:
         return None
     service = service_of(request)
-    found = await service.reading(partial(users.find, token=token, at=service.clock.now()))
+    found = await service.reading(partial(people.find, token=token, at=service.clock.now()))
     if found is None:
         return None
     session = Session(

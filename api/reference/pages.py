@@ -9,16 +9,14 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from api.openapi.errors import example
-from api.reference import samples, shapes
+from api.openapi.completion import example
+from api.reference import operations as operations_reference
 from api.reference.operations import Document, operations
-from compliance.rule_sources import by_kind
-from compliance.ruleset import load, versions
-from schemas.errors import ERROR_CODES
+from compliance.ruleset import by_kind, load, versions
 from schemas.issues import ISSUE_CODES
 from schemas.json_values import JsonObject
-from schemas.labels import LANGUAGES
-from schemas.messages import Message, translate
+from schemas.messages import LANGUAGES, Message, translate
+from schemas.refusals import ERROR_CODES
 
 
 def _inline(text: str) -> Markup:
@@ -50,12 +48,12 @@ _TEMPLATES: Final = Environment(
 _TEMPLATES.filters |= {
     "inline": _inline,
     "prose": _prose,
-    "rows": shapes.rows,
-    "type": shapes.type_of,
-    "limits": shapes.limits,
-    "curl": samples.curl,
-    "python": samples.python,
-    "typescript": samples.typescript,
+    "rows": operations_reference.rows,
+    "type": operations_reference.type_of,
+    "limits": operations_reference.limits,
+    "curl": operations_reference.curl,
+    "python": operations_reference.python,
+    "typescript": operations_reference.typescript,
     "json": partial(json.dumps, indent=2, ensure_ascii=False),
 }
 

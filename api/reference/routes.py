@@ -9,22 +9,20 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.answers import cacheable
-from api.errors import HttpRefusal
-from api.languages import accepted_language
-from api.reference import guide_routes
+from api.http.answers import accepted_language, cacheable
+from api.http.errors import HttpRefusal
+from api.reference import guides
 from api.reference.collection import collection
 from api.reference.headers import HEADERS, KEPT_SECONDS
 from api.reference.pages import TOLD, render
-from pipelines.imports.template import template
 from schemas.issues import Issue
-from schemas.labels import LANGUAGES
-from schemas.messages import Message
+from schemas.messages import LANGUAGES, Message
 from schemas.normalise import shown
 from schemas.refusals import Refused
+from services.imports.workbook import template
 
 router = APIRouter(include_in_schema=False)
-router.include_router(guide_routes.router)  # before the pages, of which `guides` would be one
+router.include_router(guides.router)  # before the pages, of which `guides` would be one
 
 _STYLE: Final = (files("api.reference") / "style.css").read_bytes()
 _STYLE_NAME: Final = "style.css"

@@ -6,16 +6,24 @@ here follow the algorithm step by step; `docs/grading.md` explains how to check 
 
 from dataclasses import dataclass
 
-from compliance.grading.bulk import grade_many, regrade_many
-from compliance.grading.fired import fired_rules
-from compliance.grading.languages import translated_text
+from compliance.grading.assessment import rounded_score
 from compliance.grading.provisional import judge
-from compliance.grading.rows import GRADED_INPUTS, Answer, Inputs, explain_row, grade_rows, record_of, regrade_rows
-from compliance.grading.score import rounded_score
+from compliance.grading.questions import translated_text, warnings
+from compliance.grading.rows import (
+    GRADED_INPUTS,
+    Answer,
+    Inputs,
+    explain_row,
+    fired_rules,
+    grade_many,
+    grade_rows,
+    record_of,
+    regrade_many,
+    regrade_rows,
+)
 from compliance.grading.trace import explain
-from compliance.grading.warnings import warnings
 from compliance.ruleset import RuleSet
-from schemas.sku import Sku
+from schemas.skus.types import Sku
 
 __all__ = [
     "GRADED_INPUTS",

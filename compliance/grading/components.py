@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from compliance.rule_rows import Material, Value
 from compliance.ruleset import RuleSet
 from compliance.words import material_of, resolve_material
-from schemas.sku import Component, Sku
+from schemas.skus.types import Component, Sku
 
 CONSUMABLE_FIELD: Final = {
     "ink": "ink_type",

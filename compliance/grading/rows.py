@@ -5,23 +5,103 @@ grades one SKU explains it right after. `GRADED_INPUTS` lists the columns that a
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, TypeAlias
 
 import orjson
 
-from compliance.grading.assessment import assess
-from compliance.grading.languages import in_language
-from compliance.grading.open_facts import open_facts
-from compliance.grading.provisional import Judgement, judge
-from compliance.grading.score import rounded_score
-from compliance.grading.telling import explanation
+from compliance.grading.assessment import Assessment, UnitAssessment, assess, rounded_score
+from compliance.grading.firing import Outcome, Rows, rows_for_type
+from compliance.grading.provisional import Judgement, judge, open_facts
+from compliance.grading.questions import in_language
 from compliance.grading.trace import build_trace, traced_but_open
+from compliance.rule_rows import Material, Rule
 from compliance.ruleset import RuleSet
-from schemas.grading import GradeTrace
 from schemas.messages import ORIGINAL
-from schemas.sku import Sku
+from schemas.rules import GradeTraceRecord
+from schemas.skus.types import Sku
+
+_CACHED = 65_536
+
+
+def explanation(assessed: Assessment, rules: RuleSet) -> Hashable:
+    """Return everything that a trace follows from except grade, score, and the open facts of a provisional one."""
+    return assessed.why_none, tuple(assessed.missing), tuple(_unit(unit, rules) for unit in assessed.units)
+
+
+def _unit(assessed: UnitAssessment, rules: RuleSet) -> Hashable:
+    limited = assessed.result.limited
+    unlisted = assessed.unlisted(rules)
+    return (
+        assessed.stream,
+        assessed.unit.name,
+        assessed.result,
+        None if limited is None else rules.cap(limited),
+        None if unlisted is None else _rule(unlisted),
+        tuple(
+            (member.index, member.part.component_type, member.part.material.code if member.part.material else None)
+            for member in assessed.unit.members
+        ),
+        tuple(_outcome(found) for found in assessed.outcomes),
+        tuple(_asked(assessed, rules)),
+    )
+
+
+def _asked(assessed: UnitAssessment, rules: RuleSet) -> Iterator[Hashable]:
+    """Yield the assumptions: for open attributes, and for facts that no record has."""
+    if assessed.stream is None:
+        return
+    for found in assessed.outcomes:
+        yield _open(found, rules)
+    for part, matched in zip(assessed.unit.parts, assessed.unit.types, strict=True):
+        assert part.material is not None
+        yield _unrecordable(rules, assessed.stream, matched, part.material)
+
+
+def told_of_part(rules: RuleSet, found: Outcome, rows: Rows) -> tuple[Hashable, ...]:
+    """Return all that a trace says of one part whatever its weight, and its effect."""
+    return (
+        rows.stream,
+        rows.component_type,
+        rows.material.code,
+        found.effect,
+        found.by_analogy,
+        _outcome(found),
+        _open(found, rules),
+        _unrecordable(rules, rows.stream, rows.component_type, rows.material),
+    )
+
+
+def told_of_unlisted(rules: RuleSet) -> Hashable:
+    """Return all that a trace says of parts that no row lists, and what their rows do."""
+    few, many = rules.rules["ANY-011c"], rules.rules["ANY-011d"]
+    return tuple((_rule(rule), rule.low, rule.high, rule.removed) for rule in (few, many))
+
+
+def _open(found: Outcome, rules: RuleSet) -> Hashable:
+    return tuple((rule.field, rule.rule_id, rule.field in rules.makes_provisional) for rule in found.open)
+
+
+@lru_cache(maxsize=_CACHED)
+def _outcome(found: Outcome) -> Hashable:
+    return (tuple(map(_rule, found.standing)), tuple(map(_rule, found.overruled)), found.effect.unlisted)
+
+
+@lru_cache(maxsize=_CACHED)
+def _unrecordable(rules: RuleSet, stream: str, component_type: str, material: Material) -> Hashable:
+    targets = rules.targets[stream]
+    return tuple(
+        (rule.rule_id, rule.feature)
+        for rule in rows_for_type(rules, stream, component_type)
+        if not rule.recordable and rule.asks_code(material, targets)
+    )
+
+
+def _rule(rule: Rule) -> Hashable:
+    return rule.rule_id, rule.verdict, rule.feature, rule.source_url, rule.effect, rule.basis, rule.confidence
+
 
 GRADED_INPUTS: Final = (
     "material",
@@ -76,7 +156,7 @@ def deciding(row: Inputs) -> Inputs:
     return material, subtype, form, level, None, contexts, svhc, _IDS.sub("", graph)
 
 
-def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL) -> GradeTrace:
+def explain_row(row: Inputs, record: Sku, rules: RuleSet, *, day: RuleSet, lang: str = ORIGINAL) -> GradeTraceRecord:
     """Return the `grade_trace` of a row of `GRADED_INPUTS` by the rule-set that graded it, in one of `LANGUAGES`.
 
     `record` is the same row, which supplies the lines' ids; `day` is the rule-set of the day, which supplies the
@@ -128,3 +208,52 @@ def record_of(row: Inputs) -> Sku:
         "svhc": orjson.loads(svhc) if svhc else None,
         "components": orjson.loads(components) if components else (),
     }
+
+
+def fired_rules(rows: Iterable[Inputs], rules: RuleSet) -> list[list[str]]:
+    """Return the ids of the rules that fired on each row of `GRADED_INPUTS`, in the order of the ids."""
+    return [list(_fired(deciding(row), rules)) for row in rows]
+
+
+@lru_cache(maxsize=32_768)
+def _fired(row: Inputs, rules: RuleSet) -> tuple[str, ...]:
+    found = set[str]()
+    for unit in assess(record_of(row), rules).units:
+        for part in unit.outcomes:
+            found.update(rule.rule_id for rule in part.standing)
+        if (unlisted := unit.unlisted(rules)) is not None:
+            found.add(unlisted.rule_id)
+    return tuple(sorted(found))
+
+
+FEW: Final = 25
+"""Fewer rows than this are graded sooner by the kernel: a block costs some milliseconds whatever its size."""
+BLOCK: Final = 5_000
+"""Rows that are graded together: larger arrays fall out of the processor's caches, smaller ones cost more calls."""
+
+
+def grade_many(rows: Sequence[Inputs], rules: RuleSet) -> list[Answer]:
+    """Return grade, score and provisional of each row of `GRADED_INPUTS`, as `grade_rows` does."""
+    if len(rows) < FEW:
+        return grade_rows(rows, rules)
+    from compliance.grading.many.parts import columns_of  # noqa: PLC0415  (see above)
+    from compliance.grading.many.regrade import grade_columns  # noqa: PLC0415  (see above)
+
+    answers: list[Answer] = []
+    for start in range(0, len(rows), BLOCK):
+        graded = grade_columns(*columns_of(islice(rows, start, start + BLOCK)), rules)
+        answers += graded.select("grade", "score", "provisional").rows()
+    return answers
+
+
+def regrade_many(
+    rows: Sequence[Inputs], stored: Sequence[Answer], graded_by: Sequence[RuleSet | None], rules: RuleSet
+) -> list[Answer | None]:
+    """Return each row's new answer where it or its trace differs from the stored one, as `regrade_rows` does."""
+    if len(rows) < FEW:
+        return regrade_rows(rows, stored, graded_by, rules)
+    from compliance.grading.many.regrade import regrade_block  # noqa: PLC0415  (see above)
+
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(rows), BLOCK)]
+    answers = (regrade_block(rows[block], stored[block], graded_by[block], rules) for block in blocks)
+    return [answer for block in answers for answer in block]

@@ -12,7 +12,7 @@ from compliance.rule_rows import TOLERANCE, Format, StreamRow
 from compliance.ruleset import RuleSet
 from compliance.words import resolve_format
 from schemas.messages import Message
-from schemas.sku import Sku
+from schemas.skus.types import Sku
 
 LAYERS: Final = frozenset({"body", "coating", "liner", "tie_layer"})
 """The parts whose material makes a pack a composite of paper and another material."""

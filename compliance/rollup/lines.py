@@ -11,20 +11,199 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from compliance.catalogue import Jurisdiction
-from compliance.material_path import material_paths
-from compliance.rollup.categories import BASES, category
-from compliance.rollup.composites import (
-    LINE_COLUMNS,
-    judged_lines,
-    plain_and_judged,
-    with_riders,
-)
-from compliance.rollup.exact import beyond_reach
-from compliance.rollup.parts import PATH, Parts, field_of, parts_of
+from compliance.material_path import material_paths, same_material, shape_of
+from compliance.rollup.categories import BASES, Standings, category, standings, takes
+from compliance.rollup.exact import GRAMS, beyond_reach, exceeds
+from compliance.rollup.parts import PATH, Parts, Portfolio, field_of, parts_of
 from compliance.rollup.periods import units_placed, volume_rows
-from compliance.rollup.portfolio import Portfolio
-from compliance.rollup.standings import Standings, standings
 from compliance.ruleset import RuleSet
+from compliance.words import resolve_format
+
+BODY: Final = "body"
+CONSTITUENTS: Final = "constituents"
+COMPOSITE: Final = "composite"
+UNSPLIT: Final = "composite/unsplit"
+"""The path of an undivided composite where constituents are counted."""
+LINE_COLUMNS: Final = ("sku", "line", "first", "path", "grams", "has_body")
+"""A line: the position of the part that names it, the first position among its parts, path, grams, whether it contains
+a body.
+"""
+_MATERIAL: Final = (
+    "sku",
+    "same_material",
+    "position",
+    "first",
+    "path",
+    "grams",
+    "has_body",
+    "unit_type",
+    "packaging_format",
+    "main_position",
+    "main_path",
+    "main_material",
+    "main_grams",
+    "next_grams",
+    "total_grams",
+)
+
+
+def plain_and_judged(parts: Parts, rules: RuleSet) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the lines of units of one material, equal in every market, and the materials of the other units.
+
+    The layers of a body are one unit, every other part is one. Materials have a row per SKU, unit and material, with
+    the facts of the whole unit that decide in a market, and its composite paths.
+    """
+    bodies = _bodies(parts.layers)
+    is_plain = (pl.col("materials") == 1) & (pl.col("main_material") != COMPOSITE)
+    is_composite = pl.col("path").is_in(pl.Series(_composite_paths(), dtype=PATH).implode())
+    judged = [bodies.filter(~is_plain).select(_MATERIAL), _others(parts.units.filter(is_composite))]
+    lines = [bodies.filter(is_plain), parts.units.filter(~is_composite)]
+    return pl.concat(map(_plain_lines, lines)), _with_composite_paths(pl.concat(judged), rules)
+
+
+def judged_lines(materials: pl.DataFrame, jurisdiction: Jurisdiction) -> pl.DataFrame:
+    """Return the lines of units that may be composites in a market; `materials` are all rows of each unit."""
+    is_main = pl.col("position") == pl.col("main_position")
+    together = pl.col("total_grams") - pl.col("main_grams")
+    by_constituent = jurisdiction.composite_rule == CONSTITUENTS
+    one, heaviest = (pl.col("grams"), pl.col("next_grams")) if by_constituent else (together, together)
+    whole = [path for path in _composite_paths() if takes(path, jurisdiction)]
+    judged = materials.with_columns(
+        (~is_main & _significant(one, jurisdiction)).alias("significant"),
+        (_significant(heaviest, jurisdiction) | (pl.col("main_material") == COMPOSITE)).alias("is_composite"),
+        pl.col("composite_path").is_in(pl.Series(whole, dtype=PATH).implode()).alias("is_taken_whole"),
+    )
+    split = pl.col("is_composite") & ~pl.col("is_taken_whole") & pl.lit(by_constituent)
+    stands_alone = split & pl.col("significant")
+    of_whole = {CONSTITUENTS: "main_path", "predominant": "predominant_path", "own_category": "composite_path"}
+    path = (
+        pl.when(stands_alone)
+        .then(_unsplit("path", "same_material"))
+        .when(split)
+        .then(_unsplit("main_path", "main_material"))
+        .when(pl.col("is_composite") & pl.col("is_taken_whole"))
+        .then(pl.col("composite_path"))
+        .when(pl.col("is_composite"))
+        .then(pl.col(of_whole[jurisdiction.composite_rule]))
+        .otherwise(pl.col("main_path"))
+    )
+    line = pl.when(stands_alone).then(pl.col("position")).otherwise(pl.col("main_position"))
+    return (
+        judged.select("sku", line.alias("line"), "first", path.alias("path"), "grams", "has_body")
+        .group_by("sku", "line")
+        .agg(pl.col("first").min(), pl.col("path").first(), pl.col("grams").sum(), pl.col("has_body").any())
+    )
+
+
+def with_riders(lines: pl.DataFrame, riders: pl.DataFrame) -> pl.DataFrame:
+    """Return the lines, and the riders' weight as one more row of the line that carries it.
+
+    It is the heaviest line that contains a body, else the heaviest; the first of equals. Pass only lines that count:
+    where nothing of a SKU counts, its riders do not either.
+    """
+    carrying = lines.join(riders.select("sku"), on="sku", how="semi").sort(
+        "sku", "has_body", "grams", "first", descending=[False, True, True, False]
+    )
+    carrier = carrying.unique("sku", keep="first", maintain_order=True).drop("grams")
+    return pl.concat([lines, carrier.join(riders, on="sku", how="inner").select(lines.columns)])
+
+
+def _plain_lines(units: pl.DataFrame) -> pl.DataFrame:
+    """Return a line for each unit of one material: rows of `_bodies`, or parts."""
+    first = pl.col("first") if "first" in units.columns else pl.col("position").alias("first")
+    has_body = pl.col("has_body") if "has_body" in units.columns else pl.lit(value=False).alias("has_body")
+    return units.select("sku", pl.col("position").alias("line"), first, "path", "grams", has_body)
+
+
+def _bodies(layers: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per body and material; `position` and `path` are those of its heaviest layer, the first of equals.
+
+    `main_…` are those of the body's heaviest material, of equals the first in the order of the components; `next_grams`
+    are those of the heaviest of the others.
+    """
+    ranked = layers.with_columns(_same_material().alias("same_material")).sort(
+        "sku", "same_material", "grams", "position", descending=[False, False, True, False]
+    )
+    materials = ranked.group_by("sku", "same_material", maintain_order=True).agg(
+        pl.col("position").first(),
+        pl.col("position").min().alias("first"),
+        pl.col("path").first(),
+        pl.col("grams").sum(),
+        (pl.col("component_type") == BODY).any().alias("has_body"),
+        pl.col("packaging_format").first(),
+    )
+    heaviest_first = materials.sort("sku", "grams", "first", descending=[False, True, False])
+    units = heaviest_first.group_by("sku", maintain_order=True).agg(
+        pl.col("position").first().alias("main_position"),
+        pl.col("path").first().alias("main_path"),
+        pl.col("same_material").first().alias("main_material"),
+        pl.col("grams").first().alias("main_grams"),
+        pl.col("grams").get(1, null_on_oob=True).fill_null(0).alias("next_grams"),
+        pl.col("grams").sum().alias("total_grams"),
+        pl.len().alias("materials"),
+    )
+    return materials.join(units, on="sku", how="inner").with_columns(pl.lit(BODY).alias("unit_type"))
+
+
+def _others(units: pl.DataFrame) -> pl.DataFrame:
+    """Return each other part as a unit with one layer, its main one. No two units of a SKU have one `main_position`."""
+    return units.with_columns(
+        *(_same_material().alias(name) for name in ("same_material", "main_material")),
+        pl.col("path").alias("main_path"),
+        *(pl.col("position").alias(name) for name in ("first", "main_position")),
+        *(pl.col("grams").alias(name) for name in ("main_grams", "total_grams")),
+        pl.lit(0, GRAMS).alias("next_grams"),
+        pl.lit(value=False).alias("has_body"),
+        pl.col("component_type").alias("unit_type"),
+    ).select(_MATERIAL)
+
+
+def _significant(grams: pl.Expr, jurisdiction: Jurisdiction) -> pl.Expr:
+    return exceeds(grams, pl.col("total_grams"), jurisdiction.composite_threshold_percent)
+
+
+def _unsplit(path: str, material: str) -> pl.Expr:
+    return pl.when(pl.col(material) == COMPOSITE).then(pl.lit(UNSPLIT, PATH)).otherwise(pl.col(path))
+
+
+def _with_composite_paths(materials: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the rows with `composite_path` and `predominant_path`, computed once for each distinct face of a unit."""
+    deciding = ["main_path", "unit_type", "packaging_format"]
+    faces = materials.select(deciding).unique()
+    rows = list(faces.iter_rows())
+    faces = faces.with_columns(
+        pl.Series("composite_path", [_composite_path(main, text, rules) for main, _, text in rows], dtype=PATH),
+        pl.Series(
+            "predominant_path",
+            [_predominant_path(main, shape_of(kind, text, rules)) for main, kind, text in rows],
+            dtype=PATH,
+        ),
+    )
+    return materials.join(faces, on=deciding, how="left", nulls_equal=True)
+
+
+def _composite_paths() -> list[str]:
+    return [path for path, row in material_paths().items() if row.family == COMPOSITE]
+
+
+def _same_material() -> pl.Expr:
+    """Look up by the place of the path in its table, which is several times quicker than by its text."""
+    return pl.lit(pl.Series(list(same_material().values()))).gather(pl.col("path").to_physical())
+
+
+def _composite_path(main_path: str, packaging_format: str | None, rules: RuleSet) -> str:
+    """Return the path of the unit as a composite of this main material."""
+    main = material_paths()[main_path]
+    found = resolve_format(packaging_format, rules) if packaging_format else None
+    if found and found.key == "beverage_carton" and main.same_material == "paper":
+        return "composite/beverage_carton"
+    return main_path if main.family == COMPOSITE else f"composite/{main.composite_as}"
+
+
+def _predominant_path(main_path: str, shape: str) -> str:
+    """Return the path of the main material; for an undivided composite, that of its main material where it is known."""
+    return (material_paths()[main_path].main_material or main_path).replace("{shape}", shape)
+
 
 BASIS: Final = pl.Enum(BASES)
 UNCOUNTED_SCHEMA: Final = pl.Schema(

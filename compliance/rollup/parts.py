@@ -1,7 +1,7 @@
 """Makes the parts of a SKU with their material paths (rollup.md, steps 2 and 3), once for all markets.
 
 A part is a layer of the body, a unit of its own or a rider, which has no path and counts with the body. Parts without
-weight or material are left out here and listed. `compliance.rollup.composites` combines layers.
+weight or material are left out here and listed. `compliance.rollup.lines` combines layers.
 """
 
 from typing import Final, NamedTuple
@@ -10,8 +10,47 @@ import polars as pl
 
 from compliance.material_path import material_path, material_paths
 from compliance.rollup.exact import grams
-from compliance.rollup.portfolio import Portfolio
 from compliance.ruleset import RuleSet
+
+SKU_COLUMNS: Final = pl.Schema(
+    {
+        "sku_code": pl.String(),
+        "material": pl.String(),
+        "material_subtype": pl.String(),
+        "weight_grams": pl.Float64(),
+        "packaging_format": pl.String(),
+        "reusable": pl.Boolean(),
+        "packaging_level": pl.String(),
+        "reuse_deposit_system": pl.Boolean(),
+        "use_contexts": pl.List(pl.String()),
+        "archived": pl.Boolean(),
+    }
+)
+"""`archived` marks a SKU that has left the lists: what was placed on a market of it stays placed (decisions §13)."""
+COMPONENT_COLUMNS: Final = pl.Schema(
+    {
+        "sku_code": pl.String(),
+        "position": pl.UInt32(),
+        "component_type": pl.String(),
+        "material_family": pl.String(),
+        "polymer_or_grade": pl.String(),
+        "weight_g": pl.Float64(),
+        "separable": pl.Boolean(),
+    }
+)
+"""`position` is the place in the SKU's list of components, from 0."""
+VOLUME_COLUMNS: Final = pl.Schema(
+    {"sku_code": pl.String(), "market": pl.String(), "year": pl.Int32(), "half": pl.Int8(), "units_placed": pl.Int64()}
+)
+
+
+class Portfolio(NamedTuple):
+    """The three frames, in any order of rows; weights in grams, units placed on the market."""
+
+    skus: pl.DataFrame
+    components: pl.DataFrame
+    volumes: pl.DataFrame
+
 
 PATH: Final = pl.Enum(list(material_paths()))
 """A material path, one of all paths in the order of their table."""

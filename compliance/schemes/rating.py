@@ -8,11 +8,147 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from compliance.rule_rows import Material, Value
+from compliance import catalogue
+from compliance.grading.components import Part, Weighed, lines, parts
+from compliance.grading.units import LAYERS, Unit, packaging_format, units
+from compliance.material_path import material_path, material_paths, shape_of
+from compliance.rollup.categories import category, takes
+from compliance.rule_rows import Format, Material, Value
 from compliance.ruleset import RuleSet
 from compliance.schemes.tables import RatingRow, Scheme, SchemeRule
-from compliance.schemes.units import MATERIAL, Piece, RatedUnit, category_of
-from schemas.sku import Sku
+from schemas.skus.types import Component, Sku, SubstanceEntry
+
+COMPOSITE: Final = "composite"
+MATERIAL: Final = "polymer_or_grade"
+CARTON: Final = "composite/beverage_carton"
+
+
+class Piece(NamedTuple):
+    """A part in its unit: `path` is None where its material is not given; `pfas` is its declared status."""
+
+    weighed: Weighed
+    matched: str
+    path: str | None
+    pfas: str | None
+
+    @property
+    def part(self) -> Part:
+        """The part itself."""
+        return self.weighed.part
+
+    def fact(self, field: str) -> Value | None:
+        """Return the value of a field; None where it is not given."""
+        return self.pfas if field == "pfas" else self.part.fields.get(field)
+
+
+class RatedUnit(NamedTuple):
+    """Parts that are rated together; `text` and `found` are the packaging format as given and as resolved."""
+
+    pieces: tuple[Piece, ...]
+    text: str | None
+    found: Format | None
+
+    def with_piece(self, place: int, piece: Piece) -> "RatedUnit":
+        """Return the unit with another piece in one place."""
+        return self._replace(pieces=(*self.pieces[:place], piece, *self.pieces[place + 1 :]))
+
+
+class Placed(NamedTuple):
+    """The category of a unit in a scheme, or the fields (by the place of their piece) that would decide it."""
+
+    category: str | None
+    missing: tuple[tuple[int, str], ...] = ()
+
+
+def units_of(record: Sku, rules: RuleSet) -> list[RatedUnit]:
+    """Return the record's units, the body's first; empty without a body."""
+    weighed = parts(record, rules)
+    if not any(each.part.component_type == "body" for each in weighed):
+        return []
+    found = packaging_format(record, rules)
+    return [_rated(unit, record, found, rules) for unit in units(weighed, found)]
+
+
+def _rated(unit: Unit, record: Sku, found: Format | None, rules: RuleSet) -> RatedUnit:
+    text = record.get("packaging_format") or None
+    of_sku = _pfas(record.get("pfas"))
+    pieces = []
+    for member, matched in zip(unit.members, unit.types, strict=False):
+        line = _line(record, member)
+        of_line = _pfas((line.get("substances") or {}).get("pfas"))
+        path = material_path(
+            member.part.component_type, line.get("material_family"), line.get("polymer_or_grade"), text, rules
+        )
+        pieces.append(Piece(member, matched, path, of_sku if of_sku == "above_limit" else of_line or of_sku))
+    return RatedUnit(tuple(pieces), text, found)
+
+
+def _line(record: Sku, member: Weighed) -> Component:
+    if member.index is not None:
+        return lines(record)[member.index]
+    family, text = record.get("material"), record.get("material_subtype")
+    return {"component_type": "body", "material_family": family, "polymer_or_grade": text}
+
+
+def _pfas(entry: SubstanceEntry | None) -> str | None:
+    return entry["status"] if entry else None
+
+
+def category_of(unit: RatedUnit, scheme: Scheme, rules: RuleSet) -> Placed:
+    """Return the category of the heaviest material; paper with other layers above the market's bound is a composite.
+
+    Weights are needed only where there is more than one material.
+    """
+    weighty = [(place, piece) for place, piece in enumerate(unit.pieces) if not piece.part.weightless]
+    unknown = [(place, MATERIAL) for place, piece in weighty if piece.path is None]
+    if unknown or not weighty:
+        return Placed(None, tuple(unknown) or ((0, MATERIAL),))
+    kinds = {_kind(piece) for _, piece in weighty}
+    if len(kinds) > 1 and (unweighed := [(place, "weight_g") for place, piece in weighty if not _grams(piece)]):
+        return Placed(None, tuple(unweighed))
+    path = _main_path([piece for _, piece in weighty], kinds, unit, scheme.market, rules)
+    found = category(path, _market(scheme.market))
+    if found is not None and (key := scheme.category(found.code, path)):
+        return Placed(key)
+    asked = material_paths()[path].fields_missing or (MATERIAL,)
+    return Placed(None, tuple((weighty[0][0], field) for field in asked))
+
+
+def _main_path(pieces: Sequence[Piece], kinds: set[str], unit: RatedUnit, market: str, rules: RuleSet) -> str:
+    weights = dict.fromkeys(kinds, 0.0)
+    for piece in pieces:
+        weights[_kind(piece)] += _grams(piece)
+    main_kind = min(weights, key=lambda kind: (-weights[kind], kind))
+    heaviest = max((piece for piece in pieces if _kind(piece) == main_kind), key=_grams)
+    assert heaviest.path
+    main = material_paths()[heaviest.path]
+    layers = [piece for piece in pieces if piece.part.component_type in LAYERS]
+    total = sum(map(_grams, layers))
+    others = sum(_grams(piece) for piece in layers if _kind(piece) != main_kind)
+    bound = float(_market(market).composite_threshold_percent)
+    if main.family != COMPOSITE and not (total and 100 * others / total > bound):
+        return main.path
+    is_carton = unit.found is not None and unit.found.key == "beverage_carton" and main_kind == "paper"
+    whole = main.path if main.family == COMPOSITE else f"{COMPOSITE}/{main.composite_as}"
+    whole = CARTON if is_carton else whole
+    if takes(whole, _market(market)):
+        return whole
+    return (main.main_material or main.path).replace("{shape}", shape_of("body", unit.text, rules))
+
+
+def _kind(piece: Piece) -> str:
+    assert piece.path
+    return material_paths()[piece.path].same_material
+
+
+def _grams(piece: Piece) -> float:
+    return piece.weighed.grams or 0.0
+
+
+@lru_cache(maxsize=16)
+def _market(code: str) -> catalogue.Jurisdiction:
+    return next(entry for entry in catalogue.pinned() if entry.code == code)
+
 
 BODY: Final = "body"
 _NO_TARGETS: Final[frozenset[str]] = frozenset()

@@ -11,15 +11,17 @@ Cells of `rules/statements/regulation.csv` and `service.csv`:
     refs      articles and annexes, and `act` the regulation that they belong to
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from compliance.statements.figures import FOLDER, Quantity, Reference, quantity
+import tantivy
+
+from compliance.statements.figures import FOLDER, Quantity, Reference, kinds, quantity
 from compliance.statements.reading import Amount, complement
-from compliance.statements.words import kinds
 from compliance.tables import TableError, rows, words
 
 _CLAIMS: Final = frozenset({"forbid", "require", "permit", "exempt", "define", "untrue"})
@@ -97,3 +99,47 @@ def _moment(text: str) -> tuple[str, date]:
 
 def _reference(text: str) -> Reference:
     return Reference("annex", text.removeprefix("annex ")) if text.startswith("annex ") else Reference("article", text)
+
+
+FOUND: Final = 60
+"""Most facts that are judged; a statement of three concepts finds far fewer that have all of them."""
+
+
+class Corpus:
+    """The facts of one table, searchable by concepts."""
+
+    def __init__(self, name: str, facts: Iterable[Fact]) -> None:
+        self.name = name
+        self._facts = {fact.key: fact for fact in facts}
+        schema = tantivy.SchemaBuilder().add_text_field("key", stored=True, tokenizer_name="raw")
+        schema = schema.add_text_field("concepts", tokenizer_name="whitespace")
+        self._index = tantivy.Index(schema.build())
+        writer = self._index.writer(heap_size=15_000_000, num_threads=1)
+        for fact in self._facts.values():
+            concepts = " ".join(sorted(frozenset().union(*fact.needs)))
+            writer.add_document(tantivy.Document(key=fact.key, concepts=concepts))
+        writer.commit()
+        self._index.reload()
+
+    def about(self, concepts: frozenset[str]) -> list[Fact]:
+        """Return the facts that share most with these concepts, the rarest counting most."""
+        if not concepts:
+            return []
+        schema = self._index.schema
+        terms = [tantivy.Query.term_query(schema, "concepts", concept) for concept in sorted(concepts)]
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        searcher = self._index.searcher()
+        hits = searcher.search(query, limit=FOUND).hits
+        return [self._facts[searcher.doc(address).to_dict()["key"][0]] for _, address in hits]
+
+
+@lru_cache(maxsize=1)
+def regulation() -> Corpus:
+    """Return the corpus of articles, dates and limits of the law."""
+    return Corpus("regulation", load("regulation"))
+
+
+@lru_cache(maxsize=1)
+def service() -> Corpus:
+    """Return the corpus of published plans and product facts."""
+    return Corpus("service", load("service"))

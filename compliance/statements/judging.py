@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, Literal
 
-from compliance.statements.facts import Fact
-from compliance.statements.figures import Reference
+from compliance.statements.facts import Corpus, Fact
+from compliance.statements.figures import Lang, Reference, kinds
 from compliance.statements.reading import Amount, Moment, Reading, complement, read
-from compliance.statements.retrieval import Corpus
-from compliance.statements.words import Lang, kinds
 
 Verdict = Literal["supported", "contradicted", "not_covered"]
 Held = Literal["says", "denies"] | None

@@ -10,8 +10,18 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
-from compliance.statements.figures import MARK, Day, Figure, Quantity, Reference, mark_figures
-from compliance.statements.words import LANGS, Lang, of, without_lead_in
+from compliance.statements.figures import (
+    LANGS,
+    MARK,
+    Day,
+    Figure,
+    Lang,
+    Quantity,
+    Reference,
+    mark_figures,
+    of,
+    without_lead_in,
+)
 
 Claim = Literal["forbid", "require", "permit", "exempt", "unclear"] | None
 _COMPARATORS: Final = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}

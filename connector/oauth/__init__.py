@@ -1,16 +1,14 @@
 """Serves the connector's authorization: OAuth 2.1 as the MCP authorization specification of 2026-07-28 requires it.
 
-    addresses.py      the issuer, its endpoints, and the only resource
-    metadata.py       the discovery documents (RFC 9728, RFC 8414)
-    registration.py   applications that register themselves (RFC 7591)
-    documents.py      applications that publish a metadata document; outside.py fetches it
-    clients.py        identifies and authenticates applications
-    redirects.py      allowed redirect addresses
-    authorization.py  checks an application's request for a person's consent (RFC 7636, RFC 8707, RFC 9207)
-    token.py          exchanges codes and refresh tokens for tokens
-    revocation.py     ends a token for its application (RFC 7009)
+    addresses.py       the issuer, its endpoints, and the only resource
+    metadata.py        the discovery documents (RFC 9728, RFC 8414); applications that register themselves (RFC 7591)
+    clients.py         applications that publish a metadata document; clients.py fetches it; identifies and
+                       authenticates applications
+    authorization.py   allowed redirect addresses; checks an application's request for a person's consent (RFC 7636,
+                       RFC 8707, RFC 9207)
+    tokens.py          exchanges codes and refresh tokens for tokens; ends a token for its application (RFC 7009)
 
-`api.pages` has the pages on which a person signs in and consents; `warehouse.accounts.connections` stores and redeems
+`api.pages` has the pages on which a person signs in and consents; `warehouse.assistants` stores and redeems
 codes and tokens. Requests with a token pass `connector.gate`. The token endpoint of the REST interface is separate and
 serves keys only.
 """

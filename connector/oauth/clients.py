@@ -1,14 +1,115 @@
 """Identifies applications by their id, and authenticates them by their secret where they request tokens."""
 
 import hmac
+import ssl
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
 
-from connector.oauth.documents import KEPT, fetch_client, is_document
+import anyio
+import httpx2
+import orjson
+
 from connector.oauth.forms import Credentials
-from connector.oauth.refusals import invalid_client
+from connector.oauth.metadata import metadata
+from connector.oauth.refusals import OAuthRefused, invalid_client
 from connector.service import Service
-from warehouse.access.keys import digest
-from warehouse.accounts import oauth_clients
-from warehouse.accounts.oauth_clients import Client
+from pipelines.outside import Address, Unreachable, is_public, place_of, resolved
+from warehouse import assistants
+from warehouse.accounts.keys import digest
+from warehouse.assistants import Client
+
+MAX_BYTES: Final = 16 * 2**10
+FETCH_SECONDS: Final = 5
+_PORT: Final = 443
+
+
+async def fetch(
+    url: SplitResult,
+    *,
+    may_reach: Callable[[Address], bool] = is_public,
+    port: int = _PORT,
+    trust: ssl.SSLContext | None = None,
+) -> bytes:
+    """Return the bytes of a 200 answer with JSON. Raises `Unreachable` for everything else."""
+    try:
+        with anyio.fail_after(FETCH_SECONDS):
+            address = await resolved(url.hostname or "", port, may_reach)
+            return await _got(url, address, port, trust or ssl.create_default_context())
+    except (TimeoutError, OSError, UnicodeError, httpx2.HTTPError, httpx2.InvalidURL):
+        raise Unreachable from None
+
+
+async def _got(url: SplitResult, address: Address, port: int, trust: ssl.SSLContext) -> bytes:
+    target = f"https://{place_of(address)}:{port}{url.path or '/'}" + (f"?{url.query}" if url.query else "")
+    headers = {"Host": url.netloc, "Accept": "application/json", "Accept-Encoding": "identity"}
+    async with (
+        httpx2.AsyncClient(verify=trust, trust_env=False, follow_redirects=False) as client,
+        client.stream("GET", target, headers=headers, extensions={"sni_hostname": url.hostname}) as answer,
+    ):
+        if answer.status_code != 200 or "json" not in answer.headers.get("Content-Type", ""):
+            raise Unreachable
+        body = bytearray()
+        async for chunk in answer.aiter_raw():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise Unreachable
+        return bytes(body)
+
+
+KEPT: Final = timedelta(hours=1)
+_LONGEST: Final = 500
+
+Fetch = Callable[[SplitResult], Awaitable[bytes]]
+
+
+def is_document(client_id: str) -> bool:
+    """Return whether a client id is the address of a document, and not an id from a registration."""
+    return client_id.startswith("https://")
+
+
+def address(client_id: str) -> SplitResult | None:
+    """Return the address of a document; None where it is not a host name and a path without port or odd characters."""
+    try:
+        parts = urlsplit(client_id)
+        has_port = parts.port is not None
+    except ValueError:
+        return None
+    plain = client_id.isascii() and client_id.isprintable() and not set(client_id) & set(' \\#@"<>')
+    segments = parts.path.split("/")
+    if not (plain and is_document(client_id)) or len(client_id) > _LONGEST or has_port:
+        return None
+    if parts.path in ("", "/") or {".", ".."} & set(segments):
+        return None
+    return parts if "." in (parts.hostname or "") and not _is_number(parts.hostname or "") else None
+
+
+async def fetch_client(client_id: str, at: datetime, fetched: Fetch = fetch) -> Client | None:
+    """Return the application as its document describes it now; None where it cannot be fetched or used."""
+    parts = address(client_id)
+    if parts is None:
+        return None
+    try:
+        document = orjson.loads(await fetched(parts))
+        if not isinstance(document, dict) or document.get("client_id") != client_id or "client_secret" in document:
+            return None
+        client = metadata({"token_endpoint_auth_method": "none", **document})
+    except (Unreachable, OAuthRefused, orjson.JSONDecodeError):
+        return None
+    if not client.is_public:
+        return None
+    return Client(client_id, client.name, client.redirect_uris, client.token_endpoint_auth_method, None, at)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host.rpartition(".")[2].isdecimal()  # 127.1 is an address to some resolvers
+    return True
+
 
 _LONGEST_ID = 500
 
@@ -18,7 +119,7 @@ def find_client(service: Service, client_id: str) -> Client | None:
     if not client_id.isascii() or not client_id.isprintable() or len(client_id) > _LONGEST_ID:
         return None
     with service.writes.system() as connection:
-        return oauth_clients.of(connection, client_id)
+        return assistants.of(connection, client_id)
 
 
 def is_fresh(service: Service, client: Client) -> bool:
@@ -34,7 +135,7 @@ async def client_of_document(service: Service, client_id: str) -> Client | None:
 def hold(service: Service, client: Client) -> None:
     """Store the application that a document describes."""
     with service.writes.system() as connection:
-        oauth_clients.hold(connection, client)
+        assistants.hold(connection, client)
 
 
 def authenticate(service: Service, shown: Credentials) -> Client:

@@ -5,13 +5,16 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from starlette.responses import Response
 
-from connector.oauth import metadata, registration, revocation, token
+from connector.oauth import metadata, tokens
 from connector.oauth.addresses import REGISTER, RESOURCE, RESOURCE_METADATA, REVOKE, SERVER_METADATA, TOKEN
 from connector.oauth.refusals import ANY_ORIGIN, OAuthRefused, answer
 
 router = APIRouter(include_in_schema=False)
-for part in (metadata, registration, token, revocation):
-    router.include_router(part.router)
+for part in (
+    metadata.router,
+    tokens.router,
+):
+    router.include_router(part)
 
 _PREFLIGHT: Final = {
     **ANY_ORIGIN,

@@ -7,25 +7,24 @@ import orjson
 from pydantic import Field
 
 from compliance import annex_v
-from compliance.item_rules import item_rules
+from compliance.readiness import item_rules
 from compliance.rule_rows import RuleSet
 from connector.principal import current_principal
 from connector.service import Service
-from connector.tools.answer import Found, Page, Tool, instant, refusal
-from connector.tools.arguments import Limit, Offset
-from connector.tools.portfolio import newest_snapshot
-from pipelines.writing import present
+from connector.tools.figures import newest_snapshot
+from connector.tools.kit import Found, Limit, Offset, Page, Tool, instant, refusal
 from schemas.json_values import JsonObject
-from warehouse import analytics
-from warehouse.analytics.by_rule import STATES
-from warehouse.skus import detail, labels
+from services.skus import detail as detail_skus
+from warehouse.figures import by_rule
+from warehouse.figures.by_rule import STATES
+from warehouse.skus import queries, search
 from warehouse.skus import queries as skus
 
 Rule = Annotated[
     Literal["recycled_content_2030", "bpa_in_food_contact", "format_bans", "triman_mark"],
     Field(description="The rule to hold items against."),
 ]
-State: Any = Literal[tuple(dict.fromkeys(state for states in (*STATES.values(), labels.STATES) for state in states))]
+State: Any = Literal[tuple(dict.fromkeys(state for states in (*STATES.values(), search.STATES) for state in states))]
 _SOURCE: Final = "The company's own packaging records in this service"
 _NEXT: Final = "Call propose_sku_update with the facts that are missing, once the user knows them."
 
@@ -52,19 +51,19 @@ class RuleTools:
         Recycled plastic content beside the minimum of 2030; bisphenol A (BPA) statements of food packaging; format bans
         of Annex V, affected or depending on facts; the French Triman mark: who needs it and lacks it in our records.
         """
-        known = labels.STATES if rule == "triman_mark" else STATES[rule]
+        known = search.STATES if rule == "triman_mark" else STATES[rule]
         if state is not None and state not in known:
             raise refusal("not_in_vocabulary", f"state: the states of {rule} are {', '.join(known)}.")
         company_id = current_principal().company_id
         if rule == "triman_mark":
             with self._service.writes.company(company_id) as conn:
-                counts, items = labels.by_label(conn, state=state, limit=limit, offset=offset)
+                counts, items = search.by_label(conn, state=state, limit=limit, offset=offset)
             as_of = instant(self._service.clock.now())
         else:
             snapshot, now = newest_snapshot(self._service)
             with self._service.writes.company(company_id) as conn:
                 active = self._service.rulesets.active(conn)
-            counts, items = analytics.by_rule(snapshot, now, active, rule, state=state, limit=limit, offset=offset)
+            counts, items = by_rule.by_rule(snapshot, now, active, rule, state=state, limit=limit, offset=offset)
             as_of = now.head(snapshot)["as_of"]
             if rule == "format_bans":
                 items = self._with_open_facts(company_id, items, active)
@@ -92,8 +91,8 @@ class RuleTools:
         today, found = self._service.clock.today(), list[JsonObject]()
         with self._service.writes.company(company_id) as conn:
             for item in items:
-                row = detail.of(conn, skus.id_of(conn, item["sku_code"]), today)
-                flags = annex_v.flags(present.record(row), rules, today=today) if row else []
+                row = queries.of(conn, skus.id_of(conn, item["sku_code"]), today)
+                flags = annex_v.flags(detail_skus.record(row), rules, today=today) if row else []
                 facts = {flag["code"]: flag["depends_on"] for flag in flags}
                 bans = [{**ban, "depends_on": facts.get(ban["code"], [])} for ban in item["bans"]]
                 found.append({**item, "bans": bans})

@@ -1,6 +1,6 @@
 """Contains the definitions that Dagster loads, a module a subject: its assets, checks, jobs and schedule.
 
-Each is thin: `pipelines.<subject>` processes the data, and `pipelines.shown` prepares what an analyst sees. `sensors`
+Each is thin: `pipelines.<subject>` processes the data, and `pipelines.engine` prepares what an analyst sees. `sensors`
 watches all subjects. This module contains what they share; `pipelines.definitions` combines them.
 """
 
@@ -9,10 +9,10 @@ from typing import Any, Final  # Any: what an asset takes and makes, and the par
 
 import dagster as dg
 
-from pipelines.engine.leaving import interruptible
+from pipelines.engine import checks
 from pipelines.engine.resources import Resources
-from pipelines.housekeeping import Proceed
-from pipelines.shown import columns
+from pipelines.engine.steps import interruptible
+from pipelines.operate import Proceed
 
 OWNERS: Final = ["team:packaging-data"]
 """The owners of every asset."""
@@ -20,7 +20,7 @@ OWNERS: Final = ["team:packaging-data"]
 
 def about(name: str, group: str, stage: str, *kinds: str) -> dict[str, Any]:
     """Return what each asset says of itself: group, owners, stage, kinds, and a table's columns."""
-    shown = columns.metadata(name) if name in columns.TABLES else None
+    shown = checks.metadata(name) if name in checks.TABLES else None
     return {
         "group_name": group,
         "owners": OWNERS,

@@ -9,16 +9,16 @@ import polars as pl
 
 from compliance.catalogue import EU_MEMBER_STATES, MONEY, is_iso_3166
 from compliance.tables import TableError
-from pipelines import catalogue, regrading
+from pipelines import catalogue
 from pipelines.defs import about, asset, daily_schedule
-from pipelines.engine import checks
+from pipelines.engine import checks, preview
 from pipelines.engine.checks import Check, Frames, Stored, Verdict
 from pipelines.engine.jobs import run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock
-from pipelines.shown import columns, preview
 from schemas import contracts
-from warehouse.audit.origin import Origin
-from warehouse.catalogue import queries
+from warehouse import catalogue as catalogue_warehouse
+from warehouse import rules as rules_warehouse
+from warehouse.audit.ledger import Origin
 from warehouse.companies.queries import every_company
 
 GROUP: Final = "reference"
@@ -66,7 +66,7 @@ def rule_set(
     with postgres.system() as conn:
         rules = rule_sets.active(conn)
     company_ids = every_company(postgres)
-    requested = regrading.request_lacking(postgres, company_ids, rules.version, clock.now())
+    requested = rules_warehouse.request_lacking(postgres, company_ids, rules.version, clock.now())
     if requested:
         context.log.info("Asked for the regrade of %s companies by %s.", requested, rules.version)
     return dg.MaterializeResult(
@@ -76,7 +76,7 @@ def rule_set(
             "rules": len(rules.rules),
             "companies": len(company_ids),
             "regrades_asked": requested,
-            **columns.metadata("rule_set"),
+            **checks.metadata("rule_set"),
         },
     )
 
@@ -107,7 +107,7 @@ def jurisdiction_catalogue(
             changes = catalogue.unchanged_load(conn, now)
         else:
             changes = catalogue.load(conn, file, _origin(context, config), now)
-        stored = queries.stored(conn)
+        stored = catalogue_warehouse.stored(conn)
     codes = {name: getattr(changes, name) for name in ("added", "changed", "removed", "demoted")}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(changes.source_hash),  # what is made from it stays up to date while it is the same
@@ -119,7 +119,7 @@ def jurisdiction_catalogue(
             "unchanged": changes.unchanged,
             "codes": preview.table(("change", "codes"), [(name, ", ".join(listed)) for name, listed in codes.items()]),
             CHANGES: dg.MetadataValue.json(changes.as_dict()),
-            **columns.metadata("jurisdiction_catalogue"),
+            **checks.metadata("jurisdiction_catalogue"),
         },
     )
 
@@ -144,7 +144,7 @@ def older_rules(stored: Stored) -> Verdict:
     """Return how many companies are to be regraded by the active version."""
     with stored.pool.system() as conn:
         version = stored.registry.active(conn).version
-    companies = len(regrading.open_regrades(stored.pool))
+    companies = len(rules_warehouse.open_regrades(stored.pool))
     return Verdict(companies == 0, {"companies_held_by_older_rules": companies, "version": version})
 
 
@@ -159,7 +159,7 @@ rule_set_checks: Final = checks.checks_of("rule_set", checks.contract_check(_rul
 
 def _served(stored: Stored) -> _Rows:
     with stored.pool.system() as conn:
-        return queries.stored(conn)
+        return catalogue_warehouse.stored(conn)
 
 
 def _codes(name: str, description: str, wrong: Callable[[_Rows], Iterable[str]]) -> Check:

@@ -1,6 +1,7 @@
 """Defines the jobs by which a company's data leaves: exports as files, mails to suppliers, changes to webhooks.
 
-The work is in `pipelines.exports`, `pipelines.mail` and `pipelines.webhooks`. The API requests a run for each export.
+The work is in `pipelines.exports`, `pipelines.suppliers` and `pipelines.changes`. The API requests a run for each
+export.
 Where that request or the run was lost, and for all else that is due, a sensor does (`pipelines.defs.sensors`).
 """
 
@@ -11,19 +12,19 @@ from uuid import UUID
 
 import dagster as dg
 
-from pipelines import exports, mail, webhooks
+from pipelines import changes, exports, suppliers
+from pipelines.changes import TurnTaken
 from pipelines.defs import op
 from pipelines.engine import tags
-from pipelines.engine.partitions import company_of_run, company_partitions
 from pipelines.engine.resources import Resources
-from pipelines.engine.run_requests import WantedRun
-from pipelines.housekeeping import Proceed
-from pipelines.webhooks.deliver import TurnTaken
-from warehouse.exports import claims
-from warehouse.imports.queue import SMALL_ROWS
-from warehouse.review import mails
-from warehouse.sessions import Connection
-from warehouse.webhooks import deliveries
+from pipelines.engine.schedules import WantedRun
+from pipelines.engine.tags import company_of_run, company_partitions
+from pipelines.operate import Proceed
+from warehouse import exports as exports_warehouse
+from warehouse.changes import webhooks as webhooks_changes
+from warehouse.imports.claims import SMALL_ROWS
+from warehouse.operate.sessions import Connection
+from warehouse.suppliers import enquiries
 
 _ASKED_FOR: Final = timedelta(seconds=4)
 """How long after an export was asked for the request of its run is left to the API."""
@@ -45,10 +46,10 @@ def due_mails(context: dg.OpExecutionContext, resources: Resources, proceed: Pro
     Where no mail server is set, as a person may start this by hand, the run says so and the mails stay due.
     """
     company_id, named = company_of_run(context, resources.postgres)
-    post = mail.Post.of(resources.settings)
+    post = suppliers.Post.of(resources.settings)
     if post is None:
         return {**named, "nothing_sent": "Nothing is mailed: PCDS_SMTP_URL is not set."}
-    outcomes = mail.send_due(resources.postgres, company_id, post, resources.clock, proceed)
+    outcomes = suppliers.send_due(resources.postgres, company_id, post, resources.clock, proceed)
     return {**named, **{f"mails_{outcome}": count for outcome, count in outcomes.items()}}
 
 
@@ -56,9 +57,9 @@ def due_mails(context: dg.OpExecutionContext, resources: Resources, proceed: Pro
 def due_deliveries(context: dg.OpExecutionContext, resources: Resources, proceed: Proceed) -> Mapping[str, object]:
     """Send what is due; what a receiver does not take is tried again later, by another run."""
     company_id, named = company_of_run(context, resources.postgres)
-    sender = webhooks.Sender.of(resources.settings)
+    sender = changes.Sender.of(resources.settings)
     try:
-        outcomes = webhooks.deliver_due(resources.postgres, company_id, sender, resources.clock, proceed)
+        outcomes = changes.deliver_due(resources.postgres, company_id, sender, resources.clock, proceed)
     except TurnTaken:
         raise dg.Failure("Another run sends for this company; this one is requested again.") from None
     return {**named, **{f"messages_{outcome}": count for outcome, count in outcomes.items()}}
@@ -88,17 +89,17 @@ def queued_exports(conn: Connection, now: datetime) -> dict[str, WantedRun]:
         each.slug: WantedRun(
             each.work, {tags.COMPANY: str(each.company_id), **(tags.LARGE if each.skus > SMALL_ROWS else {})}
         )
-        for each in claims.companies(conn, now, asked_for=_ASKED_FOR)
+        for each in exports_warehouse.companies(conn, now, asked_for=_ASKED_FOR)
     }
 
 
 def mails_due(conn: Connection, now: datetime) -> dict[str, WantedRun]:
     """Return one run for each company with mails that are due, or are to be tried again."""
-    found = mails.companies(conn, now)
+    found = enquiries.companies(conn, now)
     return {each.slug: WantedRun(each.work, {tags.COMPANY: str(each.company_id), **tags.FOLLOWED}) for each in found}
 
 
 def webhooks_due(conn: Connection, now: datetime) -> dict[str, WantedRun]:
     """Return one run for each company with changes to send: new ones, and those that are to be tried again."""
-    found = deliveries.companies(conn, now)
+    found = webhooks_changes.companies(conn, now)
     return {each.slug: WantedRun(each.work, {tags.COMPANY: str(each.company_id), **tags.FOLLOWED}) for each in found}

@@ -3,10 +3,11 @@
 A sensor looks at the current state, never at its own earlier requests: so nothing is forgotten when a process is
 killed, and nothing is requested twice. Each subject's module says what of it is due; a tick that finds nothing says so.
 
-The API requests a run as soon as it has accepted a file (`api.launching`). `queued_imports` requests one for imports
+The API requests a run as soon as it has accepted a file (`api.operate.launching`). `queued_imports` requests one for
+imports
 without a run after some seconds, and for stalled ones (whose run ended without them). A claim lets only one run have an
 import. While the machine lacks the place for it, an import waits: the more runs it has had, the longer until the next.
-An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.claimed`).
+An import whose last run a person has terminated is ended instead (`pipelines.defs.imports.claims`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +18,10 @@ from uuid import UUID
 import dagster as dg
 
 from pipelines.defs.catalogue import BY_SCHEDULE, OLDER_RULES, VERSION, read_rule_set, refresh_catalogue, rule_set
-from pipelines.defs.housekeeping import keep_house
-from pipelines.defs.imports import claimed
+from pipelines.defs.figures import lost_portfolios, publish_portfolio, written_portfolios
+from pipelines.defs.imports import claims as claims_imports
 from pipelines.defs.imports.assets import import_file
+from pipelines.defs.operate import keep_house
 from pipelines.defs.outgoing import (
     export_portfolio,
     mails_due,
@@ -28,18 +30,17 @@ from pipelines.defs.outgoing import (
     send_webhooks,
     webhooks_due,
 )
-from pipelines.defs.publication import lost_portfolios, publish_portfolio, written_portfolios
-from pipelines.defs.regrading import asked_regrades, regrade_portfolios, regraded_skus
-from pipelines.engine import run_requests, tags
+from pipelines.defs.rules import asked_regrades, regrade_portfolios, regraded_skus
+from pipelines.engine import schedules, tags
 from pipelines.engine.checks import Stored
 from pipelines.engine.jobs import import_config, run_config
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets, ServiceClock, ServiceSettings
-from pipelines.engine.run_requests import WantedRun
-from warehouse.clock import Clock
+from pipelines.engine.schedules import WantedRun
 from warehouse.imports import claims
-from warehouse.imports.queue import SMALL_ROWS, OpenImport, open_imports
-from warehouse.launches import queries as launches
-from warehouse.sessions import Pool
+from warehouse.imports.claims import SMALL_ROWS, OpenImport, open_imports
+from warehouse.operate import launches
+from warehouse.operate.clock import Clock
+from warehouse.operate.sessions import Pool
 
 _ASKED_FOR: Final = timedelta(seconds=4)
 """How long after a file was accepted the request of its run is left to the API."""
@@ -53,7 +54,7 @@ _NONE_LEFT: Final = "0 regrades left"
 _NOT_MAILED: Final = " Nothing is mailed: PCDS_SMTP_URL is not set."
 
 
-@run_requests.sensor(
+@schedules.sensor(
     job=import_file,
     description="Requests a run for each import that waits or has stalled and that no unfinished run works on; "
     "ends those whose last run was terminated.",
@@ -68,12 +69,12 @@ def queued_imports(context: dg.SensorEvaluationContext, postgres: Postgres, cloc
     idle = f"{len(waiting)} imports wait, and a run works on each, or it is to be tried again later."
     return dg.SensorResult(
         run_requests=requested,
-        dynamic_partitions_requests=run_requests.partition_requests(context.instance, requested),
+        dynamic_partitions_requests=schedules.partition_requests(context.instance, requested),
         skip_reason=None if requested else idle if waiting else "No import waits.",
     )
 
 
-@run_requests.sensor(
+@schedules.sensor(
     jobs=[publish_portfolio, regrade_portfolios, read_rule_set, export_portfolio, send_mails, send_webhooks],
     description="Requests what companies are due: publications of what was written, regrades that were asked for, "
     "exports that lost their run, mails and webhooks.",
@@ -101,21 +102,21 @@ def due_companies(
     stored = Stored(postgres, portfolios, rule_sets)
     requests = _regrade_requests(context.instance, stored, regrades) if regrades else []
     for job_name, of_job in wanted.items():
-        requests += run_requests.requests_of_companies(context.instance, job_name, of_job)
+        requests += schedules.requests_of_companies(context.instance, job_name, of_job)
     left = ", ".join(sorted({run.tags[tags.REGRADE] for run in regrades.values()}))
     left = f"{len(regrades)} regrades left by {left}" if regrades else _NONE_LEFT
     due = len(regrades) + sum(map(len, wanted.values()))
     idle = f"Nothing is to be started: {due} runs are due, and each is under way or waits for another try."
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=run_requests.partition_requests(context.instance, requests),
+        dynamic_partitions_requests=schedules.partition_requests(context.instance, requests),
         asset_events=[] if left == (context.cursor or _NONE_LEFT) else [_older_rules(stored)],
         skip_reason=None if requests else (idle if due else "Nothing is due.") + ("" if mailed else _NOT_MAILED),
         cursor=left,
     )
 
 
-@run_requests.sensor(
+@schedules.sensor(
     jobs=[publish_portfolio, read_rule_set, refresh_catalogue, keep_house],
     minimum_interval_seconds=OVERDUE_SECONDS,
     description="Requests what ought to be there and is not: a company's files that are lost, the version of the rules "
@@ -136,13 +137,13 @@ def overdue_work(
         lost = lost_portfolios(conn, portfolios, clock.now())
     requests = [
         *_rule_set_requests(instance, version),
-        *run_requests.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE, clock.now()),
-        *run_requests.undone_work(instance, keep_house.name, run_config(), clock.now()),
-        *run_requests.requests_of_companies(instance, publish_portfolio.name, lost),
+        *schedules.undone_work(instance, refresh_catalogue.name, BY_SCHEDULE, clock.now()),
+        *schedules.undone_work(instance, keep_house.name, run_config(), clock.now()),
+        *schedules.requests_of_companies(instance, publish_portfolio.name, lost),
     ]
     return dg.SensorResult(
         run_requests=requests,
-        dynamic_partitions_requests=run_requests.partition_requests(instance, requests),
+        dynamic_partitions_requests=schedules.partition_requests(instance, requests),
         skip_reason=None if requests else f"Nothing is overdue; {version} grades, as Dagster knows.",
     )
 
@@ -158,9 +159,9 @@ def _regrade_requests(
         version = stored.registry.active(conn).version
     if not _is_told(instance, version):
         return _rule_set_requests(instance, version)
-    taken = run_requests.being_materialised(instance, regraded_skus.key.to_user_string(), regrades)
+    taken = schedules.being_materialised(instance, regraded_skus.key.to_user_string(), regrades)
     left = {slug: run for slug, run in regrades.items() if slug not in taken}
-    return run_requests.requests_of_companies(instance, regrade_portfolios.name, left)
+    return schedules.requests_of_companies(instance, regrade_portfolios.name, left)
 
 
 def _rule_set_requests(instance: dg.DagsterInstance, version: str) -> list[dg.RunRequest]:
@@ -169,7 +170,7 @@ def _rule_set_requests(instance: dg.DagsterInstance, version: str) -> list[dg.Ru
         return []
     latest = instance.get_latest_materialization_event(rule_set.key)
     before = "none" if latest is None else f"{latest.timestamp:.0f}"
-    return run_requests.requests_of_job(instance, read_rule_set.name, f"{version}/{before}", run_config())
+    return schedules.requests_of_job(instance, read_rule_set.name, f"{version}/{before}", run_config())
 
 
 def _is_told(instance: dg.DagsterInstance, version: str) -> bool:
@@ -193,7 +194,7 @@ def _older_rules(stored: Stored) -> dg.AssetCheckEvaluation:
 def _is_worked_on(record: dg.RunRecord) -> bool:
     if record.dagster_run.status == dg.DagsterRunStatus.NOT_STARTED:
         return Clock().now() - record.create_timestamp < _LOST_AFTER
-    return record.dagster_run.status in run_requests.UNDER_WAY
+    return record.dagster_run.status in schedules.UNDER_WAY
 
 
 def _is_hung(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: OpenImport, run: dg.DagsterRun) -> bool:
@@ -226,8 +227,8 @@ def _requested(instance: dg.DagsterInstance, pool: Pool, clock: Clock, found: Op
     for record in records:
         if _is_worked_on(record) and not _is_hung(instance, pool, clock, found, record.dagster_run):
             return None
-    if records and claimed.is_terminated(last := records[0].dagster_run):  # the newest comes first
-        claimed.end_import(pool, clock, found.company_id, found.id, last.run_id)
+    if records and claims_imports.is_terminated(last := records[0].dagster_run):  # the newest comes first
+        claims_imports.end_import(pool, clock, found.company_id, found.id, last.run_id)
         return None
     if _waits(records):
         return None

@@ -1,4 +1,4 @@
-"""Configures this service's Celery workers: `celery -A pipelines.engine.celery_app worker`, started by `api.programs`.
+"""Configures our Celery workers: `celery -A pipelines.engine.celery_app worker`, started by `api.operate.programs`.
 
 The tasks are those of Dagster's package for Celery. A child is forked from a process that has loaded the definitions,
 so that a run starts without importing them. What belongs here: the app, and what a child does around a run. What does
@@ -26,11 +26,10 @@ from dagster_celery.tasks import create_execute_job_task, create_resume_job_task
 
 from pipelines.definitions import defs
 from pipelines.engine.worker import Cancellations
-from warehouse import dagster_home, logs
-from warehouse.database import Database
-from warehouse.launches import queries as launches
-from warehouse.sessions import Connection
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home, launches, logs
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Connection
+from warehouse.operate.settings import Settings
 
 BROKER: Final = "PCDS_CELERY_URL"
 """The variable that contains the broker's address, as in deploy/celery/dagster.yaml."""

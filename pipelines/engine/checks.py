@@ -6,7 +6,9 @@ step that makes it (`specs_of`, `results_of`), and such a step runs for its chec
 work. Faults of a caller's file are in the import's report and fail no check.
 """
 
+import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias  # Any: Dagster's metadata takes any value
 from uuid import UUID
@@ -17,12 +19,19 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from compliance.catalogue import COMPOSITE_RULES, REGIONS, SYSTEMS
-from pipelines.engine.partitions import company_of, company_partitions
+from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
+from compliance.rollup.tonnes import TONNES_SCHEMA
+from pipelines.engine import preview
 from pipelines.engine.resources import Portfolios, Postgres, RuleSets
-from pipelines.shown import preview
+from pipelines.engine.tags import company_of, company_partitions
+from pipelines.figures import OBLIGATION_SCHEMA
+from pipelines.filings import FILING_SCHEMA
 from schemas import contracts
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from schemas.fields import SKU
+from warehouse.figures import source as source_figures
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
+from warehouse.skus.tables import DTYPES
 
 Frames: TypeAlias = Mapping[str, tuple[pa.DataFrameSchema, pl.DataFrame]]
 """Frames by name, each with its contract."""
@@ -154,3 +163,93 @@ def refuse_broken(sentence: str, frames: Frames) -> None:
 def contract(frames: Frames) -> dg.AssetCheckResult:
     """Return the result of the contract check that a step evaluates of what it makes."""
     return dg.AssetCheckResult(check_name=CONTRACT, **judge(frames)._asdict())
+
+
+_GRADE: Final = {
+    name: source_figures.SKUS[name]
+    for name in ("recyclability_grade", "recyclability_score", "grade_provisional", "ruleset_version")
+}
+_FIELDS: Final = {name: DTYPES.get(name, pl.String()) for name in SKU}
+_PARTS: Final = {**COMPONENT_COLUMNS, **VOLUME_COLUMNS}
+TABLES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "parsed_table": {"line": pl.UInt32(), **dict.fromkeys(SKU, pl.String())},
+    "typed_rows": _FIELDS,
+    "graded_skus": {**_FIELDS, "components_weight_g": pl.Float64(), **_GRADE},
+    "regraded_skus": {"sku_code": pl.String(), **_GRADE},
+    "rule_set": {"version": pl.String(), "tables": pl.String()},
+    "portfolio_snapshot": {**source_figures.SKUS, **_PARTS},
+    "portfolio": {**SKU_COLUMNS, **_PARTS},
+    "figures": TONNES_SCHEMA,
+    "obligations": OBLIGATION_SCHEMA,
+    "declarations": FILING_SCHEMA,
+    "jurisdiction_catalogue": {name: column.dtype for name, column in CATALOGUE.columns.items()},
+}
+"""The columns of all tables of an asset together; an import's own file may have fewer of them."""
+_SAME_NAME: Final = {
+    "typed_rows": "parsed_table",
+    "graded_skus": "typed_rows",
+    "portfolio_snapshot": "graded_skus",
+    "portfolio": "portfolio_snapshot",
+}
+
+
+class _Row(NamedTuple):
+    unit: str
+    meaning: str
+    made_from: tuple[str, ...]
+
+
+@cache
+def _rows() -> Mapping[tuple[str, str], _Row]:
+    with (Path(__file__).parent / "checks.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            (row["asset"], row["column"]): _Row(row["unit"], row["meaning"], tuple(row["made_from"].split()))
+            for row in csv.DictReader(file)
+        }
+
+
+def schema(asset: str) -> dg.TableSchema:
+    """Return the asset's columns, before any run has made them."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(name, str(dtype), column_description(asset, name)) for name, dtype in TABLES[asset].items()
+        ]
+    )
+
+
+def column_description(asset: str, name: str) -> str | None:
+    """Return the meaning of an asset's column, with its unit; None where it has no description."""
+    row, field = _rows().get((asset, name)), SKU.get(name)
+    if row is not None:
+        meaning, unit = row.meaning, row.unit
+    elif field is not None:
+        meaning, unit = field.meaning, field.unit or ""
+    else:
+        source = _SAME_NAME.get(asset)
+        return column_description(source, name) if source else None
+    return f"{meaning} Unit: {unit}." if unit else meaning
+
+
+def lineage(asset: str) -> dg.TableColumnLineage:
+    """Return the columns of assets that each column is made from; columns that no asset has are left out."""
+    made_from = {name: _made_from(asset, name) for name in TABLES[asset]}
+    return dg.TableColumnLineage(
+        {
+            name: [dg.TableColumnDep(dg.AssetKey(source), column) for source, _, column in parts]
+            for name, parts in made_from.items()
+            if parts
+        }
+    )
+
+
+def _made_from(asset: str, name: str) -> list[tuple[str, str, str]]:
+    if row := _rows().get((asset, name)):
+        return [part.partition(".") for part in row.made_from]
+    source = _SAME_NAME.get(asset)
+    return [(source, ".", name)] if source and name in TABLES[source] else []
+
+
+@cache
+def metadata(asset: str) -> Mapping[str, Any]:
+    """Return both as metadata, for an asset's definition and for its materialisations alike."""
+    return {"dagster/column_schema": schema(asset), "dagster/column_lineage": lineage(asset)}

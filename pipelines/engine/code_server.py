@@ -1,6 +1,6 @@
 """Runs Dagster's own code server, with Dagster's tables made first (`python -m pipelines.engine.code_server`).
 
-The options are those of `dagster api grpc`; `api.programs` has them.
+The options are those of `dagster api grpc`; `api.operate.programs` has them.
 """
 
 import runpy
@@ -10,7 +10,7 @@ from pipelines.engine.instance import make_tables
 
 
 def main() -> None:
-    """Serve the definitions until SIGTERM; the environment is the supervisor's (`warehouse.dagster_home`)."""
+    """Serve the definitions until SIGTERM; the environment is the supervisor's (`warehouse.operate.dagster_home`)."""
     make_tables()
     sys.argv = ["dagster", "api", "grpc", *sys.argv[1:]]
     runpy.run_module("dagster", run_name="__main__", alter_sys=True)

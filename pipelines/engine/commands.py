@@ -11,21 +11,20 @@ from uuid import UUID
 import dagster as dg
 
 from compliance.tables import TableError
-from pipelines import catalogue, regrading
+from pipelines import catalogue
 from pipelines.catalogue import Changes
 from pipelines.defs.catalogue import CHANGES
-from pipelines.engine import execution, tags
+from pipelines.engine import execution, preview, tags
 from pipelines.engine.jobs import run_config
-from pipelines.engine.partitions import partition_of
 from pipelines.engine.resources import Resources
-from pipelines.figures.keep import CompanyFigures, are_behind, as_dict
-from pipelines.figures.portfolio import up_to_date_snapshot
-from pipelines.regrading import Totals
-from pipelines.shown import preview
-from warehouse import figures
+from pipelines.engine.tags import partition_of
+from pipelines.figures import CompanyFigures, are_behind, as_dict, up_to_date_snapshot
+from warehouse import rules
 from warehouse.companies.queries import every_company
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot, current
+from warehouse.figures import stored as stored_figures
+from warehouse.figures.snapshots import Snapshot, current
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Totals
 
 
 def run(
@@ -88,7 +87,7 @@ def roll_up(resources: Resources, instance: dg.DagsterInstance, company_id: UUID
         publish_company(resources, instance, company_id)
     else:
         run("roll_up", resources, instance, company_id)
-    stored = figures.current(resources.portfolios, company_id)
+    stored = stored_figures.current(resources.portfolios, company_id)
     assert stored is not None
     return as_dict(stored)
 
@@ -116,8 +115,8 @@ def regrade_portfolios(
     if not only_open:
         for company_id in chosen:
             with pool.company(company_id) as conn:
-                regrading.request(conn, company_id, version, resources.clock.now())
-    for company_id in regrading.open_regrades(pool):
+                rules.request(conn, company_id, version, resources.clock.now())
+    for company_id in rules.open_regrades(pool):
         if company_id in chosen:
             run(
                 "regrade_portfolios",
@@ -127,7 +126,7 @@ def regrade_portfolios(
                 config={"regraded_skus": {"only_open": True}},
                 run_tags={tags.REGRADE: version},
             )
-    return regrading.total(pool, chosen, version)
+    return rules.total(pool, chosen, version)
 
 
 def refresh_catalogue(

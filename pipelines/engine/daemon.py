@@ -15,14 +15,14 @@ from dagster._daemon.controller import daemon_controller_from_instance
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.engine.instance import open_instance
-from warehouse import dagster_home
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home
+from warehouse.operate.settings import Settings
 
 
 def main() -> None:
     """Run schedules, sensors, the queue, backfills and run monitoring until SIGTERM or SIGINT.
 
-    The environment is the supervisor's (`warehouse.dagster_home`).
+    The environment is the supervisor's (`warehouse.operate.dagster_home`).
     """
     target = WorkspaceFileTarget([str(dagster_home.workspace(Settings.load()))])
     with (

@@ -3,7 +3,8 @@
 A service runs where Dagster's web server answers to the key of this data directory. Its Dagster launches the run as any
 other, a worker executes it, and the command waits for its end. Which runs a command needs does not belong here.
 
-It uses HTTP as `api.launching` does: Dagster's own Python client uses the environment's proxies, which would see the
+It uses HTTP as `api.operate.launching` does: Dagster's own Python client uses the environment's proxies, which would
+see the
 key.
 """
 
@@ -21,10 +22,9 @@ from pipelines.definitions import defs
 from pipelines.engine.resources import Resources
 from pipelines.engine.tags import CODE_LOCATION, PARTITION, USER
 from schemas.json_values import JsonObject
-from warehouse import dagster_home
-from warehouse.launches import queries as launches
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home, launches
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 _REPOSITORY: Final = {"repositoryLocationName": dagster_home.LOCATION, "repositoryName": "__repository__"}
 _LAUNCH_MUTATION: Final = """

@@ -2,7 +2,7 @@
 
 Webserver, daemon, code server and workers each need Dagster and its storage: 90 MiB and more than a second of processor
 time a process. A forked process shares those pages with all others, and starts at once. What belongs here: loading what
-all of them need, and forking. What does not: which programs run and when they start again (`api.serve`).
+all of them need, and forking. What does not: which programs run and when they start again (`api.operate.serve`).
 
 Polars and NumPy start threads as they are imported, and a fork loses threads: each program imports them by itself.
 """
@@ -20,8 +20,8 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from warehouse import dagster_home, leftovers
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home, leftovers
+from warehouse.operate.settings import Settings
 
 _LOADED: Final = (
     "cryptography.hazmat.primitives.ciphers.aead",
@@ -31,7 +31,7 @@ _LOADED: Final = (
     "httpx2",
     "pipelines.engine.daemon",
     "psycopg_pool",
-    "warehouse.logs",
+    "warehouse.operate.logs",
     "xlsxwriter",
 )
 """What most of the programs import, without threads."""

@@ -13,9 +13,9 @@ from typing import Final
 import dagster as dg
 from dagster_postgres import DagsterPostgresStorage
 
-from warehouse import dagster_home
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 _STATEMENT_MILLISECONDS: Final = 15_000
 _RECYCLE_SECONDS: Final = 3_600

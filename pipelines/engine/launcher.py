@@ -20,8 +20,8 @@ from dagster._core.launcher import (
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from pipelines.engine.tags import PARTITION
-from warehouse.launches import queries as launches
-from warehouse.sessions import Connection
+from warehouse.operate import launches
+from warehouse.operate.sessions import Connection
 
 T_Instance = TypeVar("T_Instance", bound=dg.DagsterInstance)
 

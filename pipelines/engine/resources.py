@@ -19,13 +19,13 @@ import dagster as dg
 from pydantic import Field
 
 from pipelines.imports.process import CHUNK_ROWS
-from pipelines.sandbox.pool import Readers
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.objects import Objects
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from pipelines.readers.pool import Readers
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
+from warehouse.rules import Rulesets
 
 _LEAST_CONNECTIONS: Final = 6
 """Two imports at a time (a worker's, and one that a command runs), each of two chunks and a heartbeat."""

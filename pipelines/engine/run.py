@@ -17,10 +17,10 @@ import dagster as dg
 from pipelines.engine import commands, execution
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Resources, open_resources
-from warehouse import logs
-from warehouse.database import Database
-from warehouse.settings import Settings
-from warehouse.surroundings import sentence_of
+from warehouse.operate import logs
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
+from warehouse.operate.surroundings import sentence_of
 
 
 def main() -> int:

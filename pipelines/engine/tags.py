@@ -4,13 +4,17 @@ Dagster's pages hide a tag whose name begins with `.dagster/`; it is found by it
 """
 
 from collections.abc import Callable
-from typing import Final
+from datetime import datetime
+from typing import Any, ClassVar, Final  # Any: Dagster's own signature
 from urllib.parse import unquote
 from uuid import UUID
 
 import dagster as dg
 
-from warehouse import dagster_home
+from pipelines.engine import preview
+from warehouse.companies import queries
+from warehouse.operate import dagster_home
+from warehouse.operate.sessions import Pool
 
 CODE_LOCATION: Final = {".dagster/repository": f"__repository__@{dagster_home.LOCATION}"}
 """With this tag the UI lists a run under its job, although no launcher has started it."""
@@ -55,7 +59,7 @@ LARGE_PUBLICATION: Final = {".dagster/pcds_publication_size": "large"}
 """On publications of large portfolios: one at a time, so that an import finds a free worker (dagster.yaml)."""
 
 TRACEPARENT: Final = ".dagster/pcds_traceparent"
-"""Where traces are sent: the request that the run continues (`warehouse.tracing`)."""
+"""Where traces are sent: the request that the run continues (`warehouse.operate.tracing`)."""
 
 REGRADE: Final = "pcds/regrade"
 """On every run of a regrade: the version it is for. dagster.yaml limits how many runs have it at a time."""
@@ -84,3 +88,52 @@ def of_company(company_id: UUID, name: str) -> dict[str, str]:
 def of_import(import_id: UUID, company_id: UUID, filename: str) -> dict[str, str]:
     """Return the tags by which an import's runs are found (decisions §10)."""
     return {IMPORT: str(import_id), COMPANY: str(company_id), "pcds/filename": filename}
+
+
+class _Companies(dg.DynamicPartitionsDefinition):
+    """Dynamic partitions that a process caches: Dagster looks one up some sixty times a run, a query each time."""
+
+    _known: ClassVar[set[str]] = set()
+
+    def has_partition_key(
+        self, partition_key: str, current_time: datetime | None = None, dynamic_partitions_store: Any = None
+    ) -> bool:
+        """Return whether the company has its partition; only new processes notice a partition that somebody removed."""
+        if partition_key in self._known:
+            return True
+        found = super().has_partition_key(partition_key, current_time, dynamic_partitions_store)
+        if found:
+            self._known.add(partition_key)
+        return found
+
+
+company_partitions: Final = _Companies(name="companies")
+
+
+def partition_of(instance: dg.DagsterInstance, pool: Pool, company_id: UUID) -> str:
+    """Return the company's partition, and add it where it is missing."""
+    with pool.system() as conn:
+        slug = queries.slug_of(conn, [company_id])[company_id]
+    instance.add_dynamic_partitions("companies", [slug])
+    return slug
+
+
+def company_of(pool: Pool, slug: str) -> UUID:
+    """Return the company of a partition. Raises `dagster.Failure` where no company has the name."""
+    with pool.system() as conn:
+        company_id = queries.company(conn, slug)
+    if company_id is None:
+        raise dg.Failure(f"There is no company {slug}; `pcds company list` shows those there are.", allow_retries=False)
+    return company_id
+
+
+def company_of_run(
+    context: dg.AssetExecutionContext | dg.OpExecutionContext, pool: Pool
+) -> tuple[UUID, dict[str, str]]:
+    """Return the company of a run, and what the run shows of it; a run that the UI started gets its tags too."""
+    company_id = company_of(pool, context.partition_key)
+    with pool.company(company_id) as conn:
+        shown = preview.company(conn, company_id)
+    if COMPANY_NAME not in context.run.tags:
+        context.instance.add_run_tags(context.run.run_id, of_company(company_id, shown["company"]))
+    return company_id, shown

@@ -31,8 +31,8 @@ from starlette.websockets import WebSocket, WebSocketClose
 from pipelines.engine.graphql_bounds import parse_bounded
 from pipelines.engine.instance import open_instance
 from pipelines.engine.tags import by_actor
-from warehouse import dagster_home, logs
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home, logs
+from warehouse.operate.settings import Settings
 
 _MOST_LOGGED: Final = 20
 _LONGEST_NAME: Final = 100
@@ -148,7 +148,7 @@ def application(settings: Settings) -> Iterator[ASGIApp]:
 
 
 def main() -> None:
-    """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.dagster_home`).
+    """Serve until SIGTERM or SIGINT; the environment is the supervisor's (`warehouse.operate.dagster_home`).
 
     It ends immediately: it has no state.
     """

@@ -34,18 +34,17 @@ from dagster._utils.hosted_user_process import recon_job_from_origin
 from dagster._utils.interrupts import capture_interrupts
 
 from pipelines.definitions import defs
-from pipelines.engine import leaving, traced
+from pipelines.engine import steps
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import shared_resources
 from pipelines.engine.tags import PARTITION
-from warehouse import logs, tracing
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.imports.queue import LISTENER
-from warehouse.launches import queries as launches
-from warehouse.launches.queries import Launched
-from warehouse.settings import Settings
-from warehouse.surroundings import is_passing
+from warehouse.imports.claims import LISTENER
+from warehouse.operate import launches, logs, tracing
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.launches import Launched
+from warehouse.operate.settings import Settings
+from warehouse.operate.surroundings import is_passing
 
 POLL_SECONDS: Final = 2.0
 """How often the worker looks for launches without a notification, and so the delay that a lost one causes."""
@@ -121,7 +120,7 @@ class Worker:
         # A run that has begun is resumed, however it was launched: another worker may have died with it just now.
         resuming = launched.resume or run.status == dg.DagsterRunStatus.STARTED
         # An interruption outside this block would end the worker.
-        with traced.run(self._instance, run), capture_interrupts(), self.cancellations.interrupting(run.run_id):
+        with steps.run(self._instance, run), capture_interrupts(), self.cancellations.interrupting(run.run_id):
             execute(self._instance, run, resuming=resuming)
         gc.collect()  # a run's objects refer to each other and would keep its frames until some later run
         log.info(
@@ -218,7 +217,7 @@ def main() -> None:
     tracing.configure(settings, "worker")
     database = Database.of(settings)
     stopping = shared_resources().shutdown
-    leaving.is_warm_worker = True
+    steps.is_warm_worker = True
     threading.Thread(target=_stop_at_signals, args=(stopping,), daemon=True).start()
     worker = Worker(stopping, database.app_url, shared_instance(settings, database))
     threading.Thread(target=worker.cancellations.listen, daemon=True).start()

@@ -4,7 +4,3 @@ One file per part: the API calls `submit`, `process` does the work, `report` mak
 `settle` ends an import. `warehouse.imports` has a run's claim and the answers to polls. `pipelines.reading` reads the
 file; `pipelines.writing.write` writes its rows. Nothing here imports Dagster.
 """
-
-from pipelines.imports.submit import Answered, KeptFile, ask_columns, keep_file, submit
-
-__all__ = ["Answered", "KeptFile", "ask_columns", "keep_file", "submit"]

@@ -11,16 +11,16 @@ from typing import BinaryIO, Final
 
 import polars as pl
 
-from pipelines.imports.work import Work
-from pipelines.reading import TypedRows
+from pipelines.imports.report import Work
+from pipelines.reading.rows import TypedRows
 from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.substances import COLUMNS, LEGACY
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
-from warehouse.imports.answers import rejected_codes
-from warehouse.objects import Objects
-from warehouse.sessions import Pool
+from warehouse.imports.report import rejected_codes
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import Pool
 
 _CHANGED: Final = Message(
     "Somebody has changed this SKU since the file was imported, and an answer overwrites nothing of theirs. Compare "

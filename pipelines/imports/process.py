@@ -9,35 +9,158 @@ moves the position under the claim's token, so that a chunk is stored once or no
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 import polars as pl
 
-from pipelines.imports import answers, foreseen, report, settle, warnings
-from pipelines.imports.records import make_records
-from pipelines.imports.work import Work
-from pipelines.reading import TypedRows, Upload
+from pipelines.imports import answers, report
+from pipelines.imports.report import Work, make_records
 from pipelines.reading.grid import LINES_OF_SHEET
-from pipelines.writing import unchanged
+from pipelines.reading.rows import TypedRows
+from pipelines.reading.upload import Upload
+from pipelines.writing import merge
+from pipelines.writing.admit import Prepared
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
-from pipelines.writing.prepared import Prepared
-from pipelines.writing.warn import warnings_of
-from pipelines.writing.write import prepare, stage_rows, write_patch
-from warehouse import tracing
-from warehouse.clock import Clock
-from warehouse.imports import claims, previews
-from warehouse.imports.answers import changed_since
-from warehouse.imports.claims import Claim
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Connection, Pool, savepoint
+from pipelines.writing.refuse import warnings_of
+from pipelines.writing.write import PlanLimitReached, prepare, stage_rows, write_patch
+from schemas.imports.types import ChangedGrade, ForeseenGrades, GradeChange
+from schemas.issues import Issue
+from schemas.messages import Message, templates
+from warehouse.audit import ledger
+from warehouse.imports import claims
+from warehouse.imports import report as report_imports
+from warehouse.imports.claims import MAX_ATTEMPTS, Claim
+from warehouse.imports.report import changed_since
+from warehouse.operate import tracing
+from warehouse.operate.clock import Clock
+from warehouse.operate.sessions import Connection, Pool, savepoint
+from warehouse.rules import Rulesets
+
+
+def complete(conn: Connection, claim: Claim, work: Work, now: datetime) -> None:
+    """End the import in the transaction of its last chunk. Raises `ClaimLost`."""
+    _end(conn, claim, work, now, status="completed", failure=None)
+
+
+def fail(pool: Pool, claim: Claim, work: Work, clock: Clock, failure: Issue) -> None:
+    """End the import without its remaining rows. Raises `ClaimLost`."""
+    with pool.company(claim.company_id) as conn:
+        _end(conn, claim, work, clock.now(), status="failed", failure=failure)
+
+
+def gave_up_issue() -> Issue:
+    """Return the reason for an import whose runs lost their process too often: the file may need too much memory."""
+    return Issue(
+        "unreadable_file",
+        Message(
+            "The file was accepted, but {attempts} times the process that worked on it was lost before it had got "
+            "further. Send it again in smaller parts, or quote the import's id to support.",
+            attempts=MAX_ATTEMPTS,
+        ),
+    )
+
+
+def our_fault_issue(correlation_id: str, *, dry_run: bool) -> Issue:
+    """Return the reason for an import that met a fault of the service; another attempt would meet it again."""
+    if dry_run:
+        sentence = Message(
+            "A fault of the service ended this dry run; nothing is wrong with the file, and nothing was written. Quote "
+            "{id} to support, and send the file again when the fault is mended.",
+            id=correlation_id,
+        )
+        return Issue("internal_error", sentence)
+    return Issue(
+        "internal_error",
+        Message(
+            "A fault of the service ended this import; nothing is wrong with the file. What counts shows is stored, "
+            "the rest is not. Quote {id} to support, and send the file again when the fault is mended.",
+            id=correlation_id,
+        ),
+    )
+
+
+def ended_by_operator(*, dry_run: bool) -> Issue:
+    """Return the reason for an import whose run a person of the operator's staff has terminated."""
+    if dry_run:
+        sentence = Message(
+            "The operator of the service ended this dry run; nothing is wrong with the file, and nothing was written. "
+            "Send the file again when the operator says that it may be sent."
+        )
+        return Issue("ended_by_operator", sentence)
+    return Issue(
+        "ended_by_operator",
+        Message(
+            "The operator of the service ended this import; nothing is wrong with the file. What counts shows is "
+            "stored, the rest is not. Send the file again when the operator says that it may be sent."
+        ),
+    )
+
+
+def plan_limit_issue(reached: PlanLimitReached) -> Issue:
+    """Return the reason for an import whose room in the plan other writes took after it was accepted."""
+    return Issue(
+        "plan_limit_reached",
+        Message("{reached} The rows before this one are stored; raise the plan and send again.", reached=reached),
+    )
+
+
+def _end(conn: Connection, claim: Claim, work: Work, now: datetime, *, status: str, failure: Issue | None) -> None:
+    reason = None if failure is None else failure.as_dict() | {"correlationId": work.correlation_id}
+    counts = claims.end(conn, claim, status, failure=reason, at=now, templates=templates(reason))
+    ledger.enter(
+        conn,
+        work.company_id,
+        f"import.{status}",
+        work.id,
+        origin=work.origin,
+        now=now,
+        before={"status": "processing"},
+        after={"status": status, "counts": counts} | ({"failure": reason} if reason else {}),
+    )
+
+
+_Change: TypeAlias = tuple[str | None, str | None]
+"""A grade before and after; null before for a new SKU."""
+MOST_NAMED: Final = 100
+"""Items that are named; all of them are counted."""
+
+
+def foreseen(written: Prepared, unchanged: Mapping[str, int]) -> ForeseenGrades:
+    """Return what a dry run did to grades; `unchanged` counts by grade the rows that were not even written."""
+    counts: Counter[_Change] = Counter({(grade, grade): number for grade, number in unchanged.items()})
+    changed: list[ChangedGrade] = []
+    for code, sku_id, after in written.merged.rows(("sku_code", "id", "recyclability_grade")):
+        before = written.grades_before.get(code)
+        counts[before, after] += 1
+        if before not in (None, after) and len(changed) < MOST_NAMED:
+            changed.append({"sku_id": str(sku_id), "sku_code": code, "before": before, "after": after})
+    return {"grades": _listed(counts), "changed": changed}
+
+
+def together(first: ForeseenGrades | None, then: ForeseenGrades) -> ForeseenGrades:
+    """Return two parts of one import as one; `first` is None before the first."""
+    if first is None:
+        return then
+    counts: Counter[_Change] = Counter()
+    for each in (*first["grades"], *then["grades"]):
+        counts[each["before"], each["after"]] += each["skus"]
+    return {"grades": _listed(counts), "changed": [*first["changed"], *then["changed"]][:MOST_NAMED]}
+
+
+def _listed(counts: Counter[_Change]) -> list[GradeChange]:
+    """Return the counts as they are published: new SKUs first, then by grade."""
+    ordered = sorted(counts.items(), key=lambda each: (each[0][0] or "", each[0][1] or ""))
+    return [{"before": before, "after": after, "skus": skus} for (before, after), skus in ordered]
+
 
 CHUNK_ROWS: Final = 5_000
 """Rows that one transaction writes: a tenth of a second of work, so that the first is soon stored while the next is
@@ -122,7 +245,7 @@ def write_rows(job: Job, *, chunk_rows: int = CHUNK_ROWS, proceed: Callable[[], 
     """Write the rest of the import and complete it.
 
     `proceed` is called before each chunk and raises where the run has to end (`ClaimLost`, `HandedBack`). Raises
-    `ClaimLost` and `pipelines.writing.plans.PlanLimitReached`; committed chunks stay.
+    `ClaimLost` and `pipelines.writing.write.PlanLimitReached`; committed chunks stay.
     """
     written = RunTotals()
     with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="chunk") as threads:
@@ -144,8 +267,8 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
     with job.pool.company(job.work.company_id) as conn:
         rules = job.rulesets.active(conn)
         typed = from_typed(job.typed.values[start:], job.typed.given[start:], rules)
-        if not unchanged.likely(conn, typed, rules):
-            return Rows(start, typed, unchanged.no_grades(typed))
+        if not merge.likely(conn, typed, rules):
+            return Rows(start, typed, merge.no_grades(typed))
     height = typed.values.height
     parts = [typed.part(*ends) for ends in pairwise(height * at // _AT_A_TIME for at in range(_AT_A_TIME + 1))]
     return Rows(start, typed, pl.concat(threads.map(partial(_find_unchanged, job), parts)))
@@ -153,7 +276,7 @@ def _compare_with_stored(job: Job, threads: ThreadPoolExecutor) -> Rows:
 
 def _find_unchanged(job: Job, typed: TypedPatch) -> pl.Series:
     with job.pool.company(job.work.company_id) as conn:
-        return unchanged.find(conn, typed, job.rulesets.active(conn))
+        return merge.find(conn, typed, job.rulesets.active(conn))
 
 
 def _in_order(
@@ -270,10 +393,10 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
         unnamed = report.missing_names(conn, job.typed, chunk.faults)
         report.store(conn, work, pl.concat([chunk.faults.select(found.columns), unnamed, found]))
         warned = list(warnings_of(outcome))
-        warnings.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
+        report.add(conn, work, warned, values, job.upload, first=chunk.start == 0)
         if work.dry_run:
-            seen = foreseen.foreseen(outcome, unchanged)
-            previews.store(conn, work.id, foreseen.together(previews.stored(conn, work.id), seen))
+            seen = foreseen(outcome, unchanged)
+            report_imports.store_preview(conn, work.id, together(report_imports.stored_preview(conn, work.id), seen))
         counts = outcome.counts
         counts["unchanged"] += unchanged.total()
         counts["rejected"] = values.height - unchanged.total() - len(outcome.merged) + chunk.rejected
@@ -287,7 +410,7 @@ def _write_chunk(job: Job, rows: Rows, chunk: Chunk, turn: Callable[[], None]) -
             at=job.clock.now(),
         )
         if chunk.last:
-            settle.complete(conn, job.claim, work, now)
+            complete(conn, job.claim, work, now)
     job.pool.stamp(work.company_id)
     grades: Counter[str | None] = Counter(outcome.merged["recyclability_grade"])
     grades.update(unchanged)

@@ -5,23 +5,116 @@ request; this module finds its sheet, line and column.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final  # Any: a row of a frame, by column
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple, cast  # Any: a row of a frame, by column
+from uuid import UUID
 
 import polars as pl
 
-from pipelines.imports.work import Work
-from pipelines.reading import TypedRows, Upload
 from pipelines.reading.grid import LINES_OF_SHEET, own_line
+from pipelines.reading.lines import EXAMPLE
+from pipelines.reading.rows import TypedRows
+from pipelines.reading.sheet import CREATED
+from pipelines.reading.upload import Upload
 from pipelines.reading.values import as_codes, unescaped
 from pipelines.writing.admit import nameless
-from pipelines.writing.patch import RowIssue
+from pipelines.writing.patch import Patch, RowIssue
 from pipelines.writing.substances import LEGACY
-from schemas.messages import from_json, stored_template, to_json
-from schemas.report import SourceColumn
-from warehouse.imports import errors
-from warehouse.sessions import Connection
+from schemas.imports.types import ImportRowError, ImportSource, ImportWarnings, SourceColumn
+from schemas.messages import Message, from_json, stored_template, templates, to_json
+from warehouse import library
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Origin
+from warehouse.imports import queries
+from warehouse.imports import report as report_imports
+from warehouse.imports import report as warnings_of_imports
+from warehouse.imports.claims import STALLED_AFTER
+from warehouse.operate.sessions import Connection, Pool
 from warehouse.skus.queries import existing_codes
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An import. `position` counts typed rows that are committed; `attempts` counts runs since the last commit.
+
+    `answers` is the import whose held-back values this one writes.
+    """
+
+    id: UUID
+    company_id: UUID
+    company_name: str
+    filename: str
+    size_bytes: int
+    sha256: str
+    dry_run: bool
+    upload_key: str
+    table_key: str
+    default_year: int
+    source: ImportSource
+    rows_total: int
+    position: int
+    attempts: int
+    correlation_id: str
+    ip: str | None
+    user_agent: str | None
+    keep_archived: bool = False
+    answers: UUID | None = None
+    mapping: Mapping[str, object] | None = None
+    status: str = "processing"
+    claim: UUID | None = None
+    run_id: str | None = None
+    heartbeat_at: datetime | None = None
+
+    @property
+    def makes_records(self) -> bool:
+        """Return whether suppliers, brands and sites are made by their names."""
+        return bool((self.mapping or {}).get("create"))
+
+    @property
+    def before_key(self) -> str:
+        """Return where an answer keeps the table as the import that it answers has read it."""
+        return before_key(self.table_key)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether nothing of it is left to be written."""
+        return self.status not in ("queued", "processing")
+
+    @property
+    def origin(self) -> Origin:
+        """Return the import as the actor of its writes, under the correlation id of the request that sent it."""
+        return Origin(
+            actor_type="import",
+            actor_id=str(self.id),
+            actor_name=self.filename,
+            correlation_id=self.correlation_id,
+            ip=self.ip,
+            user_agent=self.user_agent,
+        )
+
+
+def before_key(table_key: str) -> str:
+    """Return the key of the table that was read before, beside that of an answer."""
+    return f"{table_key}-before"
+
+
+def load(pool: Pool, company_id: UUID, import_id: UUID) -> Work:
+    """Return the row of a company's import. Raises `LookupError` where the company has no such import."""
+    with pool.company(company_id) as conn:
+        row = queries.one(conn, import_id, Work, Work.__slots__)
+    if row is None:
+        raise LookupError(f"The company has no import {import_id}.")
+    return row
+
+
+def next_waiting(pool: Pool, company_id: UUID, now: datetime) -> UUID | None:
+    """Return the company's oldest import that no run works on; None where none waits."""
+    with pool.company(company_id) as conn:
+        return queries.next_waiting(conn, stalled_before=now - STALLED_AFTER)
+
 
 _SCHEMA: Final = {
     "sheet": pl.String,
@@ -184,10 +277,131 @@ def store(conn: Connection, work: Work, faults: pl.DataFrame) -> None:
         pl.col("template").map_elements(_visible, pl.String),
         number=pl.int_range(pl.len()).over("sheet_position", "line"),
     )
-    errors.insert(conn, work.company_id, work.id, rows.select(errors.COLUMNS).to_dicts())
+    report_imports.insert(conn, work.company_id, work.id, rows.select(report_imports.COLUMNS).to_dicts())
 
 
 def _visible(template: str) -> str:
     """A message's template and parameters with the same pictures; JSON escapes control characters, or has them."""
     shown = from_json(template).with_texts(lambda text: text.translate(_SHOWN_AS))
     return to_json(shown)
+
+
+MOST_LISTED: Final = 200
+"""Warnings that are listed with their places; all of them are counted."""
+_SKIPPED_EXAMPLE: Final = Message("The line is an example and was left out; delete it from the sheet if you like.")
+
+
+def listed(issues: Sequence[RowIssue], values: pl.DataFrame, upload: Upload, work: Work, most: int) -> ImportWarnings:
+    """Return the warnings of some rows of `values`: the first `most` with their places, and the counts of all."""
+    places = writer_faults(issues[:most], values, upload, work).drop("sheet_position", "template").to_dicts()
+    for place, (_, issue) in zip(places, issues, strict=False):
+        place["message"] = issue.message  # with its template, for other languages
+    return {
+        "warnings": cast(list[ImportRowError], places),
+        "warning_counts": dict(Counter(issue.code for _, issue in issues)),
+    }
+
+
+def of_source(source: ImportSource) -> ImportWarnings:
+    """Return the warnings of the lines that were left out as examples."""
+    found: list[ImportRowError] = [
+        {
+            "sheet": skipped.get("sheet", source["sheet"]),
+            "line": skipped["line"],
+            "sku_code": None,
+            "field": None,
+            "column": None,
+            "value": None,
+            "code": "example_row_skipped",
+            "message": _SKIPPED_EXAMPLE,
+        }
+        for skipped in source["skipped"]
+        if skipped["reason"] == EXAMPLE
+    ]
+    return {
+        "warnings": found[:MOST_LISTED],
+        "warning_counts": {"example_row_skipped": len(found)} if found else {},
+    }
+
+
+def together(parts: Iterable[ImportWarnings]) -> ImportWarnings:
+    """Return the warnings of several parts of one import, in their order, as one."""
+    counts: Counter[str] = Counter()
+    found: list[ImportRowError] = []
+    for part in parts:
+        counts.update(part["warning_counts"])
+        found += part["warnings"][: MOST_LISTED - len(found)]
+    return {"warnings": found, "warning_counts": dict(counts)}
+
+
+def add(
+    conn: Connection, work: Work, issues: Sequence[RowIssue], values: pl.DataFrame, upload: Upload, *, first: bool
+) -> None:
+    """Add the warnings of a chunk to those of its import, in the transaction of the chunk; `first` with the source's.
+
+    An import without warnings costs no statement.
+    """
+    of_file = of_source(work.source) if first else {"warnings": [], "warning_counts": {}}
+    if not issues and not of_file["warnings"]:
+        return
+    before = warnings_of_imports.stored(conn, work.id) or of_file
+    room = max(MOST_LISTED - len(before["warnings"]), 0)
+    new = listed(issues, values, upload, work, room)
+    warnings_of_imports.store(conn, work.id, together([before, new]), templates(new["warnings"]))
+
+
+_ROLES: Final = {"manufacturing_site_id": ["manufacturing"], "packing_site_id": ["packing"]}
+
+
+class _Named(NamedTuple):
+    """A name of the file, the id that its cells were given, and the record that it may be."""
+
+    id: str
+    name: str
+    resource: str
+    roles: list[str]
+
+
+def make_records(conn: Connection, work: Work, patch: Patch, now: datetime) -> None:
+    """Make the records that the patch refers to and that the company lacks, in the caller's transaction.
+
+    A name that a record has meanwhile makes none: its rows name an id of nobody then, and are rejected.
+    """
+    texts = [text for name in patch.values.names for text in (patch.values[name] if _refers(name) else ())]
+    cells, graphs = set(texts), "".join(text for text in texts if text and text.startswith("["))
+    for each in _named(work):
+        if each.id not in cells and each.id not in graphs:
+            continue
+        if library.holds(conn, each.resource, UUID(each.id)) or library.named(conn, each.resource, each.name):
+            continue
+        values = {"name": each.name} | ({"roles": each.roles} if each.roles else {})
+        library.add(conn, each.resource, work.company_id, UUID(each.id), values=values, at=now)
+        ledger.enter(
+            conn,
+            work.company_id,
+            f"{each.resource}.created",
+            UUID(each.id),
+            origin=work.origin,
+            now=now,
+            before=None,
+            after=values,
+        )
+
+
+def _refers(column: str) -> bool:
+    return column in CREATED or column == "components"
+
+
+def _named(work: Work) -> Iterator[_Named]:
+    """Yield each record that the file's words refer to, once; a site has the roles of all columns that name it."""
+    parts = work.source["components"]
+    found: dict[str, _Named] = {}
+    for words in (work.source.get("words", {}), parts.get("words", {}) if parts else {}):
+        for field, names in words.items():
+            own = field.removeprefix("component_")
+            if (resource := CREATED.get(own)) is None:
+                continue
+            for name, record_id in names.items():
+                each = found.setdefault(str(record_id), _Named(str(record_id), name, resource, []))
+                each.roles.extend(role for role in _ROLES.get(own, ()) if role not in each.roles)
+    yield from found.values()

@@ -5,9 +5,3 @@ each fault with its line and column. The steps: `container` (which format), `enc
 (a grid), `header` and `columns` (which field), `sheet` (the mapped table), `decimal_mark`, `values`, `numbers`
 (typed columns), `volumes`, `graphs` (JSON text), `rows`.
 """
-
-from pipelines.reading.refusal import ReadingRefused
-from pipelines.reading.rows import TypedRows, type_rows
-from pipelines.reading.upload import Upload, read_upload
-
-__all__ = ["ReadingRefused", "TypedRows", "Upload", "read_upload", "type_rows"]

@@ -19,9 +19,9 @@ from pipelines.reading.levels import level_of, names_sales_level
 from pipelines.reading.part_types import names_part
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unknown_materials import about_material
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
 
 _FIELDS_OF_PACKAGING: Final = frozenset(
     {

@@ -10,10 +10,9 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.fields import PART_HELPERS, Column, longest_cell
+from pipelines.reading.fields import FAULTS, PART_HELPERS, Column, TypedColumn, faults_where, longest_cell, no_faults
 from pipelines.reading.grid import DAY, NO_VALUE, NOT_SHOWN, NUMBER
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.typed import FAULTS, TypedColumn, faults_where, no_faults
 from pipelines.reading.values import cell_errors, is_null_word, read_values, unescaped
 from pipelines.reading.weights import complete_weights
 from schemas.fields import SKU_CODE, Field

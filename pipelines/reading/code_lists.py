@@ -16,16 +16,14 @@ import pycountry
 from compliance.catalogue import pinned, served
 from pipelines.reading.fields import Column
 from pipelines.reading.grid import letter
-from pipelines.reading.material_texts import family_of_detail
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unit_columns import choice_for
+from pipelines.reading.unknown_materials import family_of_detail
 from pipelines.reading.values import MATERIALS, market_parts
-from schemas.code_lists import code_lists
-from schemas.market_names import market_named
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
-from schemas.report import Asked
-from schemas.words import fold
+from schemas.words import code_lists, fold, market_named
 
 _OWN: Final = {"markets": "iso", "material": "ours"}
 _HEADERS: Final = {

@@ -17,17 +17,16 @@ from pipelines.reading.fields import WEIGHT_HELPERS, WEIGHTS, Column, Table
 from pipelines.reading.grammar import word_roles
 from pipelines.reading.grid import Grid, letter
 from pipelines.reading.groups import is_bare_material
-from pipelines.reading.material_texts import family_of_detail
 from pipelines.reading.part_types import names_part
 from pipelines.reading.questions import with_answer
 from pipelines.reading.units import unit_of
+from pipelines.reading.unknown_materials import family_of_detail
 from pipelines.reading.values import read_values
-from schemas.code_lists import code_lists
 from schemas.fields import SKU_CODE
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.words import code_of, fold
+from schemas.words import code_lists, code_of, fold
 
 _LINES: Final = 200
 """Lines below the header that are examined."""

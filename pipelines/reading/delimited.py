@@ -19,9 +19,8 @@ from itertools import islice
 import polars as pl
 
 from pipelines.reading.fields import Column
-from pipelines.reading.grid import MOST_COLUMNS, Grid, LineFault, check_width, without_blank_rows
+from pipelines.reading.grid import MOST_COLUMNS, Grid, LineFault, check_width, refuse, without_blank_rows
 from pipelines.reading.header import Header
-from pipelines.reading.refusal import refuse
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 

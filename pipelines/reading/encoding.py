@@ -21,8 +21,8 @@ from typing import Final, Literal, NamedTuple
 
 import chardet
 
+from pipelines.reading.grid import ReadingRefused, refuse
 from pipelines.reading.questions import question, refused
-from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
 from schemas.normalise import shown
 

@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import Final
 
 from pipelines.reading.columns import recognise, substitute_column
-from pipelines.reading.grid import Grid, letter
+from pipelines.reading.grid import Grid, ReadingRefused, letter, refuse
 from pipelines.reading.levels import level_of
-from pipelines.reading.refusal import ReadingRefused, refuse
 from schemas.messages import Message
 from schemas.normalise import shown
 

@@ -4,21 +4,51 @@ A fault in one line rejects the whole graph: a graph is replaced as a whole or n
 """
 
 import json
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import combinations
 from operator import or_
 from typing import Final
 
 import polars as pl
 
 from pipelines.reading.cells import TypedSheet
-from pipelines.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column
-from pipelines.reading.json_text import join_json, json_members
+from pipelines.reading.fields import PART_HELPERS, WEIGHT_HELPERS, Column, faults_where
 from pipelines.reading.part_types import part_types
-from pipelines.reading.typed import faults_where
+from pipelines.writing import volumes
 from pipelines.writing.substances import COLUMNS, PARTS
 from schemas.messages import Message
 from schemas.vocabularies import SUBSTANCES
+
+
+def json_members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
+    """Return `"key":value` for each row where the value is given (a given null is `null`), else null."""
+    text = _encoded(values).fill_null("null")
+    pairs = (
+        pl.DataFrame({"text": text}).select(pl.concat_str(pl.lit(f"{json.dumps(key)}:"), pl.col("text"))).to_series()
+    )
+    return pairs.set(~given, None)
+
+
+def join_json(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
+    """Return the parts of each row between brackets; null where a row has no part."""
+    frame = pl.DataFrame({str(at): part for at, part in enumerate(parts)})
+    some = pl.any_horizontal(pl.all().is_not_null())
+    text = pl.concat_str(pl.lit(opening), pl.concat_str(pl.all(), separator=",", ignore_nulls=True), pl.lit(closing))
+    return frame.select(pl.when(some).then(text)).to_series()
+
+
+def _encoded(values: pl.Series) -> pl.Series:
+    """Return each value as JSON. Text is encoded once for each distinct value."""
+    if values.dtype == pl.String:
+        distinct = values.drop_nulls().unique(maintain_order=True)
+        encoded = [json.dumps(value, ensure_ascii=False) for value in distinct]
+        return values.replace_strict(distinct, encoded, default=None, return_dtype=pl.String)
+    if values.dtype == pl.Boolean:
+        return values.cast(pl.String)
+    return values.cast(pl.String)
+
 
 _WITHOUT_MATERIAL: Final = Message(
     "A component needs its material_family, or the component_id of a library component that has one."
@@ -182,3 +212,81 @@ def _substance_members(values: dict[str, pl.Series]) -> pl.Series | None:
     if not entries:
         return None
     return join_json(entries, '"substances":{', "}")
+
+
+Faults = tuple[str, pl.DataFrame]
+"""A column's name and faults of its cells."""
+
+
+def volume_texts(
+    columns: list[Column],
+    values: dict[str, pl.Series],
+    given: dict[str, pl.Series],
+    years: pl.Series,
+    served_markets: Set[str],
+) -> tuple[pl.Series, list[Faults]]:
+    """Return the volumes of each row as JSON text, keys in order, and the faults by column.
+
+    `years` is the year of each row for columns that name none. A column of a subdivision that the catalogue does not
+    serve counts for its country; a market that it does not serve at all is the fault `unknown_market` of each given
+    cell. The same market, year and half twice in a row is the fault `duplicate_row` of the later column.
+    """
+    markets = {column.name: volumes.market(str(column.market), served_markets) for column in columns}
+    counted = [replace(column, market=market) for column in columns if (market := markets[column.name])]
+    ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
+    dated = [_volume_members(column, values[column.name], given[column.name], years) for column in ordered]
+    nothing = pl.repeat(None, len(years), dtype=pl.String, eager=True)
+    texts = join_json(dated, "{", "}") if dated else nothing
+    faults = [_unserved_market(column, given) for column in columns if markets[column.name] is None]
+    found = list(_overlap_faults(ordered, {column.name: str(column.market) for column in columns}, given, years))
+    if not found:
+        return texts, faults
+    sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+    ordered_texts = [None if text is None else sort(json.loads(text)) for text in texts]
+    return pl.Series(texts.name, ordered_texts, dtype=pl.String), faults + found
+
+
+def _unserved_market(column: Column, given: dict[str, pl.Series]) -> Faults:
+    sentence = Message(
+        "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=column.market
+    )
+    return column.name, faults_where(given[column.name], "unknown_market", sentence)
+
+
+def _volume_members(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
+    """Return the members of one column, each under its market, its year or that of its row, and its half."""
+    if column.year:
+        return json_members(f"{column.market}/{column.year}/{column.half}", values, given)
+    row = pl.DataFrame({"year": years, "units": values})
+    units = pl.col("units").cast(pl.String).fill_null("null")
+    text = row.select(pl.format(f'"{column.market}/{{}}/{column.half}":{{}}', "year", units)).to_series()
+    return text.set(~given, None)
+
+
+def _overlap_faults(
+    ordered: list[Column], codes: dict[str, str], given: dict[str, pl.Series], years: pl.Series
+) -> Iterator[Faults]:
+    """Yield the faults of rows where two columns give the same units; `codes` are the markets that headers name."""
+    for first, later in combinations(ordered, 2):
+        if (first.market, first.half) != (later.market, later.half):
+            continue
+        if first.year is not None and later.year is not None and first.year != later.year:
+            continue
+        met = given[first.name] & given[later.name]
+        if first.year != later.year:
+            met &= years == (first.year or later.year)
+        as_named = {codes[first.name], codes[later.name]} == {first.market}
+        yield later.name, faults_where(met, "duplicate_row", _meeting(first, later, as_named=as_named))
+
+
+def _meeting(first: Column, later: Column, *, as_named: bool) -> Message:
+    """Return what a row is told that gives the units of two columns; `as_named` where both name the market itself."""
+    if as_named:
+        return Message("{later} gives units that {first} gives too.", later=later.name, first=first.name)
+    return Message(
+        "{later} gives units that {first} gives too: both count for {market}, as a part of a country that the catalogue"
+        " does not serve counts as the country. Fill in one column.",
+        later=later.name,
+        first=first.name,
+        market=first.market,
+    )

@@ -26,24 +26,23 @@ from pipelines.reading.columns import column_for, recognise
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table, with_component_prefix
 from pipelines.reading.forms import form_refusal
 from pipelines.reading.grammar import mentions, names_packaging
-from pipelines.reading.grid import Grid, LineFault, letter, position
+from pipelines.reading.grid import Grid, LineFault, ReadingRefused, letter, position, refuse
 from pipelines.reading.groups import usable_groups
 from pipelines.reading.header_row import REQUIRED_FIELDS, Cells, header_index, header_labels, recognised_fields
+from pipelines.reading.lines import OTHER_HEADER, REPEATED
 from pipelines.reading.mapping import SheetMapping, same_field
-from pipelines.reading.open_columns import open_columns, questions_of, with_units_of_mapping
+from pipelines.reading.open import open_columns, questions_of, with_units_of_mapping
 from pipelines.reading.published import outline_of
 from pipelines.reading.questions import with_answer
-from pipelines.reading.refusal import ReadingRefused, refuse
-from pipelines.reading.skipped import OTHER_HEADER, REPEATED
 from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
 from pipelines.reading.unit_columns import is_shared, judge_units, own_units, with_stated_unit, with_units_beside
 from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
 from schemas.fields import SKU_CODE
+from schemas.imports.types import Asked, QuestionKind
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 from schemas.normalise import shown
-from schemas.report import Asked, QuestionKind
 from schemas.words import fold, headers
 
 _MOST_NAMED: Final = 20

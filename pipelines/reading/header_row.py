@@ -15,11 +15,10 @@ import polars as pl
 from pipelines.reading.columns import column_for, open_column, recognise, substitute_column, words_of_terms
 from pipelines.reading.fields import LONGEST_HEADER, WEIGHTS, Table
 from pipelines.reading.grammar import UNITS_OF_FIELDS, measure_of, tokens_of, without_measures, word_roles
-from pipelines.reading.grid import Grid, position
+from pipelines.reading.grid import Grid, position, refuse
 from pipelines.reading.groups import is_bare_material
 from pipelines.reading.levels import SALES, level_of
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.refusal import refuse
 from pipelines.reading.values import read_values
 from schemas.messages import Message
 from schemas.normalise import shown

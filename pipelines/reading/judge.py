@@ -15,9 +15,9 @@ from pipelines.reading.fields import Column
 from pipelines.reading.quantities import with_quantities
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.unit_columns import name_in_mapping
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
 
 _TOP: Final = 200
 

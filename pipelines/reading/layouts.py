@@ -13,12 +13,11 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
-from pipelines.reading.grid import LINES_OF_SHEET, LineFault
+from pipelines.reading.grid import LINES_OF_SHEET, LineFault, refuse
 from pipelines.reading.groups import COMPONENT_FIELDS
+from pipelines.reading.lines import MOST_LISTED, SAME_PART
 from pipelines.reading.part_types import part_types
-from pipelines.reading.refusal import refuse
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.skipped import MOST_LISTED, SAME_PART
 from pipelines.reading.unit_columns import choice_for, is_shared, unit_per_group, weights_of_shared_unit
 from pipelines.reading.values import as_codes
 from schemas.messages import Message

@@ -2,7 +2,7 @@
 
 The family stays in its column, the rest becomes the material's detail where the table gives none, and a colour or a
 metallisation that the text names fills the part's own field where the table gives none (decisions §13). A text that
-`material_texts.py` does not know stays a fault of its cell.
+`unknown_materials.py` does not know stays a fault of its cell.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from typing import Final
 import polars as pl
 
 from pipelines.reading.fields import Column, fields_of
-from pipelines.reading.material_texts import facts_of_text, family_of_detail, read_material
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.unknown_materials import facts_of_text, family_of_detail, read_material
 
 _DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
 _FACTS: Final = ("colour", "metallised")

@@ -14,7 +14,7 @@ import puremagic
 from pipelines.reading.office import ZIP_ERRORS, local_name, open_zip, parse_xml
 from schemas.messages import Message
 from schemas.normalise import Unfit
-from schemas.technical_files import MEDIA_TYPES, TAKEN, MediaType
+from schemas.vocabularies import MEDIA_TYPES, TAKEN, MediaType
 
 _HEAD_BYTES: Final = 4096
 _OLE: Final = bytes.fromhex("d0cf11e0a1b11ae1")

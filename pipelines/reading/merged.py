@@ -14,9 +14,9 @@ from pipelines.reading.grid import TEXT, Grid, letter
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import question
 from pipelines.reading.unit_columns import choice_for
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
 
 _KEYS: Final = ("sku_code", "name")
 _NUMBERS: Final = ("number", "integer", "ppm")

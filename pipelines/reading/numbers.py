@@ -11,9 +11,8 @@ from decimal import Decimal
 
 import polars as pl
 
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import Column, TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.grid import TEXT
-from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.units import unit_of
 from schemas.fields import Field
 from schemas.messages import Message

@@ -15,9 +15,9 @@ from pipelines.reading.part_types import part_type
 from pipelines.reading.questions import question
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.values import as_codes, unescaped
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import fold
 

@@ -12,11 +12,10 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
-from pipelines.reading.grid import Grid, letter
+from pipelines.reading.grid import Grid, ReadingRefused, letter
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import NOTHING_READ
-from pipelines.reading.refusal import ReadingRefused
-from schemas.report import FileFormat, ImportSource, MappedBy, SourceSheet
+from schemas.imports.types import FileFormat, ImportSource, MappedBy, SourceSheet
 
 Samples: TypeAlias = Mapping[int, list[str]]
 """Texts of a column's cells, by the column's position."""

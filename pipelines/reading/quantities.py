@@ -11,19 +11,19 @@ from typing import Final
 
 import polars as pl
 
-from compliance.likely_weights import is_likely
+from compliance.weights import is_likely
 from pipelines.reading.column_values import is_of_lines, quantity_of
 from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
 from pipelines.reading.grid import NUMBER, LineFault, letter
+from pipelines.reading.lines import SAME_PART
 from pipelines.reading.mapping import QUANTITIES
 from pipelines.reading.questions import refused
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.skipped import SAME_PART
 from pipelines.reading.unit_columns import choice_for
 from pipelines.reading.values import read_values
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
 
 _FIELDS: Final = {field.name: field for field in WEIGHT_HELPERS}
 _HELPERS: Final = {"multiply": "unit_count", "divide": "total_count"}

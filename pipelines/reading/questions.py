@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pipelines.reading.fields import Column
-from pipelines.reading.grid import letter
-from pipelines.reading.refusal import ReadingRefused
+from pipelines.reading.grid import ReadingRefused, letter
+from schemas.imports.types import Asked, ImportSource, QuestionKind
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
-from schemas.report import Asked, ImportSource, QuestionKind
 
 NOTHING_READ: Final[ImportSource] = {
     "format": "csv",

@@ -18,12 +18,12 @@ from compliance.words import resolve_format
 from pipelines.reading.cells import CLEARED, type_sheet
 from pipelines.reading.fields import PART_HELPERS, SKU_HELPERS, Column
 from pipelines.reading.grid import letter
-from pipelines.reading.material_texts import facts_of_text, family_of_detail, read_material
 from pipelines.reading.part_types import part_type
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.units import unit_by_factor
+from pipelines.reading.unknown_materials import facts_of_text, family_of_detail, read_material
 from pipelines.reading.values import MATERIALS, read_values, unescaped
-from schemas.report import Reading
+from schemas.imports.types import Reading
 from schemas.words import code_of, fold
 
 MOST: Final = 200

@@ -11,12 +11,11 @@ import polars as pl
 
 from pipelines.reading import graphs
 from pipelines.reading.cells import TypedSheet, type_sheet
-from pipelines.reading.fields import SKU_HELPERS, VOLUME_YEAR
+from pipelines.reading.fields import SKU_HELPERS, VOLUME_YEAR, faults_where
+from pipelines.reading.graphs import volume_texts
 from pipelines.reading.grid import LINES_OF_SHEET, letter
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.typed import faults_where
 from pipelines.reading.upload import Upload
-from pipelines.reading.volumes import volume_texts
 from schemas.messages import Message, from_json, stored_template, to_json
 
 ERRORS: Final = pl.Schema(

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
+from typing import Final
+from uuid import UUID, uuid5
 
 import polars as pl
 
@@ -22,22 +24,106 @@ from pipelines.reading.grid import (
     LineFault,
     ReadSheet,
     own_line,
+    refuse,
     sheet_starts,
 )
 from pipelines.reading.header import Header, find_header, of_one_table
 from pipelines.reading.levels import are_levels, are_mostly_levels
-from pipelines.reading.mapping import CheckedMapping, Replaced, SheetMapping, apply_rewritings, same_field
-from pipelines.reading.named_fields import Words, with_names
-from pipelines.reading.new_names import with_new_names
+from pipelines.reading.lines import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
+from pipelines.reading.mapping import (
+    CheckedMapping,
+    Replaced,
+    Rewriting,
+    SheetMapping,
+    Words,
+    apply_rewritings,
+    same_field,
+    with_names,
+)
 from pipelines.reading.numbers import decimal_marks
 from pipelines.reading.published import Samples, published_mapping, published_table, samples_of
 from pipelines.reading.questions import question
-from pipelines.reading.refusal import refuse
-from pipelines.reading.skipped import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
-from pipelines.reading.values import read_values, without_marks, without_null_words
+from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
+from schemas.imports.types import Asked, QuestionKind, SourceSheet
 from schemas.messages import Message
-from schemas.report import Asked, QuestionKind, SourceSheet
-from schemas.texts import INVISIBLE
+from schemas.normalise import shown
+from schemas.texts import INVISIBLE, control_in
+from schemas.words import fold
+
+CREATED: Final[Mapping[str, str]] = {
+    "brand_id": "brand",
+    "manufacturing_site_id": "site",
+    "packing_site_id": "site",
+    "supplier_id": "supplier",
+}
+"""The fields whose records an import may make, and the kind of each."""
+MOST: Final = 500
+"""Most names of one column that an import makes records of."""
+_SHOWN: Final = 3
+_LONGEST: Final = 255
+"""Characters of a record's name."""
+
+
+def with_new_names(
+    cells: pl.DataFrame, columns: Iterable[Column], mapped: SheetMapping, ids: UUID | None, sheet: str | None
+) -> tuple[SheetMapping, tuple[Asked, ...]]:
+    """Return the mapping with an id for each new name, and without `ids` a question for each column that has some.
+
+    `ids` is the namespace of the new ids: one name has one id in all tables of a file.
+    """
+    rewritings: list[Rewriting] = []
+    questions: list[Asked] = []
+    for column in columns:
+        kind = CREATED.get(column.field.name)
+        if kind is None or column.constant is not None:
+            continue
+        names = _unknown_names(unescaped(cells[column.name]), column, mapped.values)
+        if not names:
+            continue
+        if ids is None:
+            questions.append(_question(column, names, sheet))
+            continue
+        if len(names) > MOST:
+            message = Message(
+                "{column} has {count} names that no record has; with create at most {most} are made. Add the records "
+                "first, or map the right column.",
+                column=shown(column.header),
+                count=len(names),
+                most=MOST,
+            )
+            raise refuse("invalid_mapping", message, "mapping")
+        given = {name: str(uuid5(ids, f"{kind}/{fold(name)}")) for name in names}
+        new = {fold(name): cell for name, cell in given.items()}
+        rewritings.append(Rewriting(column, new, {}, given))
+    return replace(mapped, values=(*mapped.values, *rewritings)) if rewritings else mapped, tuple(questions)
+
+
+def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]) -> list[str]:
+    known = {text for each in values if each.applies_to(column) for text in each.cells}
+    found = [cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)]
+    return [name for name in found if _is_name(name) and fold(name) not in known]
+
+
+def _is_name(text: str) -> bool:
+    if not text or text in ("null", "NULL") or len(text) > _LONGEST or control_in(text):
+        return False
+    try:
+        UUID(text)
+    except ValueError:
+        return True
+    return False
+
+
+def _question(column: Column, names: list[str], sheet: str | None) -> Asked:
+    some = ", ".join(shown(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    message = Message(
+        "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import makes "
+        "these records, or correct the names.",
+        names=some,
+        mapping={"create": True},
+    )
+    return question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
+
 
 MOST_ROWS = 50_000
 _MOST_PARTS = 20 * MOST_ROWS

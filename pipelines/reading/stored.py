@@ -11,9 +11,9 @@ import polars as pl
 from pipelines.reading.fields import Column, fields_of, volume_field
 from pipelines.reading.grid import LineFault, ReadSheet
 from pipelines.reading.sheet import Sheet
+from schemas.imports.types import ImportSource
 from schemas.json_values import JsonObject
 from schemas.messages import from_json, to_json
-from schemas.report import ImportSource
 
 Content = tuple[ImportSource, Sheet, Sheet | None, int]
 

@@ -18,9 +18,9 @@ from pipelines.reading.grid import Grid, letter
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.questions import question
 from pipelines.reading.units import unit_of
+from schemas.imports.types import Asked
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.report import Asked
 from schemas.words import fold
 
 _UNIT: Final = "weight_unit"

@@ -16,18 +16,15 @@ from typing import Final
 import polars as pl
 from stdnum import ean
 
-from pipelines.reading.fields import LONGEST_VALUE, Column
+from pipelines.reading.fields import LONGEST_VALUE, Column, TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.numbers import read_number, read_numbers
 from pipelines.reading.part_types import part_type
-from pipelines.reading.typed import TypedColumn, faults_where, no_faults, read_distinct
 from schemas import normalise
 from schemas.fields import Field
-from schemas.formulas import APOSTROPHE_BEFORE, NULL_WORDS
-from schemas.market_names import market_named
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
-from schemas.texts import CONTROL, INVISIBLE, UNUSUAL
-from schemas.words import code_of, fold
+from schemas.texts import APOSTROPHE_BEFORE, CONTROL, INVISIBLE, NULL_WORDS, UNUSUAL
+from schemas.words import code_of, fold, market_named
 
 LIST_SEPARATOR = re.compile(r"[,;|]|\s/\s|\n")
 _MARKET_SEPARATOR = re.compile(r"[,;|/\n]")

@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-from pipelines.reading.fields import Column
+from pipelines.reading.fields import Column, faults_where
 from pipelines.reading.numbers import outside_limits
-from pipelines.reading.typed import faults_where
 from pipelines.reading.unit_columns import names_unit
 from pipelines.reading.units import Unit, unit_of
 from schemas.messages import Message

@@ -2,7 +2,7 @@
 
 This is the Idempotency-Key of interface v1. Everything happens inside the write's own transaction: a lock that admits
 one of several equal requests at a time, in whichever process they arrive; the look-up of a stored answer; its storage.
-`api.writing` decides what identifies a request; nothing here knows HTTP beyond the parts of an answer.
+`api.http.writing` decides what identifies a request; nothing here knows HTTP beyond the parts of an answer.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Final, Self
 from uuid import UUID
 
-from warehouse.answers import queries as answers
-from warehouse.sessions import Connection
+from warehouse import answers
+from warehouse.operate.sessions import Connection
 
 KEPT_FOR: Final = timedelta(hours=24)
 """How long an answer is stored; a replay does not extend it (interface v1, Limits; decisions §11)."""

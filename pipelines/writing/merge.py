@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import orjson
+import polars as pl
 
 from compliance.grading import GRADED_INPUTS
 from compliance.ruleset import RuleSet
-from compliance.weights import repeats_sum
+from compliance.weights import are_likely, repeats_sum
 from pipelines.writing import components, volumes
-from pipelines.writing.patch import Patch, RowIssue
-from pipelines.writing.resolve import Library
-from warehouse.skus.columns import Column, Table
-from warehouse.skus.detail import GRADED_BEFORE
-from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
+from pipelines.writing.patch import Library, Patch, RowIssue, TypedPatch, folded_markets
+from pipelines.writing.refuse import warns_of_material
+from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import GRADED_BEFORE
+from warehouse.skus.store import alike
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
 
 _CARRIED: Final = ("id", "version", "created_at", "updated_at", "doc_status", GRADED_BEFORE, *DERIVED_COLUMNS)
 _GRADED_BY: Final = ("ruleset_version", "recyclability_grade", "recyclability_score")
@@ -128,7 +130,7 @@ def _previous_grades(
     """Return each row's previous grade after a write that changes it from `before` to `after`, graded by `rules`.
 
     A record has a previous grade as long as the facts that grading reads do not change: the rule-set before never
-    graded the changed facts. `warehouse.skus.detail` finds it among the versions; `pipelines.writing.present` shows it.
+    graded the changed facts. `warehouse.skus.queries` finds it among the versions; `services.skus.detail` shows it.
     """
     same = [True] * len(outcomes)
     for name in GRADED_INPUTS:
@@ -148,3 +150,56 @@ def _after_change(stored: str | None, graded: Sequence[object], rules: RuleSet) 
     if version in (None, rules.version):
         return stored
     return orjson.dumps({"ruleset_version": version, "grade": grade, "score": score}).decode()
+
+
+_SAMPLE_ROWS: Final = 200
+_WORTHWHILE: Final = 0.5
+"""Share of the sample that must be unchanged: below it a comparison of all rows costs more than it saves."""
+
+
+def no_grades(typed: TypedPatch) -> pl.Series:
+    """Return the result of `find` where no row is unchanged."""
+    return pl.repeat(None, typed.values.height, dtype=pl.String, eager=True)
+
+
+def likely(conn: Connection, typed: TypedPatch, rules: RuleSet) -> bool:
+    """Return whether so many rows of a sample are unchanged that comparing all rows saves time."""
+    candidates = _candidates(conn, typed, rules)
+    if candidates.is_empty():
+        return False
+    sample = candidates.gather_every(-(-candidates.height // _SAMPLE_ROWS))
+    found = alike(conn, sample, sample["sku_code"].to_list())
+    return sum(len(places) for _, places in found) >= _WORTHWHILE * sample.height
+
+
+def find(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.Series:
+    """Return for each unchanged row its stored grade; null for a row that the write path must process."""
+    grades, candidates = no_grades(typed), _candidates(conn, typed, rules)
+    for grade, places in alike(conn, candidates) if candidates.height else ():
+        grades = grades.scatter(places, grade)
+    return grades
+
+
+def _candidates(conn: Connection, typed: TypedPatch, rules: RuleSet) -> pl.DataFrame:
+    """Return the rows that may be unchanged, in the columns with values, with their position `at` among all rows."""
+    columns = [name for name in typed.given.columns if name != "components" and typed.given[name].any()]
+    return _folded(conn, typed.values.with_row_index("at").filter(_plain(typed, rules)).select("at", *columns))
+
+
+def _plain(typed: TypedPatch, rules: RuleSet) -> pl.Series:
+    """Return which rows give plain values only: no graph, no cleared field, no fault, nothing to warn about."""
+    values, given = typed.values, typed.given
+    unsure = [given[name] & values[name].is_null() for name in given.columns]
+    unsure.append(values["row"].is_in([row for row, _ in typed.issues]).alias("faulty"))
+    if "components" in values.columns:
+        unsure.append(values["components"].is_not_null().alias("graph"))
+    unsure.append(warns_of_material(values, rules).alias("warned"))
+    unsure.append((~are_likely(values)).alias("unlikely"))
+    return ~pl.DataFrame(unsure).select(pl.any_horizontal(pl.all())).to_series()
+
+
+def _folded(conn: Connection, values: pl.DataFrame) -> pl.DataFrame:
+    if "markets" not in values.columns:
+        return values
+    folded = folded_markets(conn, values["markets"].unique())
+    return values.with_columns(pl.col("markets").replace(folded)) if folded else values

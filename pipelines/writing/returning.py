@@ -10,13 +10,12 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from pipelines.writing.grade import grade
+from pipelines.writing.admit import Prepared, grade
 from pipelines.writing.patch import Patch, RowIssue
-from pipelines.writing.prepared import Prepared
 from schemas.issues import Issue
 from schemas.messages import Message
-from warehouse.audit.origin import Origin
-from warehouse.sessions import Connection, savepoint
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Connection, savepoint
 from warehouse.skus import archive
 
 _ARCHIVED: Final = Message(

@@ -13,7 +13,7 @@ from compliance.ruleset import RuleSet
 from compliance.substances import contradiction, implied_status, unit_of_limit
 from schemas.issues import Issue
 from schemas.messages import Message
-from schemas.sku import SkuPatch, SubstanceEntry, Substances
+from schemas.skus.types import SkuPatch, SubstanceEntry, Substances
 from schemas.vocabularies import SUBSTANCES, Substance
 
 _Legacy = Literal["pfas_intentional", "svhc_declared", "bpa_present", "heavy_metals_sum_ppm"]

@@ -9,7 +9,7 @@ from collections.abc import Set
 import orjson
 
 from schemas.normalise import country_of
-from schemas.sku import VolumeRow
+from schemas.skus.types import VolumeRow
 
 
 def market(code: str, served: Set[str]) -> str | None:

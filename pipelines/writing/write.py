@@ -6,33 +6,139 @@ collide.
 """
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Final
 from uuid import UUID
 
+import orjson
 import polars as pl
 from uuid_utils import uuid7
 
 from compliance.ruleset import RuleSet
-from pipelines.writing import plans, returning
-from pipelines.writing.admit import admit
-from pipelines.writing.grade import grade
+from compliance.substances import UnitlessValue, unitless_values
+from pipelines.writing import returning
+from pipelines.writing.admit import Prepared, grade
+from pipelines.writing.admit import admit as admit_admit
 from pipelines.writing.merge import merge
-from pipelines.writing.patch import Patch
-from pipelines.writing.prepared import Prepared
+from pipelines.writing.patch import Patch, RowIssue, resolve
 from pipelines.writing.refuse import refuse_write
-from pipelines.writing.resolve import resolve
-from pipelines.writing.unitless import judge
-from warehouse.audit.origin import Origin
-from warehouse.sessions import Connection
-from warehouse.skus import by_code
-from warehouse.skus.columns import Table
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.vocabularies import SUBSTANCES
+from warehouse.audit.ledger import Origin
+from warehouse.companies import queries as queries_companies
+from warehouse.companies.queries import Skus
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import Connection, after_commit
+from warehouse.skus import portfolio, queries
 from warehouse.skus.store import stage, store
-from warehouse.skus.tables import VALUE_COLUMNS
+from warehouse.skus.tables import VALUE_COLUMNS, Table
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValue:
+    """A stored value without a unit, with its SKU."""
+
+    sku_id: UUID
+    sku_code: str
+    found: UnitlessValue
+
+
+def held_values(conn: Connection, rules: RuleSet) -> list[HeldValue]:
+    """Return the values without a unit of the session's company, by SKU, whether a rule contradicts them or not."""
+    return [
+        HeldValue(holder.sku_id, holder.sku_code, found)
+        for holder in portfolio.holders(conn)
+        for found in unitless_values(holder.entries, holder.components or [], rules)
+    ]
+
+
+def judge(merged: Table, rules: RuleSet) -> list[RowIssue]:
+    """Return a fault for each value of the rows that is stored without a unit and contradicts its status.
+
+    `merged` has the rows as they would be stored. A value that the write itself sends has its unit by now.
+    """
+    names: list[str] = [name for name in SUBSTANCES if name in merged]
+    issues: list[RowIssue] = []
+    for row, graph, *texts in merged.rows(("row", "components", *names)):
+        if not any('"value"' in text for text in (graph, *texts) if text):
+            continue
+        entries = {name: orjson.loads(text) for name, text in zip(names, texts, strict=True) if text}
+        values = unitless_values(entries, orjson.loads(graph) if graph else [], rules)
+        issues += [RowIssue(row, _fault(found, found.implied)) for found in values if found.implied]
+    return issues
+
+
+def _fault(found: UnitlessValue, implied: str) -> Issue:
+    whole = found.component_type is None
+    sentence = Message(
+        "The stored value {value} of {substance} has no unit and is read in the unit of its limit, {unit}: it means "
+        "{implied}, but the stored status says {status}. Send the entry again with the unit that was meant, or with "
+        "the status that the value implies.",
+        value=f"{found.value:g}",
+        substance=found.substance if whole else f"{found.substance} ({found.component_type})",
+        unit=found.unit,
+        implied=implied,
+        status=found.status,
+    )
+    field = f"substances.{found.substance}.status" if whole else "components"
+    return Issue("substance_status_contradicts_value", sentence, field)
+
+
+class PlanLimitReached(Exception):  # noqa: N818  (the name of the published code)
+    """The write would exceed the plan's limit; nothing was written."""
+
+    code = "plan_limit_reached"
+
+    def __init__(self, limit: int, held: int, new: int) -> None:
+        """`held` counts the company's SKUs, `new` the distinct codes that it does not have yet."""
+        super().__init__(
+            Message(
+                "The plan holds {limit} SKUs; {held} are held and this would add {new}.",
+                limit=limit,
+                held=held,
+                new=new,
+            )
+        )
+        self.limit, self.held, self.new = limit, held, new
+
+
+def counted(conn: Connection, company_id: UUID) -> Skus:
+    """Return how many SKUs the session's company has and may have."""
+    skus = queries_companies.skus(conn, company_id)
+    assert skus is not None, "a session's company has a row and a counter"
+    return skus
+
+
+def check(conn: Connection, company_id: UUID, before: Skus, *, new: int, written: int = 0) -> None:
+    """Raise `PlanLimitReached` where `new` more SKUs exceed the limit; lock the counter until the commit.
+
+    `before` is what `counted` returned in this transaction; `written` of the new ones are in the counter since.
+    """
+    if before.limit is None or not new:
+        return
+    limit, count, _ = queries_companies.skus_locked(conn, company_id) or before
+    if limit is not None and count - written + new > limit:
+        raise PlanLimitReached(limit, count - written, new)
+
+
+def check_codes(conn: Connection, company_id: UUID, codes: Sequence[str], *, keep_archived: bool) -> None:
+    """Do the same for a file before it is accepted, with those of its distinct codes that the company does not have.
+
+    With `keep_archived` those of archived SKUs, which its rows will not bring back, are not new.
+    """
+    limit, count, _ = counted(conn, company_id)
+    if limit is None:
+        return
+    known = len(queries.existing_codes(conn, codes)) if keep_archived else queries.count_of(conn, codes)
+    new = len(set(codes)) - known
+    if count + new > limit:
+        raise PlanLimitReached(limit, count, new)
+
 
 _ALWAYS_READ: Final = (
     "sku_code",
@@ -89,12 +195,12 @@ def prepare(
         patch, library, errors = resolve(conn, patch)
         patch = patch.without([error.row for error in errors])
     with watch.step("read"):
-        columns = (*VALUE_COLUMNS, *by_code.INSTANTS) if whole_rows else (*patch.given.names, *_ALWAYS_READ)
-        stored = by_code.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
+        columns = (*VALUE_COLUMNS, *portfolio.INSTANTS) if whole_rows else (*patch.given.names, *_ALWAYS_READ)
+        stored = portfolio.read(conn, patch.values["sku_code"], columns, now.date(), locking=locking)
     with watch.step("merge"):
         merged, faults = merge(patch, stored, library, rules)
     with watch.step("refuse"):
-        faults += admit(patch, merged)
+        faults += admit_admit(patch, merged)
         faults += refuse_write(patch, merged, stored, rules, now.date(), returning_codes=returning_codes)
         faults += judge(merged, rules) if set(patch.given.names) - _UNITS else []
         merged = _without(merged, {fault.row for fault in faults})
@@ -146,7 +252,7 @@ def write_patch(
     again = partial(prepare, conn, now=now, rules=rules, whole_rows=import_id is None, locking=True)
     prepared = ahead if ahead is not None and ahead.rules is rules and _is_current(conn, ahead) else again(patch)
     if len(prepared.versions) < len(patch.values):
-        skus = plans.counted(conn, company_id)
+        skus = counted(conn, company_id)
         if skus.has_archived and keep_archived:
             prepared = returning.keep_archived(conn, prepared, again)
         elif skus.has_archived:
@@ -156,7 +262,7 @@ def write_patch(
         if not (dry_run and import_id):  # an import's dry run is never refused on quota (interface v1, Limits)
             returned = len(prepared.returned)
             new = prepared.merged["outcome"].count("created") + returned
-            plans.check(conn, company_id, skus, new=new, written=0 if dry_run else returned)
+            check(conn, company_id, skus, new=new, written=0 if dry_run else returned)
     if dry_run or prepared.changes_nothing:
         return returning.as_updated(prepared)
     if prepared.staged is None:
@@ -177,7 +283,7 @@ def _is_current(conn: Connection, ahead: Prepared) -> bool:
     """
     if ahead.changes_nothing or not ahead.versions:
         return True
-    return by_code.lock_versions(conn, list(ahead.versions)) == ahead.versions
+    return portfolio.lock_versions(conn, list(ahead.versions)) == ahead.versions
 
 
 def _without(merged: Table, rows: set[int]) -> Table:
@@ -202,3 +308,48 @@ def _changed(merged: Table, source: pl.DataFrame | None) -> Table:
         return changed.with_columns(dict.fromkeys(("import_sheet", "import_line"), [None] * len(changed)))
     places = pl.DataFrame({"row": changed["row"]}).join(source, on="row", how="left", maintain_order="left")
     return changed.with_columns({name: places[name].to_list() for name in ("import_sheet", "import_line")})
+
+
+class StorageFull(PlanLimitReached):
+    """The file would exceed the plan's storage; nothing was stored. `limit`, `held` and `new` are bytes."""
+
+    def __init__(self, limit: int, held: int, new: int) -> None:
+        """Add to the message what an operator can do."""
+        super().__init__(limit, held, new)
+        message = Message(
+            "The plan stores {limit} bytes of technical files and uploads; {held} are held and this would add {new}. "
+            "Ask the operator for a larger plan.",
+            limit=limit,
+            held=held,
+            new=new,
+        )
+        self.args = (message,)
+
+
+def admit(
+    conn: Connection, objects: Objects, company_id: UUID, *, new_bytes: int, now: datetime, dry_run: bool = False
+) -> None:
+    """Check that the company may store a file of this size, in its session; raise `StorageFull` where it may not.
+
+    Files that make room are removed when the caller's transaction has committed.
+    """
+    if (limit := queries_companies.storage_locked(conn, company_id)) is None:
+        return
+    stored = queries_companies.stored_bytes(conn)
+    if stored + new_bytes > limit:
+        stored -= _free_bytes(conn, objects, stored + new_bytes - limit, now)
+    if stored + new_bytes > limit and not dry_run:
+        raise StorageFull(limit, stored, new_bytes)
+
+
+def _free_bytes(conn: Connection, objects: Objects, wanted: int, now: datetime) -> int:
+    """Give up exports and uploads of dry runs until so many bytes are free or none is left; return the bytes freed."""
+    freed, removed = 0, []
+    for file in queries_companies.replaceable(conn):
+        if freed >= wanted:
+            break
+        removed.append(file)
+        freed += file.size_bytes
+    queries_companies.removed(conn, removed, now)
+    after_commit(conn, partial(objects.remove, *(file.key for file in removed)))
+    return freed

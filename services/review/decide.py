@@ -10,20 +10,22 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from pipelines.answers import memory
-from pipelines.writing import plans
-from pipelines.writing.records import write_records
+from pipelines.writing import write
 from schemas.messages import Message
-from services.review import files, issuing, proposed
-from services.review.compare import Comparison, compare, comparison_of, conflict_of, load_current
+from services.conformity import issuing
+from services.review import compare as compare_review
+from services.review import entries as entries_review
+from services.review.compare import Comparison, Conflict, compare, comparison_of, conflict_of, load_current
 from services.review.entries import load_entry
-from services.review.proposed import Conflict
+from services.skus.write import write_records
+from services.suppliers import parts
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.review import entries, mails, supplier_requests
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Connection
+from warehouse.review import entries
 from warehouse.review.entries import Decision, Entry
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Connection
+from warehouse.rules import Rulesets
+from warehouse.suppliers import enquiries, requests
 
 _MAILED_AFTER: Final = timedelta(minutes=5)
 """How long a rejection waits for others to the same supplier: one mail names them all."""
@@ -62,8 +64,8 @@ def accept(
     writer = replace(origin, reason=f"{entry.resource} {entry.id} accepted" + (f": {reason}" if reason else ""))
     comparison: Comparison | None = None
     if entry.sku_id is not None:
-        proposed.lock_present(conn, entry.sku_id)
-    if proposed.writes_sku(entry):
+        compare_review.lock_present(conn, entry.sku_id)
+    if compare_review.writes_sku(entry):
         comparison = _write_sku(
             conn,
             company_id,
@@ -76,7 +78,7 @@ def accept(
         )
     elif entry.kind == "doc_draft":
         issuing.issue(conn, company_id, entry, issued_with or {}, origin=writer, now=now, rulesets=rulesets)
-    files.accept(conn, company_id, entry, origin=writer, now=now)
+    entries_review.accept(conn, company_id, entry, origin=writer, now=now)
     return _record_decision(
         conn,
         company_id,
@@ -106,9 +108,11 @@ def reject(
     `reason` is for the ledger, `note` for the supplier. Raises `NotThere` and `Conflict`.
     """
     entry = _lock_open(conn, entry_id)
-    comparison = compare(conn, company_id, entry, now=now, rulesets=rulesets) if proposed.writes_sku(entry) else None
+    comparison = (
+        compare(conn, company_id, entry, now=now, rulesets=rulesets) if compare_review.writes_sku(entry) else None
+    )
     if entry.request_id is not None:
-        mails.add_rejected(conn, entry.request_id, due_at=now + _MAILED_AFTER, at=now)
+        enquiries.add_rejected(conn, entry.request_id, due_at=now + _MAILED_AFTER, at=now)
     return _record_decision(
         conn,
         company_id,
@@ -126,7 +130,7 @@ def reject(
 def _lock_open(conn: Connection, entry_id: UUID) -> Entry:
     """Return the open entry, locked until the transaction ends. Raises `Conflict` for a decided one."""
     if (request_id := load_entry(conn, entry_id).request_id) is not None:
-        supplier_requests.lock(conn, request_id)
+        requests.lock(conn, request_id)
     entries.lock(conn, entry_id)
     entry = load_entry(conn, entry_id)
     if entry.state != "open":
@@ -146,16 +150,16 @@ def _write_sku(
     parts_compared: bool,
 ) -> Comparison:
     """Write what the entry says, and return what that changed."""
-    record = proposed.build_record(conn, entry, seen_version=seen_version)
+    record = compare_review.build_record(conn, entry, seen_version=seen_version)
     before = load_current(conn, entry.sku_id, rulesets, now.date())
-    asked = memory.asked_parts(conn, entry, before.detail["components"] if before else ())
+    asked = parts.asked_parts(conn, entry, before.detail["components"] if before else ())
     if any(part.differs for part in asked) and not parts_compared:
         raise Conflict(_OTHER_PARTS)
     try:
         [result] = write_records(
             conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=False
         ).values()
-    except plans.PlanLimitReached as reached:
+    except write.PlanLimitReached as reached:
         raise Conflict(str(reached)) from None
     if result.outcome == "rejected":
         raise conflict_of(result.errors)
@@ -187,7 +191,7 @@ def _record_decision(
     )
     entries.decide(conn, entry.id, decision)
     if entry.request_id is not None:
-        supplier_requests.move(conn, entry.request_id, request_state, at=now)
+        requests.move(conn, entry.request_id, request_state, at=now)
     ledger.enter(
         conn,
         company_id,

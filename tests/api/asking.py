@@ -8,9 +8,9 @@ from uuid import UUID
 
 from starlette.testclient import TestClient
 
-from services import supplier_requests
-from warehouse.audit.origin import Origin
-from warehouse.sessions import Pool
+from services.suppliers import requests
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Pool
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
 CAP = {"component_type": "cap", "material_family": "plastic", "polymer_or_grade": "HDPE", "weight_g": 2}
@@ -51,7 +51,7 @@ def ask(caller: Any, pool: Pool, *, lines: list[int] | None = None, **fields: An
     sku = caller.post("/skus", {**BOTTLE, **fields}).json()["data"]
     held = [UUID(line["id"]) for line in sku["components"]]
     with pool.company(caller.company) as conn:
-        request, token = supplier_requests.create(
+        request, token = requests.create(
             conn,
             caller.company,
             sku_code=sku["sku_code"],

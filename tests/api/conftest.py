@@ -17,14 +17,14 @@ from tests.api.published import Published
 from tests.commands import Pcds
 from tests.keys import with_keys
 from tools.ports import free_port
-from warehouse.access import keys
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock, StoppedClock
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.accounts import keys
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import Clock, StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 PROXY = "127.0.0.1"
 

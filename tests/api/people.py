@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 from starlette.testclient import TestClient
 
-from schemas.roles import Role
-from warehouse.accounts import passwords, users
-from warehouse.sessions import Pool
+from schemas.accounts import Role
+from warehouse.accounts import people, sign_in
+from warehouse.operate.sessions import Pool
 
 BASE = "http://127.0.0.1:8000"
 PASSWORD = "a calm horse by the lake"
@@ -31,14 +31,14 @@ class Person:
 @cache
 def hash_of_password() -> str:
     """The hash of everybody's password: one hash costs as much as a request, and hundreds are added."""
-    return passwords.hash_password(PASSWORD)
+    return sign_in.hash_password(PASSWORD)
 
 
 def added(pool: Pool, company: UUID, role: Role | None = None, called: str = "") -> Person:
     """A new person of a company, whose address begins as said."""
     person = Person(uuid4(), company, f"{called}{uuid4()}@brand.example")
     with pool.company(company) as connection:
-        users.add(
+        people.add(
             connection,
             company,
             person.id,

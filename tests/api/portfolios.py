@@ -5,19 +5,20 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID, uuid4
 
-from api.service import Service
+from api.http.service import Service
+from pipelines import figures
 from pipelines.exports import Place, export_waiting
-from pipelines.figures import compute, keep
-from pipelines.figures.portfolio import blocks
-from pipelines.imports import work
+from pipelines.figures import blocks
+from pipelines.imports import report
 from pipelines.imports.answers import rows_due
 from pipelines.imports.process import Job, write_rows
-from pipelines.reading import TypedRows, Upload, type_rows
-from warehouse import snapshots
-from warehouse.figures import Basis
+from pipelines.reading.rows import TypedRows, type_rows
+from pipelines.reading.upload import Upload
+from warehouse.figures import publish, snapshots
+from warehouse.figures.stored import Basis
 from warehouse.imports import claims
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}
 
@@ -30,7 +31,7 @@ def service_behind(caller: Any) -> Service:
 def counted(caller: Any) -> None:
     """The company's portfolio as it is now, in a snapshot."""
     service = service_behind(caller)
-    snapshots.publish(service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets)
+    publish.publish(service.writes, caller.company, service.settings.data_dir, service.clock.now(), service.rulesets)
 
 
 def weighed(caller: Any) -> None:
@@ -44,10 +45,10 @@ def weigh(writes: Pool, rulesets: Rulesets, data_dir: Path, company: UUID) -> No
     snapshot = snapshots.current(data_dir, company)
     assert snapshot is not None
     with writes.company(company) as conn:
-        catalogue, rules = compute.loaded_catalogue(conn), rulesets.active(conn)
-    found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
+        catalogue, rules = figures.loaded_catalogue(conn), rulesets.active(conn)
+    found = figures.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
     origin = Basis(snapshot.path, snapshot.as_of, snapshot.number, rules.version, catalogue.source_hash)
-    keep.publish_figures(data_dir, company, origin, found, compute.compute_obligations(found))
+    figures.publish_figures(data_dir, company, origin, found, figures.compute_obligations(found))
 
 
 def sent(caller: Any, text: str, filename: str = "portfolio.csv") -> str:
@@ -62,7 +63,7 @@ def run(caller: Any, import_id: str) -> None:
     service = service_behind(caller)
     taken = claims.take(service.writes, service.clock, caller.company, UUID(import_id), uuid4())
     assert taken is not None
-    loaded = work.load(service.writes, caller.company, taken.import_id)
+    loaded = report.load(service.writes, caller.company, taken.import_id)
     upload = Upload.from_bytes(service.objects.get(loaded.table_key))
 
     def typed_rows(upload: Upload) -> TypedRows:

@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import pytest
 
-from api import stored_files
-from api.errors import Fault
-from api.measuring import registry
+from api.http import stored_files
+from api.http.errors import Fault
+from api.http.metrics import registry
 from tests.api.test_hanging_store import CSV, imported
-from warehouse.objects import NoSuchObject
+from warehouse.operate.objects import NoSuchObject
 
 
 def counted(problem: str = "altered") -> float:

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 # In a process of its own: in a test's worker a collection of garbage would go through what every library left behind.
 _PROGRAM = """
@@ -15,8 +15,8 @@ faulthandler.dump_traceback_later(100, exit=True)  # says where it hangs
 from pathlib import Path
 from starlette.testclient import TestClient
 from api.app import create
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 settings, database = Settings.load(data_dir=Path(sys.argv[1])), Database(*sys.argv[2:])
 before = gc.get_threshold(), gc.get_freeze_count()

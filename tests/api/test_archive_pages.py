@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from services import review
+from services.review import entries as entries_review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted, run, weighed
-from warehouse.audit.origin import Origin
+from warehouse.audit.ledger import Origin
 
 PART = {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass"}
 
@@ -125,7 +125,7 @@ def test_what_waits_in_the_review_is_rejected_or_waits_for_the_items_return(call
     assert asked.answer().status_code == 202
     assistant = Origin("connection", str(uuid4()), "Assistant", "c-3")
     with pool.company(caller.company) as conn:
-        review.file(
+        entries_review.file(
             conn,
             caller.company,
             "sku_update",

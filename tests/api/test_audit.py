@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.audit import ACTIONS, ACTORS
-from schemas.responses import AuditLogResponse
+from schemas.audit import AuditLogResponse
+from schemas.vocabularies import ACTIONS, ACTORS
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
+from warehouse.audit.ledger import Origin
 
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from warehouse.access import keys
+from warehouse.accounts import keys
 
 PATHS = [("GET", "/skus"), ("POST", "/skus"), ("GET", "/imports/0198b8a0-0000-7000-8000-000000000000")]
 

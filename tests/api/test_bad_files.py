@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from api.bodies import MAX_IMPORT_BYTES
-from schemas.responses import Error
+from api.http.requests import MAX_IMPORT_BYTES
+from schemas.answers import Error
 from tests.pipelines.reading.writing import package, raw_workbook, workbook
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from schemas.responses import Error
+from schemas.answers import Error
 
 GOOD = b'"sku_code": "A", "name": "A"'
 BODIES = {

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import QueryParams
 
-from api import readiness
-from api.cursors import Cursor, next_cursor
+from api.operate import health
+from api.skus.listing import Cursor, next_cursor
 from schemas.normalise import Unfit
 from tests.api.portfolios import BODY
 from tests.api.test_limits import resting
-from warehouse.sessions import AsyncPool
+from warehouse.operate.sessions import AsyncPool
 
 PARTS = ("components", "volumes", "compliance")
 
@@ -62,7 +62,7 @@ def test_a_page_with_parts_is_one_statement_however_many_skus_it_has(shelf, http
     )
     listed(shelf, include="compliance")
     counted = []
-    monkeypatch.setattr(readiness, "_parts_away", resting)
+    monkeypatch.setattr(health, "_parts_away", resting)
     connection = AsyncPool.connection
     monkeypatch.setattr(AsyncPool, "connection", lambda self: counted.append(1) or connection(self))
     for limit in (1, 60):

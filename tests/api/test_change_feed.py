@@ -10,9 +10,9 @@ import pytest
 from services import changes
 from tests.api.test_changes import covered
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.changes.cursors import BEGINNING
-from warehouse.rulesets.registry import Rulesets
+from warehouse.audit.ledger import Origin
+from warehouse.changes.feed import BEGINNING
+from warehouse.rules import Rulesets
 
 PERSON = Origin("operator", "me", "Ada Marsh", "correlation")
 

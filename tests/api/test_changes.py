@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from tests.waiting import wait_until
+from warehouse import conformity
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
+from warehouse.audit.ledger import Origin
 from warehouse.audit.visible import STAMP
-from warehouse.declarations import docs
 
 PERSON = Origin("operator", None, "operator", "correlation")
 
@@ -34,7 +34,7 @@ def covered(pool, caller, sku, at, **days):
     }
     doc_id = uuid4()
     with pool.company(caller.company) as conn:
-        docs.add(conn, caller.company, doc_id, values=values, at=at)
+        conformity.add(conn, caller.company, doc_id, values=values, at=at)
         ledger.enter(conn, caller.company, "doc.created", doc_id, origin=PERSON, now=at, before=None, after={})
     pool.stamp(caller.company)
 
@@ -75,7 +75,7 @@ def test_a_write_whose_process_died_before_it_said_so_is_told_until_somebody_see
             "issued_on": None,
             "expires_on": None,
         }
-        docs.add(conn, caller.company, doc_id, values=values, at=datetime.now(UTC))
+        conformity.add(conn, caller.company, doc_id, values=values, at=datetime.now(UTC))
         ledger.enter(
             conn, caller.company, "doc.created", doc_id, origin=PERSON, now=datetime.now(UTC), before=None, after={}
         )

@@ -6,12 +6,13 @@ from importlib.metadata import version
 import psycopg
 import pytest
 
-from api import cli, demo
+from api import cli
+from api.operate import demo
 from compliance import catalogue
 from tests.commands import called, started
-from warehouse.access import keys
-from warehouse.revisions import head
-from warehouse.settings import Settings
+from warehouse.accounts import keys as keys_accounts
+from warehouse.operate.migrate import head
+from warehouse.operate.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
@@ -344,7 +345,7 @@ def test_the_demo_is_made_once_and_finished_where_a_start_was_cut_off(pcds):
     assert demo.prepare(settings, pcds.database()) == first
     assert stat.S_IMODE((pcds.data_dir / "demo.json").stat().st_mode) == 0o600
     with psycopg.connect(pcds.database().owner_url) as owner:
-        owner.execute("DELETE FROM api_keys WHERE key_hash = %s", [keys.digest(first.api_key)])
+        owner.execute("DELETE FROM api_keys WHERE key_hash = %s", [keys_accounts.digest(first.api_key)])
     assert demo.prepare(settings, pcds.database()) == first
     [listed] = pcds.json("key", "list", "--company", first.company_id)["keys"]
     assert listed["client_id"] == first.client_id

@@ -15,18 +15,19 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from services import audit, company_export, company_removal
-from services.company_export import ExportError
+from services import audit as audit_services
+from services import companies
+from services.companies import ExportError
 from tests.api.asking import ask
 from tests.api.people import added
 from tests.api.portfolios import counted, run, sent, weighed
 from tests.conftest import migrated
 from tests.services.making import PDF
-from warehouse import dagster_home
-from warehouse.audit import signing
-from warehouse.companies import removed, runs
-from warehouse.sessions import owner_transaction
-from warehouse.settings import Settings
+from warehouse.audit import chain
+from warehouse.companies import removal
+from warehouse.operate import dagster_home
+from warehouse.operate.sessions import owner_transaction
+from warehouse.operate.settings import Settings
 from warehouse.tables import COMPANY_TABLES
 
 ROWS = "sku_code;name;weight_g\nR-1;Jar;12\nR-2;Lid;3\nR-3;Cup;bad\n"
@@ -118,7 +119,7 @@ def test_a_company_goes_out_as_files_and_is_erased_and_its_twin_stays(join, pool
     assert sum(count > 0 for count, _ in before.values()) >= 14, "the company has something in many tables"
 
     now, out = datetime.now(UTC), tmp_path / "out"
-    about = company_export.export(settings, database, gone.company, out, now)
+    about = companies.export(settings, database, gone.company, out, now)
     assert about["tables"] == {name: count for name, (count, _) in before.items()}
     assert {name: len(rows(out, name)) for name in before} == about["tables"]
     assert [row["said"] for row in rows(out, "zz_later")] == ["later"]
@@ -132,11 +133,11 @@ def test_a_company_goes_out_as_files_and_is_erased_and_its_twin_stays(join, pool
     assert list((out / "snapshots").rglob("skus-*.parquet"))
     assert list((out / "figures").rglob("tonnes.parquet"))
     with pytest.raises(ExportError, match="there already"):
-        company_export.export(settings, database, gone.company, out, now)
+        companies.export(settings, database, gone.company, out, now)
 
     def remove(**more):
-        return company_removal.remove(
-            settings, database, gone.company, now, by="ops", exported=company_export.read(out, gone.company), **more
+        return companies.remove(
+            settings, database, gone.company, now, by="ops", exported=companies.read(out, gone.company), **more
         )
 
     for step in ("rows", "files", "runs"):
@@ -159,30 +160,30 @@ def test_a_company_goes_out_as_files_and_is_erased_and_its_twin_stays(join, pool
     told = orjson.dumps(certificate).decode()
     assert f"Test {gone.company}" not in told
     assert certificate["statement"]["rows"]["skus"] == before["skus"][0]
-    assert signing.is_signed(certificate, signing.public_key(settings))
+    assert chain.is_signed(certificate, chain.public_key(settings))
     altered = orjson.loads(told.replace('"removed_by":"ops"', '"removed_by":"eve"'))
-    assert not signing.is_signed(altered, signing.public_key(settings))
+    assert not chain.is_signed(altered, chain.public_key(settings))
     check_chain(database, gone.company, out, about)
     with pool.company(twin.company) as connection:
-        assert audit.verify(connection).ok
+        assert audit_services.verify(connection).ok
 
 
 def check_chain(database, company, out, about):
     """The kept hashes agree with the certificate's, and the export computes to the same head."""
     with owner_transaction(database.owner_url, company) as owner:
-        left = removed.of(owner, company)
+        left = removal.of(owner, company)
         assert left is not None
         assert (left.slug, left.links, left.entries) == (None, about["links"], about["entries"])
-        assert removed.agrees(owner, left)
-        company_export.load_ledger(owner, out)
-        verdict = audit.verify(owner)
+        assert removal.agrees(owner, left)
+        companies.load_ledger(owner, out)
+        verdict = audit_services.verify(owner)
         assert (verdict.ok, verdict.entries) == (True, about["entries"])
-        assert removed.loaded(owner, company) == (left.links, None)
+        assert removal.loaded(owner, company) == (left.links, None)
         owner.execute("UPDATE pg_temp.audit_entries SET action = 'sku.created' WHERE id = 2")
         owner.execute("UPDATE pg_temp.skus SET name = 'forged'")
-        assert not audit.verify(owner).ok
+        assert not audit_services.verify(owner).ok
         owner.execute("UPDATE public.removed_links SET hash = sha256('x') WHERE company = %s AND number = 2", [company])
-        assert not removed.agrees(owner, left)
+        assert not removal.agrees(owner, left)
         owner.rollback()
     with owner_transaction(database.owner_url, company) as owner:
         columns = owner.execute(
@@ -195,26 +196,26 @@ def test_nothing_is_removed_where_something_was_written_since_the_export(caller,
     settings = caller.http.app.state.service.settings
     caller.made()
     now, out = datetime.now(UTC), tmp_path / "out"
-    company_export.export(settings, database, caller.company, out, now)
+    companies.export(settings, database, caller.company, out, now)
     caller.made()
-    about = company_export.read(out, caller.company)
+    about = companies.read(out, caller.company)
     with pytest.raises(ExportError, match="since the export"):
-        company_removal.remove(settings, database, caller.company, now, by="ops", exported=about)
+        companies.remove(settings, database, caller.company, now, by="ops", exported=about)
     assert len(caller.get("/skus").json()["data"]) == 2
     with pytest.raises(ExportError, match="no export of the company"):
-        company_export.read(out, uuid4())
+        companies.read(out, uuid4())
     (out / "tables" / "skus.csv.gz").write_bytes(b"")
     with pytest.raises(ExportError, match="tables/skus"):
-        company_export.read(out, caller.company)
+        companies.read(out, caller.company)
     with pytest.raises(ExportError, match="is no export"):
-        company_export.read(tmp_path, caller.company)
+        companies.read(tmp_path, caller.company)
 
 
 @pytest.mark.long
 def test_runs_of_a_companys_partition_go_and_anothers_stay(server, tmp_path):
     with migrated(server) as database:
         assert dagster_home.make_tables(Settings.load(data_dir=tmp_path), database)
-        with runs.connected(database.dagster_url) as conn:
+        with removal.connected(database.dagster_url) as conn:
             for run_id, slug in (("a", "gone"), ("b", "twin")):
                 conn.execute(
                     "INSERT INTO runs (run_id, pipeline_name, status, run_body) VALUES (%s, 'j', 'SUCCESS', '{}')",
@@ -227,11 +228,11 @@ def test_runs_of_a_companys_partition_go_and_anothers_stay(server, tmp_path):
                 conn.execute(
                     "INSERT INTO dynamic_partitions (partitions_def_name, partition) VALUES ('companies', %s)", (slug,)
                 )
-            found = runs.of_company(conn, "gone")
+            found = removal.of_company(conn, "gone")
             assert found == ["a"]
-            runs.copy_out(conn, found, tmp_path / "runs.csv.gz")
-            assert runs.erase(conn, found, "gone") == 4
+            removal.copy_out_runs(conn, found, tmp_path / "runs.csv.gz")
+            assert removal.erase_runs(conn, found, "gone") == 4
             for table in ("runs", "run_tags", "event_logs", "dynamic_partitions"):
                 assert conn.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone() == (1,)
-            assert runs.of_company(conn, "twin") == ["b"]
+            assert removal.of_company(conn, "twin") == ["b"]
     assert b"SUCCESS" in gzip.decompress((tmp_path / "runs.csv.gz").read_bytes())

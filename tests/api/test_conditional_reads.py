@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from api.compression import LEAST_BYTES
+from api.http.middleware import LEAST_BYTES
 from tests.api.portfolios import exported, run, sent
-from warehouse.declarations import docs
+from warehouse import conformity
 
 CSV = "sku_code,name,gtin\nA-1,Jar,1\n"
 
@@ -58,7 +58,7 @@ def test_a_sku_is_sent_whole_as_its_tag_does_not_tell_that_its_coverage_ended(st
     values = {"sku_id": sku["id"], "status": "valid", "expires_on": clock.today()}
     with pool.company(stopped.company) as connection:
         given = {**dict.fromkeys(("reference", "supplier_name", "issued_on")), **values}
-        docs.add(connection, stopped.company, uuid4(), values=given, at=clock.now())
+        conformity.add(connection, stopped.company, uuid4(), values=given, at=clock.now())
     first = stopped.get(f"/skus/{sku['id']}")
     assert first.json()["data"]["doc_status"] == "valid"
     clock.advance(timedelta(days=1))

@@ -3,7 +3,7 @@
 import fastexcel
 import pytest
 
-from schemas.responses import ImportAccepted, RejectedRowListResponse
+from schemas.imports.answers import ImportAccepted, RejectedRowListResponse
 from tests.api.portfolios import run
 from tests.pipelines.reading.writing import workbook
 

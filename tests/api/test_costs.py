@@ -15,7 +15,7 @@ from tests.contract.counting import Road, counted
 from tests.contract.outside import until
 from tests.keys import with_keys
 from tools.ports import free_port
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 PARTS = [
     {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 26},

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from api.pages import render
-from api.pages.texts import rows, text
-from schemas.messages import Message, translate
-from schemas.numbers import day
+from api.pages.render import rows, text
+from schemas.messages import Message, day, translate
 from tests.schemas.test_messages import in_code
 
 COUNTED = re.compile(r"\{(count|total|items|components|days|skipped|units|number)\} [^\W\d]{3,}")

@@ -10,15 +10,15 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.app import create
-from api.commands import declaration as command
-from compliance.declarations.document import UNCOUNTED_COLUMNS
-from compliance.declarations.uk.rules import FileRefused
-from compliance.declarations.uk.tables import columns
-from pipelines.declarations.bundle import DeclarationRequest
+from api.filings import commands as command
+from compliance.filings.document import UNCOUNTED_COLUMNS
+from compliance.filings.uk.rules import FileRefused
+from compliance.filings.uk.tables import columns
+from services.filings.files import DeclarationRequest
 from tests.commands import called
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 ROOT = Path(__file__).parents[2]

@@ -6,22 +6,21 @@ All of them are one company's; each has a year of its own, so that none counts i
 import json
 from pathlib import Path
 
-from api.pages import texts
-from compliance.catalogue import pinned
-from compliance.coverage import ANSWERS, KINDS
-from compliance.obligations.thresholds import thresholds
+from api.pages import render
+from compliance.catalogue import ANSWERS, KINDS, pinned
+from compliance.obligations import thresholds
 from compliance.rollup.categories import schemes
 from compliance.scopes import asked_fields, scopes
-from pipelines.declarations.bundle import DeclarationRequest, by_category
-from pipelines.declarations.declare import Inputs
-from pipelines.figures.compute import loaded_catalogue
+from pipelines.figures import loaded_catalogue
+from pipelines.filings import Inputs
 from schemas.fields import SKU
-from schemas.labels import LANGUAGES
+from schemas.messages import LANGUAGES
+from services.filings.files import DeclarationRequest, by_category
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, service_behind, weighed
 from tests.api.test_portfolio_pages import words
 from tests.compliance.scope_examples import EXAMPLES, differences
-from warehouse import snapshots
+from warehouse.figures import snapshots
 
 FIRST_YEAR = 2004
 
@@ -87,5 +86,5 @@ def test_pages_have_a_word_for_all_that_the_tables_of_scope_may_say():
     said |= {text for row in thresholds() for text in (row.confidence, row.scope_confidence)}
     keys |= {f"sure.{text.partition(', ')[0]}" for text in said}
     for key in keys:
-        assert all(texts.text(key, lang) for lang in LANGUAGES), key
+        assert all(render.text(key, lang) for lang in LANGUAGES), key
     assert len(pinned()) == 61

@@ -11,8 +11,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from schemas.responses import DocListResponse
-from warehouse.declarations import docs
+from schemas.conformity import DocListResponse
+from warehouse import conformity
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ def add(pool):
     def added(caller, *, at=AT, **values):
         given = dict.fromkeys(("sku_id", "reference", "supplier_name", "issued_on", "expires_on"))
         with pool.company(caller.company) as conn:
-            return docs.add(conn, caller.company, uuid4(), values={"status": "draft", **given, **values}, at=at)
+            return conformity.add(conn, caller.company, uuid4(), values={"status": "draft", **given, **values}, at=at)
 
     return added
 
@@ -102,7 +102,7 @@ def test_the_last_day_itself_is_valid(company, pool, clock):
     with pool.company(company) as conn:
         for days, status in ((-1, "expired"), (0, "valid"), (1, "valid")):
             day = clock.today() + timedelta(days=days)
-            added = docs.add(
+            added = conformity.add(
                 conn, company, uuid4(), values={**values, "status": "valid", "expires_on": day}, at=clock.now()
             )
             assert added["status"] == status

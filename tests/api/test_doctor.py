@@ -8,15 +8,15 @@ import psycopg
 import typer
 from typer.testing import CliRunner
 
-from api.commands import doctor as command
-from schemas.states import State
-from services import record_findings, review
-from services.doctor import Finding, find_codes
-from services.place_checks import Problem
+from api.operate import commands as command
+from schemas.operate import State
+from services import operate
+from services.operate import Finding, Problem, find_codes
+from services.review import decide
 from tests.api.asking import BODY, OPERATOR, ask
 from tests.api.test_documents import drafted, issued
-from warehouse.clock import Clock
-from warehouse.rulesets.registry import Rulesets
+from warehouse.operate.clock import Clock
+from warehouse.rules import Rulesets
 
 
 def held_from_before(caller, database, code, stored):
@@ -84,7 +84,7 @@ def test_answers_for_another_part_are_reported_and_stay_as_they_are(caller, data
     with pool.company(caller.company) as conn:
         [[entry]] = conn.execute("SELECT id FROM review_entries").fetchall()
         now = datetime.now(UTC)
-        review.accept(conn, caller.company, entry, origin=OPERATOR, now=now, rulesets=Rulesets(), parts_compared=True)
+        decide.accept(conn, caller.company, entry, origin=OPERATOR, now=now, rulesets=Rulesets(), parts_compared=True)
     app = examined(pool, monkeypatch)
     arguments = ["--company", str(caller.company)]
     assert orjson.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)["misapplied_answers"] == []
@@ -126,7 +126,7 @@ def test_what_was_not_looked_at_is_not_called_sound(monkeypatch):
     app.command()(command.doctor)
     report = orjson.loads(CliRunner().invoke(app, ["--json"]).stdout)
     assert "migration" in [each["check"] for each in report["problems"]]
-    assert [report[name] for name in ("companies", *record_findings.KINDS)] == [None] * (1 + len(record_findings.KINDS))
+    assert [report[name] for name in ("companies", *operate.KINDS)] == [None] * (1 + len(operate.KINDS))
 
 
 def test_a_sku_from_before_is_written_by_its_id(caller, database):

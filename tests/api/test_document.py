@@ -7,12 +7,12 @@ import orjson
 import pytest
 from fastapi import FastAPI
 
-from api import document as module
 from api.app import build_app
-from api.openapi.meanings import table
-from schemas.errors import ERROR_CODES
+from api.openapi import document as module
+from api.openapi.document import table
 from schemas.fields import COMPONENT, SKU
 from schemas.issues import ISSUE_CODES
+from schemas.refusals import ERROR_CODES
 from tests.api.published import Published
 from tests.openapi import document
 

@@ -8,9 +8,9 @@ import orjson
 import psycopg
 import pytest
 
-from schemas.responses import DocDraftListResponse, DocDraftResult, DocResult, DocSearchResponse
+from schemas.conformity import DocDraftListResponse, DocDraftResult, DocResult, DocSearchResponse
 from tests.api.test_review_pages import filed
-from warehouse.declarations import queries as declarations
+from warehouse import conformity as declarations
 
 SIGNED = {
     "points": {"manufacturer": "Quai 1\nLyon", "standards": "EN 13430:2004"},

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.pages import item_form
+from api.skus import form as form_skus
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
 from tests.api.forms import filled, replaced
 from tests.api.people import Browser, added
@@ -229,7 +229,7 @@ def random_item(random_):
 
     texts = (None, "Flasche, 50 cl", "a\nb", "=1+1", "ﬁne 🧴", "“x”")
     values = {}
-    for field in (item_form.SKU[name] for name in sorted(item_form.ASKED)):
+    for field in (form_skus.SKU[name] for name in sorted(form_skus.ASKED)):
         match field.kind:
             case "text" | "gtin" | "uuid":
                 values[field.name] = random_.choice(texts)
@@ -259,18 +259,18 @@ def random_item(random_):
 @pytest.mark.parametrize("seed", range(20))
 def test_an_untouched_form_changes_nothing(lang, seed):
     item = random_item(random.Random(seed))
-    opened = item_form.form_of(item, lang)
+    opened = form_skus.form_of(item, lang)
     # What a browser makes of values: no line end in an input of one line, CRLF in a text of several.
-    sent = item_form.Form(
+    sent = form_skus.Form(
         [
-            (name, value.replace("\n", "\r\n") if name in item_form.LONG else value.replace("\n", ""))
+            (name, value.replace("\n", "\r\n") if name in form_skus.LONG else value.replace("\n", ""))
             for name, value in opened.multi_items()
         ]
     )
-    assert item_form.changed(sent, opened, lang) == {}
-    assert item_form.changed_volumes(sent, opened, lang) == []
-    body = item_form.body_of(sent, lang)
-    for name in sorted(item_form.ASKED - item_form.LONG):
+    assert form_skus.changed(sent, opened, lang) == {}
+    assert form_skus.changed_volumes(sent, opened, lang) == []
+    body = form_skus.body_of(sent, lang)
+    for name in sorted(form_skus.ASKED - form_skus.LONG):
         value = item[name]
         expected = " ".join(value.split("\n")) if isinstance(value, str) else value
         assert body[name] == (expected if expected != [] else None), name
@@ -278,8 +278,8 @@ def test_an_untouched_form_changes_nothing(lang, seed):
 
 
 def test_every_field_of_the_contract_is_asked_once():
-    asked = [name for names in item_form.SECTIONS.values() for name in names]
-    assert sorted(asked) == sorted(item_form.ASKED)
+    asked = [name for names in form_skus.SECTIONS.values() for name in names]
+    assert sorted(asked) == sorted(form_skus.ASKED)
 
 
 TYPED = [

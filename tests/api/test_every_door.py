@@ -17,18 +17,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
 
-from compliance.declarations.document import totals
+from compliance.filings.document import totals
 from compliance.rollup.tonnes import Figures
-from pipelines.declarations.latest import tonnes_by_period
-from pipelines.figures.compute import compute_figures, compute_obligations, loaded_catalogue
-from pipelines.figures.portfolio import blocks
+from pipelines.figures import blocks, compute_figures, compute_obligations, loaded_catalogue
+from pipelines.filings import tonnes_by_period
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, service_behind, weighed
 from tests.connector.assistants import Assistant, principal
 from tests.drawing import examples
-from warehouse import analytics, figures, snapshots
-from warehouse.analytics.readiness import STATES
-from warehouse.figures import StoredFigures
+from warehouse.figures import overview as overview_figures
+from warehouse.figures import snapshots, stored
+from warehouse.figures.market import STATES
+from warehouse.figures.stored import StoredFigures
 
 THIS_YEAR = 2026
 """The year of the stopped clock."""
@@ -166,7 +166,7 @@ class Doors:
 
     @property
     def figures(self) -> StoredFigures:
-        return figures.current(service_behind(self.caller).settings.data_dir, self.caller.company)
+        return stored.current(service_behind(self.caller).settings.data_dir, self.caller.company)
 
     def computed(self) -> Figures:
         """The figures as a run computes them from the snapshot."""
@@ -329,7 +329,7 @@ def check_tonnes(company: Company, doors: Doors) -> None:
     assert {key: float(totals(computed, *key)["total_tonnes"]) for key in keys} == expected, "a declaration's total"
     of_page = dict[tuple[str, int, int], float]()
     for year in {year for _, year, _ in keys}:
-        shown = analytics.tonnes_of_year(doors.figures, str(year), THIS_YEAR)
+        shown = overview_figures.tonnes_of_year(doors.figures, str(year), THIS_YEAR)
         of_page |= periods(shown["rows"])
         assert shown["uncounted"] == len(doors.rows("/figures/uncounted", year=year))
     assert of_page == expected

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from services.record_findings import Looked, find
+from services.operate import Looked, find
 from tests.api.portfolios import counted, service_behind
 from tests.api.test_declarations import GERMANY, JAR, UK, kept, placed
 from tests.api.test_doctor import examined

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from schemas.labels import LANGUAGES
+from schemas.messages import LANGUAGES
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent, weighed
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from tests.api.portfolios import counted, service_behind, weighed
-from warehouse import figures
-from warehouse.analytics.market import figures_in, placed_in
+from warehouse.figures import stored as stored_figures
+from warehouse.figures.market import figures_in, placed_in
 
 JAR = [
     {"component_type": "body", "material_family": "glass", "polymer_or_grade": "glass", "weight_g": 200},
@@ -113,7 +113,7 @@ def test_a_year_of_one_half_is_a_lower_bound_and_says_which_half_is_there(declar
 def test_readiness_has_the_figures_of_which_the_obligations_speak(declared):
     """decisions §13: 1 463 t of a first half, and readiness said `figures: null`."""
     service = service_behind(declared)
-    stored = figures.current(service.settings.data_dir, declared.company)
+    stored = stored_figures.current(service.settings.data_dir, declared.company)
     found = figures_in(stored, "GB", 2026)
     assert (found["year"], found["halves"], found["uncounted"]) == (2025, [2], 1)
     assert {row["category_code"]: row["tonnes"] for row in found["tonnes"]} == {"GL": 2.0002, "ST": 0.082508}

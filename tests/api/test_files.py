@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.responses import TechnicalFilesListResponse, TechnicalFileUploadResponse
-from schemas.technical_files import MAX_FILE_BYTES, MEDIA_TYPES
+from schemas.files import TechnicalFilesListResponse, TechnicalFileUploadResponse
+from schemas.vocabularies import MAX_FILE_BYTES, MEDIA_TYPES
 from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, office
 
 SAMPLES = {

@@ -2,8 +2,7 @@
 
 import re
 
-from api.reference.guide_search import search
-from api.reference.guides import ADDRESS, GROUPS, guides
+from api.reference.guides import ADDRESS, GROUPS, guides, search
 from tests.api.test_reference import RENDERED, Page
 
 NAMES = [name for names in GROUPS.values() for name in names]

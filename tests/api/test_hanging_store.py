@@ -17,8 +17,8 @@ from tests.api.test_files import upload
 from tests.keys import with_keys
 from tests.waiting import wait_until
 from tools.ports import free_port
-from warehouse import deadlines
-from warehouse.settings import Settings
+from warehouse.operate import objects as objects_operate
+from warehouse.operate.settings import Settings
 
 DEADLINE_SECONDS = 1.5
 _IDLE = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
@@ -42,7 +42,7 @@ def impatient(database, catalogue, tmp_path_factory) -> Iterator[TestClient]:
 
 @pytest.fixture
 def http(impatient: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    monkeypatch.setattr(deadlines, "AGAIN_SECONDS", 1)
+    monkeypatch.setattr(objects_operate, "AGAIN_SECONDS", 1)
     yield impatient
     objects = impatient.app.state.service.objects
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from starlette.testclient import TestClient
 
-from api.headers import with_common_headers
+from api.http.middleware import with_common_headers
 from tests.api.test_isolation_of_routes import named
 
 PUBLIC = re.compile(

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.conftest import Caller
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 BODY = {"sku_code": "A", "name": "Bottle", "weight_grams": 12.5}
 CSV = b"sku_code,name\nI-1,Bottle\n"

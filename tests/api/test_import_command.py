@@ -16,18 +16,17 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from api.commands.http import Client
-from api.commands.shared import Refusal
+from api.operate.program import Client, Refusal
 from pipelines.catalogue import load, read
 from tests.journeys.place import ROOT, Place
 from tests.pipelines.rewriting import with_text
 from tests.waiting import wait_until
 from tools.ports import free_port
-from warehouse.audit.origin import Origin
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.audit.ledger import Origin
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.responses import ImportAccepted
+from schemas.imports.answers import ImportAccepted
 from tests.api.portfolios import run
 
 CSV = b"Ours;What\nI-1;Bottle\nI-2;Tray\n"

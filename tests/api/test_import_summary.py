@@ -1,7 +1,7 @@
 """What `pcds import` says at the end of an import, made from its status alone."""
 
-from api.commands.http import _sentence
-from api.commands.summary import summary
+from api.imports.summary import summary
+from api.operate.program import _sentence
 
 ASKED = {
     "kind": "column",

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.responses import ImportAccepted, ImportStatusResponse
+from schemas.imports.answers import ImportAccepted, ImportStatusResponse
 
 CSV = b"sku_code;name;weight_grams\nI-1;Bottle;12,5\nI-2;Tray;8\n"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "portfolio.xlsx"

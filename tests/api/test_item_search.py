@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.formulas import harmless, is_computed
+from schemas.texts import harmless, is_computed
 from schemas.vocabularies import VOCABULARIES
-from services.item_export import COLUMNS
+from services.skus.listing import COLUMNS
 from tests.api.portfolios import BODY, counted, run, sent
-from warehouse.analytics.found import GAPS
+from warehouse.figures.gaps import GAPS
 from warehouse.skus.search import SORTS
 
 

@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pytest
 
-from services.item_export import COLUMNS
+from services.skus.listing import COLUMNS
 from tests.api.people import Browser, added
 from tests.api.portfolios import BODY, counted
 from tests.api.test_portfolio_pages import links, words

@@ -4,9 +4,9 @@ from datetime import date, timedelta
 
 import psycopg
 
-from schemas.responses import JurisdictionListResponse
+from schemas.catalogue import JurisdictionListResponse
 from tests.waiting import wait_until, within_a_minute
-from warehouse.imports.queue import LISTENER
+from warehouse.imports.claims import LISTENER
 
 
 def _all(http, **params):

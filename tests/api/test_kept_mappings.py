@@ -4,7 +4,7 @@ from html import unescape
 
 import pytest
 
-from schemas.responses import KeptMappingListResponse, KeptMappingRemoval
+from schemas.imports.answers import KeptMappingListResponse, KeptMappingRemoval
 from tests.api.people import Browser, added, hidden
 
 FILE = b"Code;Titel\nA-1;Bottle\n"

@@ -4,9 +4,9 @@ from uuid import uuid4
 
 import pytest
 
-from api.languages import preferred_language
-from schemas.labels import LANGUAGES
-from schemas.report import Asked
+from api.http.answers import preferred_language
+from schemas.imports.types import Asked
+from schemas.messages import LANGUAGES
 
 BAD = {"sku_code": "L-1", "name": None}
 SAID = {

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.responses import BrandListResponse, LibraryComponentListResponse, SiteListResponse
-from warehouse.library import queries as library
+from schemas.library import BrandListResponse, LibraryComponentListResponse, SiteListResponse
+from warehouse import library
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 KINDS = {

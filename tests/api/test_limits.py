@@ -6,12 +6,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from api import readiness
-from schemas.states import State
+from api.operate import health
+from schemas.operate import State
 from tests.api.test_tokens import asked, bearing, own, refused, token
-from warehouse.access import windows
-from warehouse.access.keys import new_key
-from warehouse.access.windows import Window
+from warehouse.accounts import keys
+from warehouse.accounts.keys import Window, new_key
 
 SECOND = timedelta(seconds=1)
 
@@ -24,7 +23,7 @@ def spent(caller, number: int) -> None:
 def open_window(database, caller, *, per_minute: int, opens_at: datetime, closes_at: datetime | None) -> None:
     with psycopg.connect(database.owner_url) as owner:
         owner.execute("SELECT set_config('app.company_id', %s, true)", [str(caller.company)])
-        windows.put(owner, caller.company, Window(caller.client_id, per_minute, opens_at, closes_at))
+        keys.put(owner, caller.company, Window(caller.client_id, per_minute, opens_at, closes_at))
 
 
 def test_120_requests_in_any_60_seconds(stopped, clock):
@@ -98,7 +97,7 @@ def test_admission_adds_at_most_one_statement(caller, monkeypatch, path):
         return await execute(connection, query, *more, **options)
 
     execute = psycopg.AsyncConnection.execute
-    monkeypatch.setattr(readiness, "_parts_away", resting)
+    monkeypatch.setattr(health, "_parts_away", resting)
     monkeypatch.setattr(psycopg.AsyncConnection, "execute", counted)
     assert caller.get(path).status_code == 200
     assert len(sent) == 1, "the caller and the page are one statement; a cursor's own is not counted here"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from api.pages import password as password_page
+from api.accounts import pages as password_page
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.connector.oauth.authorising import at_home
 from tests.waiting import PATIENCE_SECONDS
-from warehouse.accounts import passwords, second_factor, users
+from warehouse.accounts import people, sign_in
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
@@ -22,18 +22,18 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
         return [each.result(PATIENCE_SECONDS) for each in begun]
 
 
-@pytest.mark.parametrize("lifetime", [users.LINK_LIFETIME, users.INVITATION_LIFETIME], ids=["reset", "invitation"])
+@pytest.mark.parametrize("lifetime", [people.LINK_LIFETIME, people.INVITATION_LIFETIME], ids=["reset", "invitation"])
 def test_a_link_that_two_use_sets_one_password(stopped, pool, clock, monkeypatch, lifetime):
     person = added(pool, stopped.company)
     with pool.company(person.company) as connection:
-        link = f"/password/{users.new_link(connection, person.company, person.id, clock.now(), lifetime)}"
-    both_have_looked, hashed = threading.Barrier(2, timeout=PATIENCE_SECONDS), passwords.hash_password
+        link = f"/password/{people.new_link(connection, person.company, person.id, clock.now(), lifetime)}"
+    both_have_looked, hashed = threading.Barrier(2, timeout=PATIENCE_SECONDS), sign_in.hash_password
 
     def meeting(password: str) -> str:
         both_have_looked.wait()
         return hashed(password)
 
-    monkeypatch.setattr(password_page.passwords, "hash_password", meeting)
+    monkeypatch.setattr(password_page.sign_in, "hash_password", meeting)
     chosen = ["four words of my own", "and four of another"]
 
     def use(new: str) -> int:
@@ -47,7 +47,7 @@ def test_a_link_that_two_use_sets_one_password(stopped, pool, clock, monkeypatch
         entries = "SELECT count(*) FROM audit_entries WHERE action = 'user.password_set'"
         assert connection.execute(entries).fetchone() == (1,)
         stored = connection.execute("SELECT password_hash FROM users WHERE id = %s", [person.id]).fetchone()[0]
-    assert passwords.is_right(chosen[answers.index(303)], stored)
+    assert sign_in.is_right(chosen[answers.index(303)], stored)
 
 
 def test_of_a_suppliers_answers_at_once_one_waits_for_review(caller, pool):
@@ -64,15 +64,15 @@ def test_of_a_suppliers_answers_at_once_one_waits_for_review(caller, pool):
 def test_a_recovery_code_that_two_use_lets_one_in(caller, pool):
     person = added(pool, caller.company)
     with pool.company(person.company) as connection:
-        second_factor.switch_on(connection, person.company, person.id, b"sealed", step=1, recovery_codes=["once"])
+        sign_in.switch_on(connection, person.company, person.id, b"sealed", step=1, recovery_codes=["once"])
 
     def use() -> bool:
         with pool.company(person.company) as connection:
-            return second_factor.use_recovery_code(connection, person.id, "once")
+            return sign_in.use_recovery_code(connection, person.id, "once")
 
     def take() -> bool:
         with pool.company(person.company) as connection:
-            return second_factor.take_step(connection, person.id, 2)
+            return sign_in.take_step(connection, person.id, 2)
 
     assert sorted(at_once(use, use, use)) == [False, False, True]
     assert sorted(at_once(take, take, take)) == [False, False, True]

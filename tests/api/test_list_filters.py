@@ -11,7 +11,7 @@ import pytest
 
 from tests.api.portfolios import BODY, counted, run, sent, weighed
 from tests.openapi import document
-from warehouse.access import keys
+from warehouse.accounts import keys
 
 V1 = "/api/v1"
 SIZE = 2

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compliance.markets import PlacedUnits, is_in_union, markets_in_effect
+from compliance.scopes import PlacedUnits, is_in_union, markets_in_effect
 
 ABOVE = {"status": "above_limit"}
 PFAS = {"food_contact": True, "substances": {"pfas": ABOVE}}

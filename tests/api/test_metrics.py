@@ -14,12 +14,12 @@ import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from api import metrics
 from api.app import create
-from warehouse import measures
-from warehouse.clock import Clock
-from warehouse.settings import Settings, SettingsError
-from warehouse.snapshots import follow
+from api.operate import metrics
+from warehouse.figures import snapshots
+from warehouse.operate import measures
+from warehouse.operate.clock import Clock
+from warehouse.operate.settings import Settings, SettingsError
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 TOKEN = "a token of the operator"
@@ -111,7 +111,7 @@ def test_the_scrape_asks_few_statements(pool):
         connection.execute = lambda *given: asked.append(given) or execute(*given)
         measures.of_tables(connection, Clock().now())
         del connection.execute
-        behind = [each for each in follow.stale(connection, Clock().now().date()) if each.since]
+        behind = [each for each in snapshots.stale(connection, Clock().now().date()) if each.since]
         told = {each.name: each.value for each in measures.of_tables(connection, Clock().now())}
     assert len(asked) == 2
     assert told["snapshots_behind"] == len(behind)

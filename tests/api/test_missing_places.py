@@ -19,15 +19,16 @@ import psycopg
 import pytest
 import typer
 
-from api import cli, serve
-from api.commands.doctor import looked_at
-from schemas.states import State
+from api import cli
+from api.operate import serve
+from api.operate.commands import looked_at
+from schemas.operate import State
 from tests.api.test_commands import NOBODY
 from tests.conftest import as_operators, migrated
 from tools.ports import free_port
-from warehouse.database import Database
-from warehouse.revisions import head
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.migrate import head
+from warehouse.operate.settings import Settings
 
 VALUES = {UUID: NOBODY, int: "1", float: "1", datetime: "2026-01-01", date: "2026-01-01"}
 """A value of each type; a text where none is named. Nobody has the id: nothing is found, and nothing changed."""

@@ -14,10 +14,10 @@ from typing import Any
 
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS
-from warehouse.access import windows
-from warehouse.access.windows import Window
-from warehouse.database import Database
-from warehouse.sessions import owner_transaction
+from warehouse.accounts import keys
+from warehouse.accounts.keys import Window
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import owner_transaction
 
 SKUS = int(os.environ.get("PCDS_NIGHT_SKUS", "500"))
 AT_ONCE = min(1_000, SKUS // 5)
@@ -51,7 +51,7 @@ def test_a_copy_kept_by_the_feed_is_the_companys_data_row_by_row(caller: Caller,
 def _widen(caller: Caller, database: Database) -> None:
     now = datetime.now(UTC)
     with owner_transaction(database.owner_url, caller.company) as conn:
-        windows.put(conn, caller.company, Window(caller.client_id, 1_000_000, now, now + timedelta(hours=6)))
+        keys.put(conn, caller.company, Window(caller.client_id, 1_000_000, now, now + timedelta(hours=6)))
 
 
 def _change(caller: Caller, codes: list[str], rng: random.Random) -> None:

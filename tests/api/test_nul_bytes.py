@@ -20,7 +20,7 @@ from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.connector.oauth.authorising import at_home
 from tests.openapi import document
-from warehouse.access import windows
+from warehouse.accounts import keys
 
 DOCUMENT = document()
 ENDING = ("/sign-out", "/account/leave", "/account/sessions", "/staff/sign-out")
@@ -119,10 +119,10 @@ def pages_of(routes: Any) -> Iterator[tuple[str, str, Any]]:
 @pytest.fixture
 def everything(caller, pool, database, monkeypatch):
     """Ids of real records by the part of the path before them, and a person who may do everything."""
-    monkeypatch.setattr("warehouse.review.supplier_requests.ANSWERS_PER_MINUTE", 100_000)
+    monkeypatch.setattr("warehouse.suppliers.requests.ANSWERS_PER_MINUTE", 100_000)
     with psycopg.connect(database.owner_url) as owner:
-        opened = windows.Window(caller.client_id, 1_000_000, datetime(2026, 1, 1, tzinfo=UTC), None)
-        windows.put(owner, caller.company, opened)
+        opened = keys.Window(caller.client_id, 1_000_000, datetime(2026, 1, 1, tzinfo=UTC), None)
+        keys.put(owner, caller.company, opened)
     asked = ask(caller, pool)
     person = Browser(caller.http, caller.address)
     person.sign_in(added(pool, caller.company, "administrator"))

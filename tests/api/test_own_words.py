@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.responses import ImportAccepted, OwnWordListResponse, OwnWordsWriteResult
+from schemas.imports.answers import ImportAccepted, OwnWordListResponse, OwnWordsWriteResult
 from tests.api.portfolios import run
 
 FILE = b"sku_code,name,material,weight_grams\nA-1,Bottle,Kunststoff X,12.5\nA-2,Lid,KUNSTSTOFF  x,2\n"

@@ -9,14 +9,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from api.pages import texts
+from api.pages import render
 from api.pages.routes import router
 from compliance import ruleset
 from compliance.tables import RULES, rows
-from schemas import labels
+from schemas import messages as messages_schemas
 from schemas.fields import COMPONENT, SKU
-from schemas.labels import header, word
-from schemas.messages import catalogue
+from schemas.messages import catalogue, header, word
 from schemas.vocabularies import VOCABULARIES
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
@@ -129,7 +128,7 @@ def raw_codes(lang):
     messages = [
         {lang: str(entry.id if lang == "en" else entry.string)} for entry in catalogue("de" if lang == "en" else lang)
     ]
-    tables = (*texts.rows(), *messages, *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
+    tables = (*render.rows(), *messages, *of_drafts, *questions, *({lang: word} for word in labels_of(lang)))
     spoken = set(re.findall(r"[\w-]+", " ".join(row[lang] for row in tables)))
     named = (
         {code for vocabulary in SHOWN for code in VOCABULARIES[vocabulary]} | {*SKU, *COMPONENT} | formats_and_streams()
@@ -150,7 +149,7 @@ def formats_and_streams():
 
 
 def shown_words():
-    with (Path(labels.__file__).parent / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
+    with (Path(messages_schemas.__file__).parent / "shown_words.csv").open(encoding="utf-8", newline="") as rows:
         return [*csv.DictReader(rows)]
 
 

@@ -6,13 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from api.pages import advice, texts
+from api.pages import render
 from api.pages.render import _TEMPLATES, NAVIGATION
-from schemas.labels import LANGUAGES
-from schemas.messages import catalogue
+from schemas.messages import LANGUAGES, catalogue
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
-from warehouse.accounts.passwords import SHORTEST
+from warehouse.accounts.sign_in import SHORTEST
 
 SAYING = re.compile(r'say\("([^"]+)"')
 
@@ -22,7 +21,7 @@ def gaps(text: str) -> set[str]:
 
 
 def test_every_text_is_there_in_every_language_with_the_same_gaps():
-    rows = list(texts.rows())
+    rows = list(render.rows())
     assert len({row["key"] for row in rows}) == len(rows), "a key stands once in all tables"
     for row in rows:
         assert set(row) == {"key", *LANGUAGES}, row
@@ -31,13 +30,13 @@ def test_every_text_is_there_in_every_language_with_the_same_gaps():
 
 
 def test_what_is_said_otherwise_to_people_is_a_message_of_the_service_and_fills_its_gaps():
-    for template, key in advice._FOR_PEOPLE.items():
+    for template, key in render._FOR_PEOPLE.items():
         assert template in catalogue("de"), template
-        assert gaps(texts.text(key, "en", **{name: f"{{{name}}}" for name in gaps(template)})) <= gaps(template)
+        assert gaps(render.text(key, "en", **{name: f"{{{name}}}" for name in gaps(template)})) <= gaps(template)
 
 
 def test_every_text_that_a_template_names_exists():
-    known = {row["key"] for row in texts.rows()}
+    known = {row["key"] for row in render.rows()}
     loader = _TEMPLATES.loader
     assert loader is not None
     for name in loader.list_templates():
@@ -86,7 +85,7 @@ CLAUSES = re.compile(
 
 
 def test_german_clauses_have_their_comma():
-    spoken = [*(row["de"] for row in texts.rows()), *(str(entry.string) for entry in catalogue("de"))]
+    spoken = [*(row["de"] for row in render.rows()), *(str(entry.string) for entry in catalogue("de"))]
     assert not [text for text in spoken if CLAUSES.search(text)]
     assert CLAUSES.search("Erlauben Sie nur eine Anwendung die Sie selbst gestartet haben.")
     assert CLAUSES.search("Sehen Sie hier nach wenn Werte fehlen.")

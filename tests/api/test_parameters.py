@@ -9,7 +9,7 @@ import pytest
 from tests.api.conftest import Caller
 from tests.api.portfolios import run
 from tests.openapi import document
-from warehouse.access.keys import new_key
+from warehouse.accounts.keys import new_key
 
 NO_INTEGER = {"field": "limit", "code": "invalid_type", "message": "This parameter is an integer."}
 TWICE = "This parameter is given twice with different values; send it once."

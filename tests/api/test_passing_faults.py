@@ -7,7 +7,7 @@ import pytest
 from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
 
-from api.serve import _Supervisor
+from api.operate.serve import _Supervisor
 from tests.api.people import Browser, added
 from tests.striking import struck
 
@@ -42,7 +42,7 @@ def test_a_read_without_a_connection_is_asked_for_again(caller, monkeypatch):
     async def none_left(*_args, **_kwargs):
         raise PoolTimeout("couldn't get a connection after 10.00 sec")
 
-    monkeypatch.setattr("api.service.Service.reading", none_left)
+    monkeypatch.setattr("api.http.service.Service.reading", none_left)
     refused = caller.get("/skus")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
 
@@ -76,7 +76,7 @@ def test_a_person_is_told_in_words(caller, pool, monkeypatch):
     def full(*_args, **_kwargs):
         raise DiskFull("could not extend file")
 
-    monkeypatch.setattr("api.pages.imports.queries.newest", full)
+    monkeypatch.setattr("api.imports.pages.queries.newest", full)
     page = person.get("/imports?lang=de", headers=HTML)
     assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
     assert "in einigen Sekunden noch einmal" in page.text

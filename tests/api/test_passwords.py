@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.api.people import PASSWORD, Browser, added, hidden
-from warehouse.accounts import passwords, users
+from warehouse.accounts import people, sign_in
 
 HOME = "/portfolio"
 NEW = "four words of my own"
@@ -26,7 +26,7 @@ def person(stopped, pool):
 @pytest.fixture
 def link(person, pool, clock):
     with pool.company(person.company) as connection:
-        return f"/password/{users.new_link(connection, person.company, person.id, clock.now())}"
+        return f"/password/{people.new_link(connection, person.company, person.id, clock.now())}"
 
 
 def landed(answer):
@@ -51,7 +51,7 @@ def chosen(browser, path, new=NEW, again=NEW, **more):
     ],
 )
 def test_short_long_and_common_ones_are_refused(password, fault):
-    assert passwords.fault(password) == fault
+    assert sign_in.fault(password) == fault
 
 
 def test_a_link_sets_a_password_once_and_ends_the_sessions(browser, stopped, person, link):
@@ -66,14 +66,14 @@ def test_a_link_sets_a_password_once_and_ends_the_sessions(browser, stopped, per
 
 
 def test_a_link_is_over_after_a_day_with_the_next_one_and_with_its_account(browser, person, link, pool, clock):
-    clock.advance(users.LINK_LIFETIME)
+    clock.advance(people.LINK_LIFETIME)
     assert browser.get(link).status_code == 404
     with pool.company(person.company) as connection:
-        first = users.new_link(connection, person.company, person.id, clock.now())
-        second = users.new_link(connection, person.company, person.id, clock.now())
+        first = people.new_link(connection, person.company, person.id, clock.now())
+        second = people.new_link(connection, person.company, person.id, clock.now())
     assert [browser.get(f"/password/{token}").status_code for token in (first, second)] == [404, 200]
     with pool.company(person.company) as connection:
-        users.disable(connection, person.id, clock.now())
+        people.disable(connection, person.id, clock.now())
     assert browser.get(f"/password/{second}").status_code == 404
 
 
@@ -100,27 +100,27 @@ def test_who_knows_the_old_one_changes_it(browser, person):
 
 def test_guesses_of_the_old_one_are_counted(browser, person):
     browser.sign_in(person)
-    said = [chosen(browser, "/password", old="wrong").status_code for _ in range(users.PER_ACCOUNT + 1)]
-    assert said == [400] * users.PER_ACCOUNT + [429]
+    said = [chosen(browser, "/password", old="wrong").status_code for _ in range(people.PER_ACCOUNT + 1)]
+    assert said == [400] * people.PER_ACCOUNT + [429]
 
 
 def test_a_password_of_another_company_is_out_of_reach(stopped, caller, pool):
     """The function runs as the owner, and asks whose session it is itself."""
     person = added(pool, stopped.company)
     with pool.company(caller.company) as connection:
-        assert not users.set_password(connection, person.id, passwords.hash_password(NEW))
+        assert not people.set_password(connection, person.id, sign_in.hash_password(NEW))
 
 
 def test_an_address_that_was_ended_can_return(stopped, person, pool, clock):
     new = replace(person, id=uuid4(), password=NEW)
     with pool.company(person.company) as connection:
-        users.disable(connection, person.id, clock.now())
-        users.add(
+        people.disable(connection, person.id, clock.now())
+        people.add(
             connection,
             person.company,
             new.id,
             email=new.email,
-            password_hash=passwords.hash_password(NEW),
+            password_hash=sign_in.hash_password(NEW),
             at=clock.now(),
         )
     assert Browser(stopped.http, "198.51.100.8").sign_in(person).status_code == 403
@@ -153,15 +153,15 @@ BY_ARGON2_CFFI = {
 @pytest.mark.parametrize("hashed", BY_ARGON2_CFFI)
 def test_a_password_that_was_hashed_as_it_was_typed_by_another_library_still_works(hashed):
     stored = BY_ARGON2_CFFI[hashed]
-    assert passwords.is_right(hashed, stored)
+    assert sign_in.is_right(hashed, stored)
     if hashed in (COMPOSED, COMBINING):
-        assert passwords.is_right(COMPOSED, stored)
-        assert passwords.is_right(COMBINING, stored)
-    assert not passwords.is_right(f"{hashed}.", stored)
+        assert sign_in.is_right(COMPOSED, stored)
+        assert sign_in.is_right(COMBINING, stored)
+    assert not sign_in.is_right(f"{hashed}.", stored)
 
 
 def test_a_hash_has_the_parameters_and_lengths_of_those_before_and_a_salt_of_its_own():
-    first, second, before = passwords.hash_password("x"), passwords.hash_password("x"), BY_ARGON2_CFFI[WIDE]
+    first, second, before = sign_in.hash_password("x"), sign_in.hash_password("x"), BY_ARGON2_CFFI[WIDE]
     assert first != second
     assert first.split("$")[:4] == before.split("$")[:4] == ["", "argon2id", "v=19", "m=19456,t=2,p=1"]
     assert [len(part) for part in first.split("$")] == [len(part) for part in before.split("$")]
@@ -169,25 +169,25 @@ def test_a_hash_has_the_parameters_and_lengths_of_those_before_and_a_salt_of_its
 
 @pytest.mark.parametrize("stored", ["", "x", "$argon2id$v=19$m=19456,t=2,p=1$AAAA", "$2b$12$" + "a" * 53])
 def test_nobody_signs_in_by_a_text_that_is_no_hash(stored):
-    assert not passwords.is_right("", stored)
-    assert not passwords.is_right("x", stored)
+    assert not sign_in.is_right("", stored)
+    assert not sign_in.is_right("x", stored)
 
 
 def test_how_long_a_comparison_takes_tells_nothing_of_the_account(monkeypatch):
-    function = Mock(wraps=passwords.Argon2id)
-    monkeypatch.setattr(passwords, "Argon2id", function)
+    function = Mock(wraps=sign_in.Argon2id)
+    monkeypatch.setattr(sign_in, "Argon2id", function)
     counts = []
-    for stored in (passwords.hash_password(COMPOSED), BY_ARGON2_CFFI[COMBINING], passwords.hash_password("x"), None):
+    for stored in (sign_in.hash_password(COMPOSED), BY_ARGON2_CFFI[COMBINING], sign_in.hash_password("x"), None):
         function.reset_mock()
-        passwords.is_right(COMPOSED, stored)
+        sign_in.is_right(COMPOSED, stored)
         counts.append(function.verify_phc_encoded.call_count)
     assert len(set(counts)) == 1
     assert counts[0] > 1
 
 
 def test_the_length_of_a_password_is_that_of_its_letters():
-    assert passwords.fault("u\u0308" * 9) == "length"
-    assert passwords.fault("u\u0308" * 10) is None
-    assert not passwords.is_too_long("u\u0308" * passwords.LONGEST)
-    assert passwords.is_too_long("u" * (passwords.LONGEST + 1))
-    assert passwords.fault("ｐａｓｓｗｏｒｄ１２３") == "common"
+    assert sign_in.fault("u\u0308" * 9) == "length"
+    assert sign_in.fault("u\u0308" * 10) is None
+    assert not sign_in.is_too_long("u\u0308" * sign_in.LONGEST)
+    assert sign_in.is_too_long("u" * (sign_in.LONGEST + 1))
+    assert sign_in.fault("ｐａｓｓｗｏｒｄ１２３") == "common"

@@ -8,16 +8,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from api.pages import texts
-from schemas.labels import LANGUAGES
-from schemas.numbers import number
+from api.pages import render
+from schemas.messages import LANGUAGES, number
 from schemas.vocabularies import VOCABULARIES
 from tests.api.people import PASSWORD, Browser, added, hash_of_password, hidden
 from tests.api.portfolios import BODY, counted, run, sent, weighed
-from warehouse.analytics.found import GAPS
-from warehouse.declarations import docs
-from warehouse.library import queries as library
-from warehouse.staff import queries as staff
+from warehouse import conformity, library
+from warehouse.figures.gaps import GAPS
+from warehouse.operate import staff
 
 SCRIPT = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
 HEADER = "sku_code;name;weight_grams;food_contact;gtin"
@@ -41,7 +39,7 @@ def doc(pool, caller, sku_id, *, ends, status="valid"):
         "expires_on": now.date() + timedelta(days=ends),
     }
     with pool.company(caller.company) as conn:
-        docs.add(conn, caller.company, uuid4(), values=values, at=now)
+        conformity.add(conn, caller.company, uuid4(), values=values, at=now)
 
 
 def words(page):
@@ -321,7 +319,7 @@ def test_stored_script_is_shown_as_text(caller, browser, pool):
         "expires_on": now.date(),
     }
     with pool.company(caller.company) as conn:
-        docs.add(conn, caller.company, uuid4(), values=values, at=now)
+        conformity.add(conn, caller.company, uuid4(), values=values, at=now)
     bare = SCRIPT.replace('"', "")
     import_id = sent(caller, f"sku_code;name;weight_grams;{bare}\n{bare};Bottle;{bare};x\nB;Box;1;y\n", f"{bare}.csv")
     run(caller, import_id)
@@ -377,7 +375,7 @@ def test_the_latest_versions_are_shown_and_no_more(caller, browser):
 
 
 def test_every_code_that_a_page_may_show_has_its_word():
-    known = {row["key"] for row in texts.rows()}
+    known = {row["key"] for row in render.rows()}
     shown = {
         "gap": GAPS,
         "grade": VOCABULARIES["recyclability_grade"],

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
-from api.commands.summary import options_of
-from api.pages.advice import _FOR_PEOPLE
+from api.imports.summary import options_of
+from api.pages.render import _FOR_PEOPLE
 from pipelines.reading.mapping import merged
 from pipelines.reading.questions import answer_with
-from schemas.report import QuestionKind
+from schemas.imports.types import QuestionKind
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.api.test_import_answers import stored
@@ -171,6 +171,6 @@ def test_a_choice_on_the_page_gives_the_right_value(caller, pool, case):
 
 
 def test_a_page_says_no_question_in_the_words_of_programs() -> None:
-    """A message that names a piece of mapping has a text of its own for people, who choose (`api.pages.advice`)."""
+    """A message that names a piece of mapping has a text of its own for people, who choose (`api.pages.render`)."""
     told = {template for template in in_code() if "mapping={{" in template}
     assert told - _FOR_PEOPLE.keys() == set()

@@ -7,14 +7,14 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines import imports
 from pipelines.reading import questions as asking
 from schemas.messages import Message
+from services.imports import submit
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, service_behind
 from tests.api.test_import_answers import ASKING, imported, stored
 from tests.api.test_upload_pages import send, shown
-from warehouse.audit.origin import Origin
+from warehouse.audit.ledger import Origin
 
 
 @pytest.fixture
@@ -99,9 +99,9 @@ def test_a_refused_file_is_kept_and_a_choice_is_enough(caller, browser):
     )
     refused, service = asking.refused([asked], code="undecodable"), service_behind(caller)
     assert refused.outline is not None
-    file = imports.keep_file(service.objects, caller.company, "SKU;Name\nK-1;Pudełko\n".encode("cp1250"))
+    file = submit.keep_file(service.objects, caller.company, "SKU;Name\nK-1;Pudełko\n".encode("cp1250"))
     with service.writes.company(caller.company) as conn:
-        kept = imports.ask_columns(
+        kept = submit.ask_columns(
             conn,
             service.objects,
             file,

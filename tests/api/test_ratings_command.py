@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.test_declaration_command import UK, Operator, part, placed
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 SKUS = [
     {"sku_code": "JAR", "packaging_format": "jar",

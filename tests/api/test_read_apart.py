@@ -15,7 +15,7 @@ from tests.api.asking import ask
 from tests.api.conftest import PROXY, Caller, Checked
 from tests.pipelines.sandbox.files import SMALL, large_document, large_table
 from tests.services.making import PDF
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 Limited = Callable[..., Caller]
 
@@ -134,7 +134,7 @@ def test_one_companys_files_do_not_hold_up_anothers(limited: Limited):
 
 
 def test_more_than_a_company_may_have_waiting_come_again_later(limited: Limited, monkeypatch):
-    monkeypatch.setattr("pipelines.sandbox.file_queue.MOST_WAITING", 1)
+    monkeypatch.setattr("pipelines.readers.pool.MOST_WAITING", 1)
     hostile = limited()
     with ThreadPoolExecutor(6) as threads:
         answers = list(threads.map(lambda _: raw(hostile, large_table()), range(6)))

@@ -16,29 +16,27 @@ import psycopg
 import pytest
 from starlette.testclient import TestClient
 
-from api import readiness
 from api.app import create
-from schemas.responses.service import Health
-from schemas.states import State
-from services import place_checks
+from api.operate import health
+from schemas.operate import Health, State
+from services import operate
 from tests import stores
 from tests.code_servers import code_server
 from tests.conftest import migrated
 from tests.keys import with_keys
 from tests.waiting import wait_until
-from warehouse import dagster_home, deployment_keys, store_identity
-from warehouse.database import Database
-from warehouse.imports import queue
-from warehouse.imports.queue import LISTENER
-from warehouse.launches import queries
-from warehouse.objects import IDENTITY
-from warehouse.settings import Settings
+from warehouse.imports import claims
+from warehouse.imports.claims import LISTENER
+from warehouse.operate import dagster_home, keys, launches, store_identity
+from warehouse.operate.database import Database
+from warehouse.operate.objects import IDENTITY
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "STANDS_SECONDS", 0.05)
-    monkeypatch.setattr(readiness, "LOOKS_SECONDS", 0.05)
+    monkeypatch.setattr(health, "STANDS_SECONDS", 0.05)
+    monkeypatch.setattr(health, "LOOKS_SECONDS", 0.05)
 
 
 @contextmanager
@@ -88,7 +86,7 @@ def test_a_disk_without_inodes_is_told_with_its_remedy(database: Database, catal
                 (disk / f"empty-{number}").touch()
         assert 0 < len([*disk.glob("empty-*")]) < 1_000
         wait_until(lambda: ask() == (503, ["storage"]))
-        told = [*place_checks.of_place(Settings.load(data_dir=disk, free_bytes=0))]
+        told = [*operate.of_place(Settings.load(data_dir=disk, free_bytes=0))]
         assert "inode" in next(problem.remedy for problem in told if problem.check is State.STORAGE)
         for empty in disk.glob("empty-*"):
             empty.unlink()
@@ -132,8 +130,8 @@ def test_one_answer_stands_for_a_second(
 ) -> None:
     """Anyone may ask, and asking writes."""
     written = list[Path]()
-    monkeypatch.setattr(place_checks, "write_probe", lambda folder: written.append(folder) or True)
-    monkeypatch.setattr(readiness, "STANDS_SECONDS", 3_600)
+    monkeypatch.setattr(operate, "write_probe", lambda folder: written.append(folder) or True)
+    monkeypatch.setattr(health, "STANDS_SECONDS", 3_600)
     with serving(database, tmp_path) as ask:
         assert {ask()[0] for _ in range(20)} == {200}
     assert len(written) == 1
@@ -154,7 +152,7 @@ def test_a_worker_that_hangs_is_named_and_one_with_a_run_is_not(
     database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that was stopped stays connected; one that executes a run does not look for others."""
-    monkeypatch.setattr(queue, "SILENT_AFTER", timedelta(seconds=2))
+    monkeypatch.setattr(claims, "SILENT_AFTER", timedelta(seconds=2))
     with (
         serving(database, tmp_path, warm_workers=True) as ask,
         psycopg.connect(database.app_url, application_name=LISTENER, autocommit=True) as worker,
@@ -162,7 +160,7 @@ def test_a_worker_that_hangs_is_named_and_one_with_a_run_is_not(
         wait_until(lambda: worker.execute("SELECT 1") and ask() == (200, []))
         wait_until(lambda: ask() == (200, ["worker"]))
         run_id = str(uuid4())
-        queries.hold(worker, queries.enrol(worker), run_id)
+        launches.hold(worker, launches.enrol(worker), run_id)
         time.sleep(2)
         wait_until(lambda: ask() == (200, []))
         worker.execute("UPDATE launches SET ended_at = clock_timestamp() WHERE run_id = %s", [run_id])
@@ -189,7 +187,7 @@ def test_a_code_server_that_is_gone_or_hangs_is_named_and_so_is_its_return(
 def test_a_store_that_hangs_is_told_in_the_background_and_all_else_is_ready(
     database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "STORE_SECONDS", 0.05)
+    monkeypatch.setattr(health, "STORE_SECONDS", 0.05)
     with serving(database, tmp_path, objects_seconds=0.3, free_bytes=0) as ask:
         wait_until(lambda: ask() == (200, []))
         with stores.hanging():
@@ -213,11 +211,11 @@ def test_a_key_that_is_not_the_deployments_is_noted_at_the_start(
     server: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = list[str]()
-    monkeypatch.setattr(deployment_keys.log, "error", lambda event, **more: noted.append(f"{event} {more['key']}"))
+    monkeypatch.setattr(keys.log, "error", lambda event, **more: noted.append(f"{event} {more['key']}"))
     settings = with_keys(Settings.load(data_dir=tmp_path / "other", warm_workers=False))
     with migrated(server) as database:
         with psycopg.connect(database.owner_url) as owner:
-            deployment_keys.prepare(owner, Settings.load(data_dir=tmp_path / "first"))
+            keys.prepare(owner, Settings.load(data_dir=tmp_path / "first"))
         with TestClient(create(settings, database)) as http:
             assert http.get("/readyz").json() == {"status": "starting", "failing": ["catalogue"]}
     assert noted == ["key.wrong connector.key", "key.wrong audit.key"]
@@ -227,8 +225,8 @@ def test_nobody_who_asks_has_a_part_looked_at(
     database: Database, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = list[Path]()
-    monkeypatch.setattr(readiness, "LOOKS_SECONDS", 3_600)
-    monkeypatch.setattr(place_checks, "is_code_server_away", lambda settings: looked.append(settings.data_dir))
+    monkeypatch.setattr(health, "LOOKS_SECONDS", 3_600)
+    monkeypatch.setattr(operate, "is_code_server_away", lambda settings: looked.append(settings.data_dir))
     with serving(database, tmp_path) as ask:
         assert [ask() for _ in range(20)] == [(200, [])] * 20
     assert looked.count(tmp_path) == 1
@@ -248,7 +246,7 @@ def test_looks_end_where_what_they_wait_for_takes_their_cancellation() -> None:
         return 60.0
 
     async def cancelled() -> bool:
-        task = asyncio.create_task(readiness._repeat(look, None))  # type: ignore[arg-type]
+        task = asyncio.create_task(health._repeat(look, None))  # type: ignore[arg-type]
         await asyncio.sleep(0)
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=5)

@@ -8,14 +8,12 @@ import pytest
 from markupsafe import escape
 
 from api.reference.guides import guides
+from api.reference.operations import limits, type_of
 from api.reference.pages import PAGES, TOLD, _inline, render
-from api.reference.shapes import limits, type_of
-from compliance.rule_sources import by_kind
-from compliance.ruleset import load, versions
-from schemas.errors import ERROR_CODES
+from compliance.ruleset import by_kind, load, versions
 from schemas.issues import ISSUE_CODES
-from schemas.labels import LANGUAGES
-from schemas.messages import translate
+from schemas.messages import LANGUAGES, translate
+from schemas.refusals import ERROR_CODES
 from schemas.vocabularies import VOCABULARIES
 from tests.openapi import document
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from api import skus
+from api.skus import routes
 
 
 @pytest.mark.parametrize("path", ["/api/v1/skus", "/api/v1/nothing", "/healthz", "/", "/api/v1/skus/"])
@@ -53,7 +53,7 @@ def test_a_fault_of_ours_is_logged_with_its_id_and_shows_nothing(caller, monkeyp
     def broken(*_):
         raise RuntimeError("a secret inner thing")
 
-    monkeypatch.setattr(skus, "read", broken)
+    monkeypatch.setattr(routes, "read", broken)
     answer = caller.get("/skus", headers={"X-Correlation-Id": "find-me"})
     assert (answer.status_code, answer.json()["error"]) == (500, "internal_error")
     assert "secret" not in answer.text

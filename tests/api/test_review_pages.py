@@ -9,13 +9,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from compliance.flag_texts import in_words
-from services import review
+from compliance.annex_v import in_words
+from services.review import entries as entries_review
 from tests.api.asking import ask
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import counted
 from tests.services.making import PDF
-from warehouse.audit.origin import Origin
+from warehouse.audit.ledger import Origin
 
 SCRIPT = "<script>alert('x')</script>"
 ASSISTANT = Origin("connection", str(uuid4()), f"Assistant {SCRIPT}", "c-3")
@@ -35,7 +35,7 @@ def browser(caller, person):
 
 def filed(pool, company, kind, payload, sku_id=None):
     with pool.company(company) as conn:
-        return review.file(conn, company, kind, payload, origin=ASSISTANT, now=datetime.now(UTC), sku_id=sku_id)
+        return entries_review.file(conn, company, kind, payload, origin=ASSISTANT, now=datetime.now(UTC), sku_id=sku_id)
 
 
 def decide(browser, path, decision, **fields):
@@ -155,7 +155,7 @@ def test_a_decision_comes_from_a_page_of_ours(caller, browser, pool):
     assert browser.post("/supplier-requests", {"sku": "A"}).status_code == 403
     assert browser.post(path, {"decision": "perhaps", "csrf": csrf}).status_code == 400
     with pool.company(caller.company) as conn:
-        assert review.load_entry(conn, entry.id).state == "open"
+        assert entries_review.load_entry(conn, entry.id).state == "open"
 
 
 def test_stored_script_is_text_wherever_it_is_shown(caller, browser, pool):

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from api.pages.routes import router
 from api.pages.sessions import Requires
-from schemas.roles import ROLES, includes
+from schemas.accounts import ROLES, includes
 from tests.api.people import Browser, added, hidden
 
 WITHOUT_ROLE = {

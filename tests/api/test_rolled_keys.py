@@ -18,25 +18,25 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from api.app import create
-from api.commands import deployment_key
-from api.commands.operator import operator_on
-from pipelines.webhooks import secrets
+from api.operate import commands
+from api.operate.program import operator_on
+from pipelines import changes
 from schemas.refusals import Refused
-from services import place_checks
-from services.second_factor import seal_of
+from services import operate
+from services.accounts import seal_of
 from tests.api.conftest import PROXY, Caller
 from tests.api.people import Browser, Person, added
 from tests.api.test_second_factor import asked, code_at, switch_on
 from tests.conftest import migrated
-from warehouse import deployment_keys, resealing
-from warehouse.access import keys
-from warehouse.database import Database
-from warehouse.deployment_keys import AUDIT, CONNECTOR
-from warehouse.review.enquiry_links import EnquiryLinks
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.accounts import keys
+from warehouse.changes import webhooks
+from warehouse.operate import keys as keys_operate
+from warehouse.operate.database import Database
+from warehouse.operate.keys import AUDIT, CONNECTOR
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
+from warehouse.suppliers.enquiries import EnquiryLinks
 from warehouse.tables import metadata
-from warehouse.webhooks import hooks
 
 HERE = "https://receiver.example/hook"
 ENQUIRY = {"supplier_name": "Préformes", "sku_codes": ["K-1"]}
@@ -87,19 +87,19 @@ class Place:
 
     def secrets_of_hook(self, settings: Settings) -> tuple[bytes, ...]:
         with self.pool.company(self.caller.company) as conn:
-            hook = hooks.of(conn, self.hook["id"])
+            hook = webhooks.of(conn, self.hook["id"])
             assert hook is not None
-            return secrets.of(secrets.seal_of(settings), hook, datetime.now(UTC))
+            return changes.of(changes.seal_of(settings), hook, datetime.now(UTC))
 
     def problems(self) -> list[str]:
         with psycopg.connect(self.database.owner_url) as owner:
-            return [problem.wrong for problem in place_checks.of_keys(owner, self.settings)]
+            return [problem.wrong for problem in operate.of_keys(owner, self.settings)]
 
     def run(self, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
         """The answer of `pcds deployment-key`, or what it was refused with."""
         operator = operator_on(self.settings, self.database, self.pool)
-        monkeypatch.setattr(deployment_key, "as_operator", lambda _: nullcontext(operator))
-        done = CliRunner().invoke(deployment_key.app, [*words, "--json", "--data-dir", str(self.settings.data_dir)])
+        monkeypatch.setattr(commands, "as_operator", lambda _: nullcontext(operator))
+        done = CliRunner().invoke(commands.app, [*words, "--json", "--data-dir", str(self.settings.data_dir)])
         return json.loads(done.stdout) if done.exit_code == 0 else str(done.exception)
 
 
@@ -110,7 +110,7 @@ def place(server: Database, tmp_path: Path) -> Iterator[Place]:
         database = opened.enter_context(migrated(server))
         company, client, key = uuid4(), uuid4(), keys.new_key()
         with psycopg.connect(database.owner_url) as owner:
-            deployment_keys.prepare(owner, settings)
+            keys_operate.prepare(owner, settings)
             owner.execute(
                 "INSERT INTO companies (id, name, plan, created_at) VALUES (%s, 'K', 'enterprise', now())", [company]
             )
@@ -216,7 +216,7 @@ def test_who_has_lost_the_key_can_go_on_and_is_told_what_is_lost(place: Place, m
     assert "nothing is lost" in place.run(monkeypatch, "give-up", CONNECTOR)
     place.key.unlink()
     with psycopg.connect(place.database.owner_url) as owner:
-        deployment_keys.prepare(owner, place.settings)
+        keys_operate.prepare(owner, place.settings)
     assert not place.key.exists(), "nobody makes one in silence"
     assert "Neither" in place.run(monkeypatch, "reseal", CONNECTOR)
     assert place.run(monkeypatch, "give-up", CONNECTOR) == {"key": str(place.key), "sealed": 0, "lost": 2}
@@ -235,4 +235,4 @@ def test_every_column_with_sealed_bytes_is_sealed_anew() -> None:
         for column in table.columns
         if isinstance(column.type, LargeBinary) and column.name.endswith("secret")
     }
-    assert named == {(table, column) for table, column, _ in resealing.SEALED}
+    assert named == {(table, column) for table, column, _ in keys_operate.SEALED}

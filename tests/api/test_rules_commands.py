@@ -8,20 +8,20 @@ import pytest
 from compliance import ruleset
 from compliance.ruleset_checks import FURTHER
 from compliance.tables import RULES as RULES_FOLDER
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
 from tests import ruling
 from tests.api.test_commands import NOBODY
 from tests.commands import Pcds
 from tests.ruling import BOTTLE, GLASS, LINES
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
+from warehouse.rules import Rulesets
 
 RELEASE = ruleset.versions()[-1]
 RULES = len(ruleset.load().rules)

@@ -8,15 +8,16 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from services import audit, sandboxes
+from services import audit as audit_services
+from services import companies
 from tests import stores
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run, sent
-from warehouse.access import keys
-from warehouse.audit.origin import Origin
-from warehouse.companies import removed
+from warehouse.accounts import keys
+from warehouse.audit.ledger import Origin
+from warehouse.companies import removal
 from warehouse.companies import sandboxes as stored
-from warehouse.sessions import owner_transaction
+from warehouse.operate.sessions import owner_transaction
 
 PART = {"component_type": "body", "material_family": "glass"}
 ORIGIN = Origin("operator", "op", "operator", "c")
@@ -27,8 +28,8 @@ def tester(caller, pool, database):
     """A caller with a test key of the company of `caller`."""
     now, client, key = caller.http.app.state.service.clock.now(), uuid4(), keys.new_key(is_test=True)
     with owner_transaction(database.owner_url) as owner:
-        sandbox = sandboxes.make(owner, caller.company, origin=ORIGIN, now=now)
-        assert sandboxes.make(owner, caller.company, origin=ORIGIN, now=now) == sandbox, "an account has one"
+        sandbox = companies.make(owner, caller.company, origin=ORIGIN, now=now)
+        assert companies.make(owner, caller.company, origin=ORIGIN, now=now) == sandbox, "an account has one"
     with pool.company(sandbox) as conn:
         keys.issue(conn, sandbox, client, key=key, name="trial", scopes=["read", "write"], at=now)
     return replace(caller, company=sandbox, client_id=client, key=key)
@@ -89,9 +90,9 @@ def test_a_reset_leaves_an_empty_sandbox_with_its_keys_and_the_company_as_it_was
     assert codes(tester) == ["AFTER"]
     assert (codes(caller), caller.get("/audit-log").json()) == (["OWN"], company_log)
     with pool.company(sandbox_of(pool, caller.company)) as conn:
-        assert audit.verify(conn).ok
+        assert audit_services.verify(conn).ok
     with owner_transaction(database.owner_url) as owner:
-        gone = removed.of(owner, before)
+        gone = removal.of(owner, before)
         assert gone is not None
         assert (gone.rows["skus"], gone.certificate is not None) == (2, True)
 
@@ -110,11 +111,11 @@ def test_of_two_resets_at_once_one_finds_it_done(caller, tester, database):
     tester.made(sku_code="A")
     for skus in (1, 0):
         with owner_transaction(database.owner_url) as owner:
-            done = sandboxes.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+            done = companies.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
             assert stored.account_of(owner, done.sandbox) == caller.company
             assert owner.execute("SELECT current_setting('app.company_id')").fetchone() == (str(done.sandbox),)
         assert done.skus == skus
-    assert sandboxes.erase_left(caller.http.app.state.service.settings, database, now) >= 1
+    assert companies.erase_left(caller.http.app.state.service.settings, database, now) >= 1
     assert codes(tester) == []
 
 
@@ -134,19 +135,19 @@ def test_an_erasure_that_was_cut_off_goes_on(caller, tester, database, point):
     now, objects = service.clock.now(), service.settings.data_dir / "objects" / str(tester.company)
     assert list(objects.rglob("*"))
     with owner_transaction(database.owner_url) as owner:
-        sandboxes.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+        companies.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"services.company_removal.{point}", killed)
+        patch.setattr(f"services.companies.{point}", killed)
         with pytest.raises(Killed):
-            sandboxes.erase_left(service.settings, database, now)
+            companies.erase_left(service.settings, database, now)
     with owner_transaction(database.owner_url) as owner:
-        begun = removed.of(owner, tester.company)
+        begun = removal.of(owner, tester.company)
         assert begun is not None
         assert begun.certificate is None
         assert tester.company in stored.every_of(owner, caller.company), "`pcds company remove` goes on with it, too"
     assert tester.post("/sandbox/reset").status_code == 200, "the next reset erases what was left"
     with owner_transaction(database.owner_url) as owner:
-        ended = removed.of(owner, tester.company)
+        ended = removal.of(owner, tester.company)
         assert ended is not None
         assert (ended.slug, ended.certificate is not None) == (None, True)
         assert tester.company not in stored.left(owner)
@@ -157,7 +158,7 @@ def test_a_repeat_of_a_reset_that_nobody_saw_end_empties_nothing(tester, databas
     tester.made(sku_code="A")
     once = {"Idempotency-Key": "lost"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("api.sandbox.BackgroundTask", killed)
+        patch.setattr("api.companies.routes.BackgroundTask", killed)
         assert tester.post("/sandbox/reset", headers=once).status_code == 500
     tester.made(sku_code="AFTER")
     repeated = tester.post("/sandbox/reset", headers=once)
@@ -168,7 +169,7 @@ def test_a_repeat_of_a_reset_that_nobody_saw_end_empties_nothing(tester, databas
         assert tester.post("/sandbox/reset", headers={"Idempotency-Key": "cut off"}).status_code == 500
     assert codes(tester) == ["AFTER"], "neither the reset nor its answer is there"
     service = tester.http.app.state.service
-    sandboxes.erase_left(service.settings, database, service.clock.now())  # as it would be for all other tests, too
+    companies.erase_left(service.settings, database, service.clock.now())  # as it would be for all other tests, too
 
 
 def test_a_store_that_is_away_leaves_the_erasure_to_the_next_reset(caller, tester, database):
@@ -176,11 +177,11 @@ def test_a_store_that_is_away_leaves_the_erasure_to_the_next_reset(caller, teste
     service = tester.http.app.state.service
     now, objects = service.clock.now(), service.settings.data_dir / "objects" / str(tester.company)
     with owner_transaction(database.owner_url) as owner:
-        sandboxes.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
+        companies.reset(owner, caller.company, tester.company, origin=ORIGIN, now=now)
     with stores.hanging():
-        sandboxes.erase_left(service.settings.model_copy(update={"objects_seconds": 0.2}), database, now)
+        companies.erase_left(service.settings.model_copy(update={"objects_seconds": 0.2}), database, now)
     assert list(objects.rglob("*"))
-    assert sandboxes.erase_left(service.settings, database, now) >= 1
+    assert companies.erase_left(service.settings, database, now) >= 1
     assert not objects.exists()
 
 

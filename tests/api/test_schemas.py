@@ -9,11 +9,11 @@ import pytest
 from jsonschema_rs import Draft202012Validator, meta
 from pydantic import ValidationError
 
-from schemas import supplier
+from schemas import suppliers
 from schemas.fields import COMPONENT
 
 PATH = "/api/v1/schemas/supplier-data-response"
-SCHEMA = supplier.published("https://example.org/schema")
+SCHEMA = suppliers.published("https://example.org/schema")
 FULL = {
     "components": [{
         "component_id": "019a0000-0000-7000-8000-0000000000e1", "material_family": "plastic", "polymer_or_grade": "PP",
@@ -29,7 +29,7 @@ def _accepted(body):
     """What the model and the schema say, which must be the same."""
     by_schema = Draft202012Validator(SCHEMA).is_valid(body)
     try:
-        supplier.SupplierDataResponse.model_validate(body)
+        suppliers.SupplierDataResponse.model_validate(body)
     except ValidationError:
         by_model = False
     else:
@@ -94,7 +94,7 @@ def test_what_is_accepted_does_not_change_under_a_published_version():
             return {name: bare(value) for name, value in node.items() if name not in ("description", "title")}
         return [bare(each) for each in node] if isinstance(node, list) else node
 
-    with supplier.VERSIONS.open(encoding="utf-8", newline="") as file:
+    with suppliers.VERSIONS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     accepts = {name: bare(SCHEMA[name]) for name in ("$defs", "properties", "additionalProperties")}
     digest = hashlib.sha256(json.dumps(accepts, sort_keys=True).encode()).hexdigest()

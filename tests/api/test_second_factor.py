@@ -10,12 +10,12 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-from services import second_factor as codes
-from services.second_factor import Ticket
+from services import accounts as codes
+from services.accounts import Ticket
 from tests.api.forms import filled
 from tests.api.people import Browser, added, hidden
-from warehouse.accounts import users
-from warehouse.sealing import SECOND_FACTORS, Seal
+from warehouse.accounts import people as people_accounts
+from warehouse.operate.keys import SECOND_FACTORS, Seal
 
 NOW = datetime(2026, 11, 24, 12, 0, 5, tzinfo=UTC)
 
@@ -132,7 +132,7 @@ def test_a_ticket_is_worth_nothing_once_the_account_has_ended(caller, browser, p
     other = Browser(caller.http, caller.address)
     form = asked(other, person)
     with pool.company(caller.company) as conn:
-        users.disable(conn, person.id, datetime.now(UTC))
+        people_accounts.disable(conn, person.id, datetime.now(UTC))
     assert enter(other, form, recovery[0]).status_code == 403
 
 

@@ -5,8 +5,9 @@ from datetime import date
 
 import pytest
 
-from api.commands.imports import _write
-from pipelines.reading import read_upload, type_rows
+from api.imports.commands import _write
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.api.test_correction_pages import inputs, led_to

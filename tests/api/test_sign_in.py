@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from api.app import create
 from tests.api.people import BASE, PASSWORD, Browser, added, hidden
-from warehouse.accounts import passwords, users
-from warehouse.settings import Settings
+from warehouse.accounts import people, sign_in
+from warehouse.operate.settings import Settings
 
 HOME = "/portfolio"
 
@@ -54,7 +54,7 @@ def test_an_email_is_taken_in_any_letters(browser, person):
 def test_unknown_disabled_and_wrong_are_told_alike(browser, person, pool, clock):
     answers = [browser.sign_in(person, password="wrong"), browser.sign_in(replace(person, email="no@brand.example"))]
     with pool.company(person.company) as connection:
-        assert users.disable(connection, person.id, clock.now())
+        assert people.disable(connection, person.id, clock.now())
     answers.append(browser.sign_in(person))
     assert {answer.status_code for answer in answers} == {403}
     said = {answer.text.replace(person.email, "").replace("no@brand.example", "") for answer in answers}
@@ -62,8 +62,8 @@ def test_unknown_disabled_and_wrong_are_told_alike(browser, person, pool, clock)
 
 
 def test_each_is_one_comparison_of_a_slow_hash(browser, person, monkeypatch):
-    function = Mock(wraps=passwords.Argon2id)
-    monkeypatch.setattr(passwords, "Argon2id", function)
+    function = Mock(wraps=sign_in.Argon2id)
+    monkeypatch.setattr(sign_in, "Argon2id", function)
     browser.sign_in(person, password="wrong")
     browser.sign_in(replace(person, email="no@brand.example"))
     assert function.verify_phc_encoded.call_count == 2
@@ -72,19 +72,19 @@ def test_each_is_one_comparison_of_a_slow_hash(browser, person, monkeypatch):
 def test_disabling_ends_a_session_at_once(browser, person, pool, clock):
     browser.sign_in(person)
     with pool.company(person.company) as connection:
-        users.disable(connection, person.id, clock.now())
+        people.disable(connection, person.id, clock.now())
     assert browser.get(HOME).status_code == 303
 
 
 def test_a_session_ends_idle_and_in_the_end(browser, person, clock):
     browser.sign_in(person)
     for _ in range(6):
-        clock.advance(users.IDLE - timedelta(minutes=1))
+        clock.advance(people.IDLE - timedelta(minutes=1))
         assert browser.get(HOME).status_code == 200
     clock.advance(timedelta(minutes=7))
     assert browser.get(HOME).status_code == 303, "12 hours are over"
     browser.sign_in(person)
-    clock.advance(users.IDLE)
+    clock.advance(people.IDLE)
     assert browser.get(HOME).status_code == 303, "two hours without a request are over"
 
 
@@ -127,14 +127,14 @@ def test_a_form_of_another_site_or_another_browser_is_refused(browser, stopped, 
 
 def test_guesses_are_counted_by_network_and_the_right_password_is_not(stopped, person, pool):
     address = Browser(stopped.http, stopped.address)
-    for _ in range(users.PER_ACCOUNT + 2):
+    for _ in range(people.PER_ACCOUNT + 2):
         assert address.sign_in(person).status_code == 303
         address.http.cookies.delete("pcds_session")
-    for _ in range(users.PER_ACCOUNT):
+    for _ in range(people.PER_ACCOUNT):
         assert Browser(stopped.http, "10.1.0.9").sign_in(person, password="wrong").status_code == 403
     waits = Browser(stopped.http, "10.1.0.9").sign_in(person)
     assert (waits.status_code, waits.headers["retry-after"]) == (429, "60")
-    for number in range(users.PER_NETWORK):
+    for number in range(people.PER_NETWORK):
         nobody = replace(person, email=f"{number}@no.example")
         assert Browser(stopped.http, "10.3.0.9").sign_in(nobody).status_code == 403
     another = added(pool, stopped.company)
@@ -210,8 +210,8 @@ def test_behind_https_cookies_are_secure_and_bound_to_the_host(database, pool, c
 
 def test_who_guesses_from_one_network_does_not_lock_the_owner_out_elsewhere(stopped, person):
     guesser, owner = Browser(stopped.http, "2001:db8:1:1::66"), Browser(stopped.http, "2001:db8:1:2::1")
-    said = [guesser.sign_in(person, password="wrong").status_code for _ in range(users.PER_ACCOUNT + 1)]
-    assert said == [403] * users.PER_ACCOUNT + [429]
+    said = [guesser.sign_in(person, password="wrong").status_code for _ in range(people.PER_ACCOUNT + 1)]
+    assert said == [403] * people.PER_ACCOUNT + [429]
     beside = Browser(stopped.http, "2001:db8:1:1:ffff::1")
     assert beside.sign_in(person).status_code == 429, "another address of the same network of 64 bits"
     assert landed(owner.sign_in(person)) == (303, HOME)
@@ -221,15 +221,15 @@ def test_guesses_from_everywhere_make_an_account_slow_and_do_not_close_it(stoppe
     slept, really_sleep = [], anyio.sleep
 
     async def sleep(seconds):
-        if seconds != users.SLOW_SECONDS:  # the service's other tasks sleep too
+        if seconds != people.SLOW_SECONDS:  # the service's other tasks sleep too
             await really_sleep(seconds)
         else:
             slept.append(seconds)
 
-    monkeypatch.setattr("api.pages.sign_in.anyio.sleep", sleep)
-    for place in range(users.SLOW_ABOVE):
+    monkeypatch.setattr("api.accounts.sign_in.anyio.sleep", sleep)
+    for place in range(people.SLOW_ABOVE):
         assert Browser(stopped.http, f"198.51.100.{place}").sign_in(person, password="wrong").status_code == 403
     assert slept == []
     assert Browser(stopped.http, "198.51.100.98").sign_in(person, password="wrong").status_code == 403
     assert landed(Browser(stopped.http, "198.51.100.99").sign_in(person)) == (303, HOME)
-    assert slept == [users.SLOW_SECONDS] * 2, "the right password answers no sooner than a wrong one"
+    assert slept == [people.SLOW_SECONDS] * 2, "the right password answers no sooner than a wrong one"

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from schemas.responses import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
+from schemas.skus.answers import SkuBatchResponse, SkuDetailResponse, SkuListResponse, SkuWriteResult
 
 FULL = {
     "name": "Water bottle 0.5 l", "description": "Still water", "material": "plastic", "material_subtype": "PET",

@@ -7,10 +7,10 @@ import pytest
 
 from tests.api.test_commands import NOBODY
 from tests.commands import Pcds
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from services import review, supplier_requests
+from services.review import entries as entries_review
+from services.suppliers import requests
 from tests.api.asking import ask
 from tests.api.people import Browser, added
 from tests.api.portfolios import counted, run, sent
-from warehouse.audit.origin import Origin
-from warehouse.declarations import docs
+from warehouse import conformity
+from warehouse.audit.ledger import Origin
 
 BARE = {"component_type": "body", "material_family": "plastic", "weight_g": 1}
 NOBODY = Origin("connection", None, None, str(uuid4()))
@@ -61,16 +62,16 @@ def filled(caller, pool):
         for status in ("draft", "pending", "valid", "rejected"):
             empty = dict.fromkeys(("sku_id", "reference", "supplier_name", "issued_on", "expires_on"))
             values = {**empty, "status": status, "expires_on": now.date() if status == "valid" else None}
-            docs.add(conn, caller.company, uuid4(), values=values, at=now)
-            docs.add(conn, caller.company, uuid4(), values={**values, "sku_id": made[0]["id"]}, at=now)
+            conformity.add(conn, caller.company, uuid4(), values=values, at=now)
+            conformity.add(conn, caller.company, uuid4(), values={**values, "sku_id": made[0]["id"]}, at=now)
         for kind, payloads in PAYLOADS.items():
             for payload in payloads:
                 for sku_id in (None, made[1]["id"]):
-                    review.file(conn, caller.company, kind, payload, origin=NOBODY, now=now, sku_id=sku_id)
+                    entries_review.file(conn, caller.company, kind, payload, origin=NOBODY, now=now, sku_id=sku_id)
     asked = ask(caller, pool, components=[BARE])
     with pool.company(caller.company) as conn:
         for payload in ({}, {"components": None}, {"components": [{"component_id": asked.components[0]}]}):
-            entry = review.file(
+            entry = entries_review.file(
                 conn,
                 caller.company,
                 "supplier_answer",
@@ -81,7 +82,7 @@ def filled(caller, pool):
                 request_id=asked.id,
             )
             conn.execute("UPDATE review_entries SET state = 'replaced' WHERE id = %s", [entry.id])
-        supplier_requests.create(
+        requests.create(
             conn, caller.company, sku_code="S-1", component_ids=[], supplier_name=None, origin=NOBODY, now=now
         )
     run(caller, sent(caller, "sku_code;name\nI-1;\n"))

@@ -14,15 +14,13 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from api.app import create
-from api.staff.access import CLOSED_ENDPOINTS
-from api.staff.addressed import is_from_our_page, is_to_us
-from api.staff.upstream import make_client
+from api.staff.access import CLOSED_ENDPOINTS, is_from_our_page, is_to_us, make_client
 from tests.api.people import BASE, PASSWORD, Browser, hash_of_password, hidden
-from warehouse.accounts import users
-from warehouse.database import Database
-from warehouse.settings import Settings
-from warehouse.staff import queries as staff
-from warehouse.staff.queries import Role
+from warehouse.accounts import people
+from warehouse.operate import staff
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
+from warehouse.operate.staff import Role
 
 
 @pytest.fixture
@@ -81,9 +79,9 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(browser, email
 
 def test_a_session_ends_by_itself(browser, email, clock):
     sign_in(browser, email)
-    clock.advance(users.IDLE - timedelta(seconds=1))
+    clock.advance(people.IDLE - timedelta(seconds=1))
     assert browser.get("/staff").status_code == 200
-    clock.advance(users.IDLE + timedelta(seconds=1))
+    clock.advance(people.IDLE + timedelta(seconds=1))
     assert browser.get("/staff").status_code == 303
 
 
@@ -95,7 +93,7 @@ def test_sessions_that_have_ended_are_swept(browser, email, pool, clock):
     swept(clock.now())
     sign_in(browser, email)
     assert swept(clock.now()) == 0
-    assert swept(clock.now() + users.LONGEST) >= 1
+    assert swept(clock.now() + people.LONGEST) >= 1
     assert browser.get("/staff").status_code == 303
 
 
@@ -103,8 +101,8 @@ def test_guessing_is_slowed_down_and_told_alike(browser, email):
     answers = [sign_in(browser, email, "wrong"), sign_in(browser, "nobody@operator.example", "wrong")]
     said = {answer.text.replace(email, "").replace("nobody@operator.example", "") for answer in answers}
     assert ({answer.status_code for answer in answers}, len(said)) == ({403}, 1)
-    codes = [sign_in(browser, email, "wrong").status_code for _ in range(users.PER_ACCOUNT)]
-    assert codes == [403] * (users.PER_ACCOUNT - 1) + [429]
+    codes = [sign_in(browser, email, "wrong").status_code for _ in range(people.PER_ACCOUNT)]
+    assert codes == [403] * (people.PER_ACCOUNT - 1) + [429]
 
 
 def test_where_dagster_does_not_answer_it_is_said(browser, email):
@@ -161,7 +159,7 @@ class Asked:
 def test_host_and_origin(monkeypatch, base, server, host, origin, to_us, by_us):  # noqa: PLR0917  (a table's columns)
     asked = Asked(base, server, host=host, **({} if origin is None else {"origin": origin}))
     settings = Settings.load(public_url=base)
-    monkeypatch.setattr("api.staff.addressed.service_of", lambda _: type("S", (), {"settings": settings})())
+    monkeypatch.setattr("api.staff.access.service_of", lambda _: type("S", (), {"settings": settings})())
     assert (is_to_us(asked), is_from_our_page(asked)) == (to_us, by_us)  # type: ignore[arg-type]
     for site, ours in (("cross-site", False), ("same-site", False), ("same-origin", by_us), ("none", by_us)):
         asked.headers["sec-fetch-site"] = site

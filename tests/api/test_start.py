@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from api import programs
-from warehouse import dagster_home
-from warehouse.database import Database
-from warehouse.settings import Settings, SettingsError
+from api.operate import programs
+from warehouse.operate import dagster_home
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings, SettingsError
 
 DATABASE = {"DATABASE_URL": "postgresql://owner:secret@127.0.0.1:1/nowhere"}
 
@@ -18,7 +18,11 @@ DATABASE = {"DATABASE_URL": "postgresql://owner:secret@127.0.0.1:1/nowhere"}
 def started(tmp_path: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
     own = DATABASE | {"PCDS_DATA_DIR": str(tmp_path)} | variables
     return subprocess.run(
-        [sys.executable, "-m", "api.start", name], env=os.environ | own, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "api.operate.start", name],
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -1,6 +1,6 @@
 """Every state of a place that is wrong, broken for real: `pcds doctor` names it and `/metrics` says 1, as alerts need.
 
-The list is `schemas.states`; what is asked of each member here finds one that was added and is not looked at,
+The list is `schemas.operate`; what is asked of each member here finds one that was added and is not looked at,
 published, alerted on or explained.
 """
 
@@ -25,26 +25,28 @@ from pydantic import SecretStr
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from api import readiness
 from api.app import create
 from api.cli import build_program
+from api.operate import health
 from pipelines.catalogue import load, read
 from schemas.json_values import JsonObject
-from schemas.states import State
-from services import place_checks, record_findings
+from schemas.operate import State
+from services import operate
 from tests import stores
 from tests.api.conftest import Caller
 from tests.code_servers import code_server
 from tests.conftest import as_operators, migrated
 from tests.waiting import wait_until
-from warehouse import dagster_home, deployment_keys, snapshots, store_checks, store_identity
-from warehouse.access import keys
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.imports.queue import LISTENER
-from warehouse.sessions import Pool, clock_skew_seconds
-from warehouse.settings import Settings
+from warehouse.accounts import keys
+from warehouse.audit.ledger import Origin
+from warehouse.figures import publish
+from warehouse.imports.claims import LISTENER
+from warehouse.operate import dagster_home, store, store_identity
+from warehouse.operate import keys as keys_operate
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool, clock_skew_seconds
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a token of the operator"
@@ -89,13 +91,13 @@ def place(server: Database, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with ExitStack() as opened:
         patched = opened.enter_context(pytest.MonkeyPatch.context())
         patched.setattr(store_identity, "_HOLDS_SECONDS", 0.0)
-        patched.setattr(readiness, "STORE_SECONDS", 0.1)
+        patched.setattr(health, "STORE_SECONDS", 0.1)
         database = as_operators(opened.enter_context(migrated(server)))
         settings = Settings.load(
             data_dir=tmp_path_factory.mktemp("place"), database_url=database.owner_url, metrics_token=TOKEN
         )
         owner = opened.enter_context(psycopg.connect(database.owner_url, autocommit=True))
-        deployment_keys.prepare(owner, settings)
+        keys_operate.prepare(owner, settings)
         store_identity.prepare(owner)
         pool = opened.enter_context(Pool(database.app_url))
         company, client, key, now = uuid4(), uuid4(), keys.new_key(), datetime.now(UTC)
@@ -142,7 +144,7 @@ def database(change: Callable[[str], str]) -> Break:
 def patched(name: str, value: object) -> Break:
     @contextmanager
     def broken(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
-        monkeypatch.setattr(place_checks, name, value)
+        monkeypatch.setattr(operate, name, value)
         yield place.settings
 
     return broken
@@ -166,7 +168,7 @@ def no_catalogue(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
 
 @contextmanager
 def another_key(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
-    path = place.settings.data_dir / deployment_keys.CONNECTOR
+    path = place.settings.data_dir / keys_operate.CONNECTOR
     key = path.read_bytes()
     path.write_bytes(os.urandom(32))
     yield place.settings
@@ -175,7 +177,7 @@ def another_key(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
 
 @contextmanager
 def readable_key(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
-    path = place.settings.data_dir / deployment_keys.AUDIT
+    path = place.settings.data_dir / keys_operate.AUDIT
     path.chmod(0o644)
     yield place.settings
     path.chmod(0o600)
@@ -229,7 +231,7 @@ def another_deployment(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings
 @contextmanager
 def reached_by_http(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://s3.example")
-    monkeypatch.setattr(store_checks, "state", lambda _: None)
+    monkeypatch.setattr(store, "state", lambda _: None)
     yield place.changed(objects_url="s3://bucket", objects_by_http=True)
 
 
@@ -237,7 +239,7 @@ def reached_by_http(place: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
 def snapshot_cut_off(place: Place, _: pytest.MonkeyPatch) -> Iterator[Settings]:
     service = place.http.app.state.service
     [(company,)] = place.owner.execute("SELECT id FROM companies").fetchall()
-    made = snapshots.publish(service.writes, company, place.settings.data_dir, datetime.now(UTC), service.rulesets)
+    made = publish.publish(service.writes, company, place.settings.data_dir, datetime.now(UTC), service.rulesets)
     file = made.skus[0]
     file.write_bytes(file.read_bytes()[:-1])
     yield place.settings
@@ -290,7 +292,7 @@ def test_doctor_names_what_is_broken_and_its_metric_says_so(
         wait_until(lambda: place.published(settings) == expected)  # the store is looked at in the background
 
 
-@pytest.mark.parametrize("kind", record_findings.KINDS)
+@pytest.mark.parametrize("kind", operate.KINDS)
 def test_a_record_of_each_kind_is_counted_by_the_metric(
     place: Place, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,8 +301,8 @@ def test_a_record_of_each_kind_is_counted_by_the_metric(
     def found(rows: list[JsonObject]) -> Callable[[object], Iterator[JsonObject]]:
         return lambda _: iter(rows)
 
-    kinds = {each: found([{}] if each == kind else []) for each in record_findings.KINDS}
-    monkeypatch.setattr(record_findings, "KINDS", kinds)
+    kinds = {each: found([{}] if each == kind else []) for each in operate.KINDS}
+    monkeypatch.setattr(operate, "KINDS", kinds)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with TestClient(create(place.settings, Database.of(place.settings)), client=("127.0.0.1", 50_000)) as http:
 
@@ -322,9 +324,9 @@ def test_every_kind_of_record_has_an_alert_that_was_seen_to_fire_and_a_sentence_
         for tried in case["alert_rule_test"]
         for alert in tried["exp_alerts"]
     }
-    assert fired == {*record_findings.KINDS}
+    assert fired == {*operate.KINDS}
     told = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    assert [kind for kind in record_findings.KINDS if f"`{kind}`" not in told] == []
+    assert [kind for kind in operate.KINDS if f"`{kind}`" not in told] == []
 
 
 def test_a_look_that_fails_is_said_and_tried_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,8 +337,8 @@ def test_a_look_that_fails_is_said_and_tried_again(place: Place, monkeypatch: py
         tries.append(1)
         raise ValueError
 
-    monkeypatch.setattr(store_checks, "state", refuse)
-    monkeypatch.setattr(readiness, "LOOKS_SECONDS", 0.1)
+    monkeypatch.setattr(store, "state", refuse)
+    monkeypatch.setattr(health, "LOOKS_SECONDS", 0.1)
     with TestClient(create(place.settings, Database.of(place.settings)), client=("127.0.0.1", 50_000)):
         wait_until(lambda: len(tries) > 2)
 

@@ -6,12 +6,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from schemas.responses import SupplierSubmissionAccepted
-from services import review
+from schemas.suppliers import SupplierSubmissionAccepted
+from services.review import compare
+from services.review import decide as decide_review
+from services.review import entries as entries_review
 from tests.api.asking import BODY, ask
-from warehouse.audit.origin import Origin
+from warehouse.audit.ledger import Origin
 from warehouse.review import entries
-from warehouse.rulesets.registry import Rulesets
+from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
 PET = {"polymer_or_grade": "rPET, clear", "weight_g": 18.5, "colour": "transparent"}
@@ -48,10 +50,10 @@ def test_from_the_request_to_the_record(asked, caller, pool, clock):
     second = asked.answer({"component_id": asked.components[0], **PET, "weight_g": 19}).json()["submission_id"]
     assert [str(entry.id) for entry in open_entries(pool, caller.company)] == [second]
     with pool.company(caller.company) as conn:
-        assert review.load_entry(conn, UUID(first)).state == "replaced"
-    decide(pool, asked, clock, review.reject, reason="Which plant?")
+        assert entries_review.load_entry(conn, UUID(first)).state == "replaced"
+    decide(pool, asked, clock, decide_review.reject, reason="Which plant?")
     third = asked.answer({"component_id": asked.components[0], **PET, "weight_g": None}).json()["submission_id"]
-    decide(pool, asked, clock, review.accept, reason="Confirmed")
+    decide(pool, asked, clock, decide_review.accept, reason="Confirmed")
     after = caller.get(f"/skus/{asked.sku_id}").json()["data"]
     body, cap = after["components"]
     assert (body["polymer_or_grade"], body["colour"], body["weight_g"]) == ("rPET, clear", "transparent", 20)
@@ -76,7 +78,7 @@ def test_a_substance_is_laid_over_the_others_and_attested_by_the_supplier(caller
     asked = ask(caller, pool, components=[held])
     told = {"pfas": {"status": "below_limit", "value": 3, "unit": "ppb"}, "svhc": {"status": "absent"}, "bpa": None}
     assert asked.answer({"substances": told}).status_code == 202, "one component need not be named"
-    decide(pool, asked, clock, review.accept)
+    decide(pool, asked, clock, decide_review.accept)
     [line] = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"]
     found = {name: entry and (entry["status"], entry["source"]) for name, entry in line["substances"].items()}
     assert found == {
@@ -171,7 +173,7 @@ def test_an_answer_sent_again_with_its_key_is_one_answer(asked, pool):
 
 def test_an_unknown_token_is_told_like_a_used_one(asked, caller, pool, clock):
     asked.answer()
-    decide(pool, asked, clock, review.accept)
+    decide(pool, asked, clock, decide_review.accept)
     used = asked.post({"consent": True, "response": {}}).json()
     unknown = caller.http.post("/api/supplier-data/" + "x" * 43, json={}, headers={"X-Forwarded-For": asked.address})
     assert unknown.status_code == 404
@@ -203,15 +205,15 @@ def test_ten_a_minute_for_an_address_unknown_tokens_too(stopped, pool):
 
 def test_an_answer_that_cannot_be_written_is_told_and_the_request_stays(asked, caller, pool, clock):
     asked.answer({"component_id": asked.components[0], "substances": {"pfas": {"status": "above_limit"}}})
-    with pytest.raises(review.Conflict, match=r"Article 5\(5\)"):
-        decide(pool, asked, clock, review.accept)
+    with pytest.raises(compare.Conflict, match=r"Article 5\(5\)"):
+        decide(pool, asked, clock, decide_review.accept)
     asked.answer({"component_id": asked.components[1], "weight_g": 3})
     caller.put(f"/skus/{asked.sku_id}", {"sku_code": "BOTTLE-1", "name": "Bottle", "components": [BODY]})
-    with pytest.raises(review.Conflict, match="no longer part"):
-        decide(pool, asked, clock, review.accept)
+    with pytest.raises(compare.Conflict, match="no longer part"):
+        decide(pool, asked, clock, decide_review.accept)
     [line] = caller.get(f"/skus/{asked.sku_id}").json()["data"]["components"]
     assert line["substances"]["pfas"] is None
-    decide(pool, asked, clock, review.reject)
+    decide(pool, asked, clock, decide_review.reject)
     assert asked.answer({"component_id": asked.components[0], "weight_g": 21}).status_code == 202
 
 

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from services import review
+from services.review import decide as decide_review
 from tests.api.asking import BODY, CAP, ask
 from tests.api.people import Browser, added, hidden
 from tests.services.making import PDF, PNG
-from warehouse.audit.origin import Origin
-from warehouse.review import entries, files
-from warehouse.rulesets.registry import Rulesets
+from warehouse.audit.ledger import Origin
+from warehouse.review import entries
+from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-2")
 SCRIPT = "<script>alert('x')</script>"
@@ -98,7 +98,7 @@ def test_a_supplier_answers_in_a_browser(asked, browser, caller, pool):
         "contact": "q@preformes.example",
     }
     assert caller.get(f"/skus/{asked.sku_id}/files").json()["data"] == [], "a document waits with its answer"
-    decide(pool, asked, review.accept)
+    decide(pool, asked, decide_review.accept)
     [file] = caller.get(f"/skus/{asked.sku_id}/files").json()["data"]
     assert (file["filename"], file["type"], file["size_bytes"]) == ("report.pdf", "test_report", len(PDF))
     for gone in (browser.get(path), browser.post(path, form), browser.get(f"{path}/thanks"), attach(browser, asked)):
@@ -187,9 +187,9 @@ def test_documents_of_a_rejected_answer_stay_with_it(asked, browser, pool):
     browser.post(f"/supplier-data/{asked.token}", {"consent": "yes", "0.weight_g": "2"})
     second = entry(pool, asked)
     with pool.company(asked.company) as conn:
-        held = {each.id: len(files.of_entry(conn, each.id)) for each in (first, second)}
+        held = {each.id: len(entries.of_entry(conn, each.id)) for each in (first, second)}
     assert held == {first.id: 0, second.id: 1}, "what replaces an answer takes its documents over"
-    decide(pool, asked, review.reject)
+    decide(pool, asked, decide_review.reject)
     assert "report.pdf" not in browser.get(f"/supplier-data/{asked.token}").text
 
 

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.imports.template import template
-from pipelines.imports.template.columns import columns
-from pipelines.reading import ReadingRefused, read_upload, type_rows
 from pipelines.reading.columns import recognise
-from pipelines.reading.workbook import Workbook
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
+from pipelines.reading.workbook.sheets import Workbook
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.labels import LANGUAGES, meaning
+from schemas.messages import LANGUAGES, meaning
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of
+from services.imports.workbook import columns, template
 from tests.pipelines.rewriting import with_rows
 
 TODAY = date(2026, 11, 21)

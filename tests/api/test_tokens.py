@@ -9,8 +9,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from schemas.responses import Error, TokenResponse
-from warehouse.access import keys
+from schemas.accounts import TokenResponse
+from schemas.answers import Error
+from warehouse.accounts import keys
 
 FORM = "application/x-www-form-urlencoded"
 GRANT = {"grant_type": "client_credentials"}

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.pages.texts import text as words
+from api.pages.render import text as words
 from tests.api.people import Browser, added, hidden
 from tests.api.portfolios import run
 from tests.pipelines.reading.writing import workbook

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from api.app import create
 from tests.api.people import BASE, Browser, Person, hidden
 from tests.commands import called
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 PASSWORD = "grün und lang genug"
 

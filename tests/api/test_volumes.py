@@ -6,8 +6,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from schemas.models import MAX_VOLUME_ROWS
-from schemas.responses import VolumesWriteResult
+from schemas.skus.answers import VolumesWriteResult
+from schemas.skus.inputs import MAX_VOLUME_ROWS
 
 FR = {"market": "FR", "year": 2026, "units_placed": 1000}
 

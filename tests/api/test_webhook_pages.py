@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from schemas.labels import LANGUAGES
+from schemas.messages import LANGUAGES
 from tests.api.people import Browser, added, hidden
 
 ADDRESS = "https://erp.example/hooks"

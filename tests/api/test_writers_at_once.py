@@ -14,9 +14,9 @@ import psycopg
 from services.audit import verify
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS, within_a_minute
-from warehouse.access.keys import issue, new_key
-from warehouse.database import Database
-from warehouse.sessions import Pool
+from warehouse.accounts.keys import issue, new_key
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 
 
 def at_once(caller: Caller, requests: Sequence[dict[str, Any]]) -> list[Any]:

@@ -10,9 +10,9 @@ import pytest
 
 from tests.api.conftest import Caller
 from tests.waiting import PATIENCE_SECONDS, wait_until, within_a_minute
-from warehouse.access.keys import new_key
-from warehouse.database import Database
-from warehouse.sessions import Pool
+from warehouse.accounts.keys import new_key
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 
 _SIZES = pytest.mark.parametrize("padding", [0, 100_000], ids=["small", "large"])
 _SKU = {"sku_code": "A", "name": "Bottle"}

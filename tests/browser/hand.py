@@ -8,7 +8,7 @@ from typing import Final
 
 from playwright.sync_api import Locator, Page
 
-from api.pages.texts import text
+from api.pages.render import text
 
 LOCALES: Final = {"en": "en-GB", "de": "de-DE", "fr": "fr-FR"}
 

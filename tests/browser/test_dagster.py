@@ -19,8 +19,8 @@ from tools.browser import dagster
 from tools.browser.company import PORTFOLIO, Company
 from tools.browser.pages import sign_in
 from tools.service import Service, running
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 pytestmark = pytest.mark.browser
 

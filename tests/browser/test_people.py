@@ -14,7 +14,7 @@ from tests.api.people import PASSWORD, added
 from tests.browser.hand import Hand
 from tests.browser.visitor import Desk
 from tests.browser.windows import ONE, OTHER, Opens, in_windows
-from warehouse.sessions import Pool
+from warehouse.operate.sessions import Pool
 
 pytestmark = pytest.mark.browser
 

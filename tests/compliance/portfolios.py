@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from compliance import catalogue
-from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
+from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS, Portfolio
 from compliance.rollup.tonnes import rollup
 from compliance.ruleset import load
 

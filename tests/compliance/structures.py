@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from compliance.grading.many import COMPONENT_COLUMNS, SKU_COLUMNS
+from compliance.grading.many.parts import COMPONENT_COLUMNS, SKU_COLUMNS
 from schemas.vocabularies import VOCABULARIES
 
 _SOMETIMES: Final[Mapping[str, Sequence[object]]] = {

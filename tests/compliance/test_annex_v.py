@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compliance.annex_v import flags
-from compliance.flag_texts import reason, translated_reason
+from compliance.annex_v import flags, reason, translated_reason
 from compliance.ruleset import load
 
 RULES = load()

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from compliance.due_days import DUTIES, due_days, read
+from compliance.catalogue import DUTIES, due_days, read_due_days
 from compliance.tables import TableError
 
 HEADER = "code,duty,half,bound,month,day,confidence,source_url,note\n"
@@ -20,7 +20,7 @@ def test_each_day_that_comes_with_the_release_has_a_source():
 def test_a_day_is_in_the_year_after_the_period(tmp_path):
     table = tmp_path / "due_days.csv"
     table.write_text(HEADER + GOOD)
-    [day] = read(table)["DE"]
+    [day] = read_due_days(table)["DE"]
     assert [day.after(year) for year in (2026, 2027)] == [date(2027, 2, 28), date(2028, 2, 29)]
 
 
@@ -47,4 +47,4 @@ def test_a_fault_refuses_the_table(tmp_path, row):
     table = tmp_path / "due_days.csv"
     table.write_text(HEADER + row)
     with pytest.raises(TableError, match="line 2"):
-        read(table)
+        read_due_days(table)

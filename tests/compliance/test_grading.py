@@ -5,8 +5,7 @@ import json
 import pytest
 
 from compliance.grading import Grade, explain, grade, warnings
-from compliance.grading.assessment import assess
-from compliance.grading.score import rounded_score
+from compliance.grading.assessment import assess, rounded_score
 from compliance.ruleset import load, versions
 from tests.compliance.worked import EXAMPLES, record_of
 

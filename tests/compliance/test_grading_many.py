@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from compliance.grading import grade_many, grade_rows
-from compliance.grading.many import GRADED, MISSING, columns_of, grade, grade_columns, kernel, tables
+from compliance.grading.assessment import rounded_score
+from compliance.grading.many import parts, regrade, tables
+from compliance.grading.many.parts import GRADED, MISSING, columns_of
+from compliance.grading.many.regrade import grade_columns
 from compliance.grading.provisional import judge
 from compliance.grading.rows import deciding, record_of
-from compliance.grading.score import rounded_score
 from compliance.ruleset import load, versions
 from tests.compliance.packs import pack
 from tests.compliance.records import RECORDS
@@ -53,7 +55,7 @@ def test_arrays_agree_with_the_kernel_on_every_numbered_pack(version, block):
 @pytest.mark.parametrize("version", versions())
 def test_arrays_agree_with_the_kernel_on_a_realistic_portfolio_as_on_each_numbered_pack(version):
     skus, components = realistic(PACKS, seed=7 + FROM)
-    expected = kernel.by_the_kernel(skus, components, range(PACKS), load(version))
+    expected = parts.by_the_kernel(skus, components, range(PACKS), load(version))
     assert_frame_equal(grade_columns(skus, components, load(version)), expected, check_exact=True)
     assert expected["grade"].n_unique() >= 4
     assert expected["provisional"].n_unique() == 2
@@ -110,8 +112,8 @@ def test_declarations_have_more_than_their_status():
 def test_blocks_are_put_together_in_order(monkeypatch):
     rows = [row(pack(number)) for number in range(100)]
     whole = grade_columns(*columns_of(rows), load())
-    monkeypatch.setattr(grade, "BLOCK", 7)
-    monkeypatch.setattr(grade, "_READ", 24)
+    monkeypatch.setattr(regrade, "BLOCK", 7)
+    monkeypatch.setattr(regrade, "_READ", 24)
     assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
     assert grade_columns(*columns_of([]), load()).schema == GRADED
 
@@ -122,7 +124,7 @@ def test_tables_that_are_full_start_anew_and_say_the_same(monkeypatch):
     with tables.tables_of(load()) as before:
         pass
     monkeypatch.setattr(tables, "_LARGEST", 10)
-    monkeypatch.setattr(grade, "_READ", 50)
+    monkeypatch.setattr(regrade, "_READ", 50)
     assert_frame_equal(grade_columns(*columns_of(rows), load()), whole)
     with tables.tables_of(load()) as after:
         assert after is not before

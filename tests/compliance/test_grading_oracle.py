@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance.grading import explain, grade
-from compliance.grading.score import rounded_score
+from compliance.grading.assessment import rounded_score
 from compliance.ruleset import load, versions
 from tests.compliance import oracle
 from tests.compliance.oracle_parts import by

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from compliance import ruleset
-from compliance.likely_weights import are_likely, bounds_of, unlikely_weight
+from compliance.weights import are_likely, bounds_of, unlikely_weight
 from schemas.vocabularies import VOCABULARIES
 
 CASES = Path(__file__).parents[1] / "pipelines" / "reading" / "meaning" / "files" / "cases.csv"

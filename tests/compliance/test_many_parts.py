@@ -9,12 +9,12 @@ from random import Random
 import orjson
 import pytest
 
-from compliance import schemes
-from compliance.grading import explain, trials
+from compliance.grading import explain, toward
 from compliance.ruleset import load
-from pipelines.writing import present
+from compliance.schemes import settling
+from services.skus import detail as detail_skus
 from tests.compliance.packs import pack
-from warehouse.skus import detail
+from warehouse.skus import queries
 
 RULES = load()
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.0}
@@ -40,7 +40,7 @@ def row_of(kind, count, packaging_format):
     ]
     graph = [{"id": f"p{place}", **part} for place, part in enumerate([BODY, *parts])]
     known = {"components": orjson.dumps(graph).decode(), "markets": "{GB}", "volumes": None}
-    return dict.fromkeys(detail.NAMES) | known | {"packaging_format": packaging_format}
+    return dict.fromkeys(queries.NAMES) | known | {"packaging_format": packaging_format}
 
 
 def lines_run(work):
@@ -66,8 +66,8 @@ def lines_run(work):
 def test_four_times_the_parts_cost_about_four_times_the_lines(kind, packaging_format, clock):
     def shown(count):
         row = row_of(kind, count, packaging_format)
-        held = present.record(row)
-        return lambda: present.sku_detail(
+        held = detail_skus.record(row)
+        return lambda: detail_skus.sku_detail(
             row, held, rules=RULES, graded_by=RULES, doc_status="missing", today=clock.today()
         )
 
@@ -85,7 +85,7 @@ def test_equal_parts_tried_together_give_the_open_facts_that_each_gives_alone(mo
             record = {**record, "components": [{**line, "id": str(place)} for place, line in enumerate(graph)]}
             traces = []
             for many in (0, len(graph) * 5):
-                monkeypatch.setattr(trials, "MANY", many)
+                monkeypatch.setattr(toward, "MANY", many)
                 traces.append(explain(record, RULES))
             assert traces[0] == traces[1], number
             compared += bool(traces[0]["open"])
@@ -94,7 +94,7 @@ def test_equal_parts_tried_together_give_the_open_facts_that_each_gives_alone(mo
 
 def test_a_scheme_tries_pieces_of_one_kind_once_and_tells_each_of_them():
     row = row_of("caps that come off", 3, "bottle")
-    [entry] = schemes.published_schemes(present.record(row), RULES, 2026)
+    [entry] = settling.published_schemes(detail_skus.record(row), RULES, 2026)
     asked = {}
     for fact in entry["open"]:
         asked.setdefault(fact["component_id"], []).append((fact["field"], tuple(fact["could_become"])))

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from compliance.obligations import thresholds as table
-from compliance.obligations.verdicts import GROUP_ORDER, Quantities, obligations, quantities
+from compliance import obligations as table
+from compliance.obligations import GROUP_ORDER, Quantities, obligations, quantities
 from compliance.scopes import Standing
 from compliance.tables import TableError
 from tests.compliance.portfolios import rolled_up

@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance.grading import explain, grade
-from compliance.grading.open_facts import GRADES
+from compliance.grading.provisional import GRADES
 from compliance.ruleset import load, versions
-from schemas.labels import LANGUAGES
+from schemas.messages import LANGUAGES
 from tests.compliance import oracle
 from tests.compliance.oracle_parts import by
 from tests.compliance.records import RECORDS

@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance.grading import GRADED_INPUTS, explain, grade, grade_many, grade_rows, regrade_many, regrade_rows
-from compliance.grading.many import regrade, regrade_block
+from compliance.grading.many import regrade
+from compliance.grading.many.regrade import regrade_block
 from compliance.ruleset import load, parse
 from tests.compliance.packs import pack
 from tests.compliance.records import RECORDS

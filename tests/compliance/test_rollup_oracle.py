@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from compliance import catalogue
-from compliance.declarations.document import scoped_tonnes
-from compliance.obligations.verdicts import obligations, quantities
+from compliance.filings.document import scoped_tonnes
+from compliance.obligations import obligations, quantities
 from compliance.rollup.tonnes import combine_blocks, rollup
 from compliance.ruleset import load
 from tests.compliance import obligations_oracle, rollup_oracle

@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from compliance.rule_sources import MEMORY, OURS, by_kind
-from compliance.ruleset import load, versions
+from compliance.ruleset import MEMORY, OURS, by_kind, load, versions
 
 COUNTED = {
     "2026-11-21": {

@@ -7,20 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compliance import schemes
 from compliance.catalogue import pinned
 from compliance.material_path import material_paths
 from compliance.rollup.categories import category
 from compliance.ruleset import load
-from compliance.schemes.rating import rate
+from compliance.schemes import settling, tables
+from compliance.schemes.rating import rate, units_of
 from compliance.schemes.settling import values
 from compliance.schemes.tables import FOLDER, read
-from compliance.schemes.units import units_of
 from compliance.tables import TableError
 from tests.compliance.records import RECORDS
 
 RULES = load()
-RAM = {scheme.version: scheme for scheme in schemes.versions() if scheme.key == "uk_ram"}
+RAM = {scheme.version: scheme for scheme in tables.versions() if scheme.key == "uk_ram"}
 NOT_IN_A_RECORD = {
     "RAM-AUTO-004": "no field holds electrical parts or batteries",
     "RAM-AUTO-005": "no field holds whether UK law restricts the format",
@@ -132,8 +131,8 @@ def test_whatever_the_declaration_takes_the_scheme_has_a_category_and_a_row_for(
 )
 def test_packs_and_their_ratings(record, rating_1_1, rating_2027):
     [in_2026], [in_2027] = (
-        schemes.published_schemes(record, RULES, 2026),
-        schemes.published_schemes(record, RULES, 2027),
+        settling.published_schemes(record, RULES, 2026),
+        settling.published_schemes(record, RULES, 2027),
     )
     assert (in_2026["version"], in_2026["rating"]) == ("1.1", rating_1_1)
     assert (in_2027["version"], in_2027["rating"]) == ("2027", rating_2027)
@@ -142,35 +141,37 @@ def test_packs_and_their_ratings(record, rating_1_1, rating_2027):
 
 def test_a_scheme_speaks_of_its_market_and_years_only():
     board = FIRING["RAM-PAPER-001"]
-    assert schemes.published_schemes(board | {"markets": ["FR"]}, RULES, 2026) == []
-    assert schemes.published_schemes(board, RULES, 2024) == []
-    assert schemes.of_market("FR", 2026) is None
+    assert settling.published_schemes(board | {"markets": ["FR"]}, RULES, 2026) == []
+    assert settling.published_schemes(board, RULES, 2024) == []
+    assert tables.of_market("FR", 2026) is None
     for field, value in (("packaging_level", "transport"), ("reusable", True)):
-        assert schemes.published_schemes(board | {field: value}, RULES, 2026) == []
-        assert schemes.part_ratings(board | {field: value}, RAM["1.1"], RULES) == []
+        assert settling.published_schemes(board | {field: value}, RULES, 2026) == []
+        assert settling.part_ratings(board | {field: value}, RAM["1.1"], RULES) == []
 
 
 def test_parts_are_rated_with_what_they_stay_on_and_medicines_have_their_own_codes():
     bottle = pack("bottle", PET, part("cap", "plastic", "PVC", 1, separable=True), part("label", "plastic", "PP", 1))
-    assert [(each.component_type, each.code) for each in schemes.part_ratings(bottle, RAM["1.1"], RULES)] == [
+    assert [(each.component_type, each.code) for each in settling.part_ratings(bottle, RAM["1.1"], RULES)] == [
         ("body", "G"),
         ("label", "G"),
         ("cap", "R"),
     ]
-    medical = schemes.part_ratings(bottle | {"use_contexts": ["pharmaceutical"]}, RAM["1.1"], RULES)
+    medical = settling.part_ratings(bottle | {"use_contexts": ["pharmaceutical"]}, RAM["1.1"], RULES)
     assert [each.code for each in medical] == ["G-M", "G-M", "R-M"]
 
 
 def test_an_open_fact_is_asked_with_what_it_could_do_in_the_callers_language():
     bottle = pack("bottle", PET)
-    [entry] = schemes.published_schemes(bottle, RULES, 2026)
+    [entry] = settling.published_schemes(bottle, RULES, 2026)
     colour = entry["open"][0]
     assert (entry["rating"], colour["field"], colour["component_id"]) == ("green", "colour", "body")
     assert colour["could_become"] == ["amber", "red"]
-    [german] = schemes.published_schemes(bottle, RULES, 2026, "de")
+    [german] = settling.published_schemes(bottle, RULES, 2026, "de")
     assert colour["ask"].startswith("What colour")
     assert german["open"][0]["ask"].startswith("Welche Farbe")
-    [settled] = schemes.published_schemes(pack("bottle", PET | {"colour": "transparent", "additives": []}), RULES, 2026)
+    [settled] = settling.published_schemes(
+        pack("bottle", PET | {"colour": "transparent", "additives": []}), RULES, 2026
+    )
     assert settled["open"] == []
 
 
@@ -202,7 +203,7 @@ def test_a_fact_more_never_improves_a_rating(record, version, data):
 
 @given(RECORDS, st.sampled_from([2026, 2027]))
 def test_any_record_has_a_rating_or_says_what_it_lacks(record, year):
-    for entry in schemes.published_schemes(record, RULES, year):
+    for entry in settling.published_schemes(record, RULES, year):
         names = [rating.name for rating in RAM[entry["version"]].ratings]
         assert entry["rating"] in names or entry["open"]
         for fact in entry["open"]:

@@ -5,7 +5,7 @@ Through the front door they are `tests/api/test_declared_scope.py`.
 
 import pytest
 
-from compliance.declarations.document import Source, document
+from compliance.filings.document import Source, document
 from tests.compliance.portfolios import rolled_up
 from tests.compliance.scope_examples import EXAMPLES, differences
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compliance import catalogue, coverage, scopes
+from compliance import catalogue, scopes
 from compliance.scopes import FACTS, Face, Standing, judge_scope, standing_of
 from compliance.tables import TableError
 
@@ -117,7 +117,7 @@ def test_a_fact_without_an_answer_for_every_record_is_refused(tmp_path, change, 
 
 
 def test_every_jurisdiction_says_what_its_duties_reach_and_those_not_served_what_is_missing():
-    found = coverage.coverages()
+    found = catalogue.coverages()
     assert len(found) == 61
     assert sum(entry.served for entry in catalogue.pinned()) == 49
     assert found["DE"].transport == found["DE"].deposit == "N"
@@ -138,4 +138,4 @@ def test_every_jurisdiction_says_what_its_duties_reach_and_those_not_served_what
 )
 def test_a_table_of_coverage_with_a_fault_is_refused_and_the_fault_named(tmp_path, change, fault):
     with pytest.raises(TableError, match=fault):
-        coverage.read(_changed(tmp_path / "coverage.csv", coverage.PINNED, change))
+        catalogue.read(_changed(tmp_path / "coverage.csv", catalogue.PINNED_COVERAGE, change))

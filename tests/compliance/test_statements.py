@@ -11,8 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compliance.ruleset import load
-from compliance.statements import check, facts, regulation, service
+from compliance.statements import facts
+from compliance.statements.facts import regulation, service
 from compliance.statements.figures import mark_figures
+from compliance.statements.judging import check
 from compliance.statements.reading import read
 from tests.drawing import examples
 

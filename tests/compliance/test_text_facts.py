@@ -6,8 +6,8 @@ import pytest
 
 import schemas
 from compliance.grading import grade
-from compliance.grading.many.columns import columns_of, with_bodies
-from compliance.grading.many.grade import grade_columns
+from compliance.grading.many.parts import columns_of, with_bodies
+from compliance.grading.many.regrade import grade_columns
 from compliance.rule_rows import RuleSet
 from compliance.ruleset import load, versions
 from compliance.tables import rows

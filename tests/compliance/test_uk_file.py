@@ -13,11 +13,9 @@ from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 
 from compliance import catalogue
-from compliance.declarations.uk.lines import DRINKS, UK_SKU_COLUMNS, Statements, lines_of
-from compliance.declarations.uk.producer import Producer, submission
-from compliance.declarations.uk.ratings import RATINGS
-from compliance.declarations.uk.rows import packaging_file, sum_blocks
-from compliance.declarations.uk.rules import FileRefused
+from compliance.filings.uk.producer import RATINGS, Producer, submission
+from compliance.filings.uk.rows import DRINKS, UK_SKU_COLUMNS, Statements, lines_of, packaging_file, sum_blocks
+from compliance.filings.uk.rules import FileRefused
 from compliance.ruleset import load
 from tests.compliance import uk_oracle
 from tests.compliance.portfolios import frames, portfolios, rolled_up

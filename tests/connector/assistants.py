@@ -12,16 +12,16 @@ from mcp.server.auth.middleware.auth_context import auth_context_var
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from api.service import Service, open_service
+from api.http.service import Service, open_service
 from connector.principal import Principal
 from connector.server import build_server
-from pipelines.writing.records import WriteOutcome, write_records
-from schemas.models import parse_sku
+from schemas.skus.inputs import parse_sku
+from services.skus.write import WriteOutcome, write_records
 from tests.keys import with_keys
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture

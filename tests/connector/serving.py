@@ -18,10 +18,10 @@ from connector.oauth.addresses import SCOPES
 from tests.api.people import Person, added, hidden
 from tests.keys import with_keys
 from tests.waiting import PATIENCE_SECONDS
-from warehouse.accounts import connections, oauth_clients
-from warehouse.database import Database
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse import assistants
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 REDIRECT = "https://assistant.example/callback"
 
@@ -89,12 +89,12 @@ def token_of(pool: Pool, person: Person, settings: Settings) -> str:
     resource, verifier = f"{settings.base_url}/api/mcp", "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
     with pool.system() as conn:
-        oauth_clients.hold(conn, oauth_clients.Client(client, "Suite", (REDIRECT,), "none", None, now))
+        assistants.hold(conn, assistants.Client(client, "Suite", (REDIRECT,), "none", None, now))
     with pool.company(company) as conn:
-        connection = connections.authorise(
+        connection = assistants.authorise(
             conn, company, person.id, new_id=uuid4(), client_id=client, scopes=list(SCOPES), at=now
         )
-        code = connections.hold_code(
+        code = assistants.hold_code(
             conn,
             company,
             connection,
@@ -105,7 +105,7 @@ def token_of(pool: Pool, person: Person, settings: Settings) -> str:
             at=now,
         )
     with pool.system() as conn:
-        tokens = connections.redeem(
+        tokens = assistants.redeem(
             conn, code, client_id=client, redirect_uri=REDIRECT, challenge=challenge, resource=resource, at=now
         )
     assert tokens is not None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from connector.guides import SUMMARY
+from connector.server import SUMMARY
 from tests.connector.assistants import Assistant
 from tests.connector.test_tools_portfolio import published
 

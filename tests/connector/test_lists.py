@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from services.audit import recent
+from services import audit
 from tests.connector.assistants import Assistant
 from tests.connector.questions.company import filled
-from warehouse.clock import StoppedClock
+from warehouse.operate.clock import StoppedClock
 
 pytestmark = pytest.mark.anyio
 
@@ -124,8 +124,8 @@ async def test_changes_of_a_field_are_found_before_they_are_paged(
     assert len(everything) > len(weights) == 10
     assert {field["field"] for change in weights for field in change["fields"]} == {"weight_grams"}
     assert [change["fields"][0]["after"] for change in of_one] == [12, 11]
-    monkeypatch.setattr(recent, "LOOKED_AT", 4)
-    monkeypatch.setattr(recent, "_AT_ONCE", 2)
+    monkeypatch.setattr(audit, "LOOKED_AT", 4)
+    monkeypatch.setattr(audit, "_AT_ONCE", 2)
     told = (await assistant.call("list_changes", field="weight")).told
     assert told["answer"]["looked_back_to"], "what was not looked at is said"
     assert "Only changes since" in told["next_step"]

@@ -9,12 +9,12 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
 from tests.connector.serving import Served
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.rulesets.registry import Rulesets
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import Clock
+from warehouse.rules import Rulesets
 
 
 @asynccontextmanager

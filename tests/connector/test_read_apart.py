@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from api.service import Service, open_service
+from api.http.service import Service, open_service
 from tests.connector.assistants import Assistant
 from tests.pipelines.sandbox.files import SMALL, large_document, large_table
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

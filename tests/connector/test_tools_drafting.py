@@ -12,13 +12,14 @@ from uuid import uuid4
 import mcp_types as types
 import pytest
 
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
-from services import drafts, review
-from services.review import Entry
+from schemas.skus.inputs import parse_sku
+from services.conformity import drafts
+from services.review import decide
+from services.skus.write import write_records
 from tests.connector.assistants import Answer, Assistant
-from warehouse.audit.origin import Origin
-from warehouse.review import entries, files
+from warehouse.audit.ledger import Origin
+from warehouse.review import entries
+from warehouse.review.entries import Entry
 
 pytestmark = pytest.mark.anyio
 
@@ -190,7 +191,7 @@ async def test_a_document_is_judged_by_its_bytes_and_kept_with_its_fingerprint(a
     [entry] = queue(assistant)
     assert entry.payload["sha256"] == hashlib.sha256(PDF).hexdigest()
     with assistant.service.writes.company(assistant.company) as conn:
-        [file] = files.of_entry(conn, entry.id)
+        [file] = entries.of_entry(conn, entry.id)
     key = f"{assistant.company}/files/{file.id}"
     assert assistant.service.objects.get(key) == PDF
     for fault in (
@@ -236,7 +237,7 @@ async def test_a_proposal_for_one_component_changes_it_alone_whatever_changed_me
         write_records(conn, assistant.company, {0: parse_sku(record)}, origin=origin, now=now,
                       rulesets=service.rulesets, dry_run=False)  # fmt: skip
         [entry], _ = entries.page(conn)
-        review.accept(conn, assistant.company, entry.id, origin=origin, now=now, rulesets=service.rulesets)
+        decide.accept(conn, assistant.company, entry.id, origin=origin, now=now, rulesets=service.rulesets)
     after = (await assistant.call("get_packaging_item", sku_code=made.sku_code)).told["item"]["components"]
     assert [line["weight_g"] for line in after] == [11.2, 3, 1]
     assert after[0]["substances"]["bpa"]["status"] == "absent"

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.connector.assistants import Assistant
-from warehouse.clock import StoppedClock
+from warehouse.operate.clock import StoppedClock
 
 pytestmark = pytest.mark.anyio
 

@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.writing.volume_rows import write_volumes
-from schemas.models import parse_volumes
+from schemas.skus.inputs import parse_volumes
+from services.skus.write import write_volumes
 from tests.api.portfolios import weigh
 from tests.connector.assistants import Assistant
-from warehouse.audit.origin import Origin
-from warehouse.snapshots import publish
+from warehouse.audit.ledger import Origin
+from warehouse.figures.publish import publish
 
 pytestmark = pytest.mark.anyio
 

@@ -16,11 +16,11 @@ from pipelines.catalogue import load, read
 from tests.conftest import as_operators, migrated
 from tests.contract.outside import Caller, Place, Server
 from tests.keys import with_keys
-from warehouse.audit.origin import Origin
-from warehouse.dagster_home import environment as dagster_environment
-from warehouse.database import Database
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.audit.ledger import Origin
+from warehouse.operate.dagster_home import environment as dagster_environment
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 DAY_SECONDS = 86_400
 

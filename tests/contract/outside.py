@@ -22,12 +22,12 @@ import orjson
 from typer.testing import CliRunner
 
 from api.cli import build_program
-from api.commands.shared import Refusal
-from api.programs import code_server, daemon, webserver, workers
+from api.operate.program import Refusal
+from api.operate.programs import code_server, daemon, webserver, workers
 from tests.waiting import PATIENCE_SECONDS
 from tools.ports import free_port
-from warehouse.dagster_home import answers
-from warehouse.settings import Settings
+from warehouse.operate.dagster_home import answers
+from warehouse.operate.settings import Settings
 
 V1 = "/api/v1"
 _ONE_REQUEST = httpx2.Limits(max_keepalive_connections=0)

@@ -6,10 +6,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from services import review
+from services.review import decide
 from tests.contract.outside import good, refused
-from warehouse.audit.origin import Origin
-from warehouse.rulesets.registry import Rulesets
+from warehouse.audit.ledger import Origin
+from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
 PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20}]
@@ -71,13 +71,13 @@ def test_one_link_leads_to_a_form_for_each_item_with_its_state(caller, pool):
     assert "For our declaration" in asked.shown().text
     submission = good(asked.answer(first, weight_g=21))["submission_id"]
     assert asked.states() == ["answered", "open"]
-    asked.decide(pool, submission, review.reject, note="Weigh it without the cap")
+    asked.decide(pool, submission, decide.reject, note="Weigh it without the cap")
     assert asked.states() == ["rejected", "open"]
     for lang, words in (("en", "please answer again"), ("fr", "à nouveau"), ("de", "erneut")):
         page = asked.shown(lang).text
         assert (words in page, "Weigh it without the cap" in page) == (True, True)
     assert good(caller.get(f"{PATH}/{asked.id}"))["data"]["items"][0]["note"] == "Weigh it without the cap"
-    asked.decide(pool, good(asked.answer(first, weight_g=22))["submission_id"], review.accept)
+    asked.decide(pool, good(asked.answer(first, weight_g=22))["submission_id"], decide.accept)
     assert (asked.states(), asked.tokens()) == (["accepted", "open"], [second])
     refused(asked.answer(first, weight_g=23), 404, "not_found")
     good(asked.answer(second, weight_g=5))
@@ -100,7 +100,7 @@ def test_a_withdrawn_enquiry_ends_all_its_links_at_once(caller, pool):
         assert caller.server.send("GET", f"/supplier-data/{token}").status_code == 404
     unknown = caller.server.send("GET", f"{PATH}/{'x' * 43}?lang=en")
     assert (asked.shown().status_code, unknown.status_code) == (404, 404)
-    asked.decide(pool, submission, review.reject)
+    asked.decide(pool, submission, decide.reject)
     refused(asked.answer(first, weight_g=22), 404, "not_found")
     actions = [entry["action"] for entry in caller.data("/audit-log") if entry["resource_id"] == asked.id]
     assert actions == ["supplier_enquiry.withdrawn", "supplier_enquiry.created"]

@@ -5,11 +5,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from services import review
+from services.review import compare, decide
 from tests.contract.outside import good, refused
 from tests.waiting import within_a_minute
-from warehouse.audit.origin import Origin
-from warehouse.rulesets.registry import Rulesets
+from warehouse.audit.ledger import Origin
+from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")
 PARTS = [
@@ -71,12 +71,12 @@ def test_a_link_goes_from_open_to_review_to_open_again_and_to_its_end(caller, po
     assert (first.status_code, first.json()["status"]) == (202, "awaiting_review")
     assert (link.state(), link.held()) == ("awaiting_review", link.sku["components"])
     second = good(link.answer(weight_g=22))["submission_id"]
-    with pytest.raises(review.Conflict):
-        link.decide(pool, first.json()["submission_id"], review.accept, rulesets=Rulesets())
-    link.decide(pool, second, review.reject, rulesets=Rulesets())
+    with pytest.raises(compare.Conflict):
+        link.decide(pool, first.json()["submission_id"], decide.accept, rulesets=Rulesets())
+    link.decide(pool, second, decide.reject, rulesets=Rulesets())
     assert (link.state(), link.held()) == ("open", link.sku["components"])
     third = good(link.answer(weight_g=23))["submission_id"]
-    link.decide(pool, third, review.accept, rulesets=Rulesets(), reason="Weighed")
+    link.decide(pool, third, decide.accept, rulesets=Rulesets(), reason="Weighed")
     assert (link.state(), [line["weight_g"] for line in link.held()]) == ("closed", [23, 2])
     gone = refused(link.answer(weight_g=24), 404, "not_found")
     unknown = caller.server.send("POST", "/api/supplier-data/" + "x" * 43, json={})

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from api import cli, programs
-from warehouse.settings import Settings
+from api import cli
+from api.operate import programs
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -29,7 +30,7 @@ def variables(path: Path) -> set[str]:
 
 
 def test_the_compose_file_has_what_a_deployment_needs() -> None:
-    started = [service["command"][-1] for service in OURS.values() if "api.start" in service["command"]]
+    started = [service["command"][-1] for service in OURS.values() if "api.operate.start" in service["command"]]
     assert (started.count("api"), started.count("worker"), started.count("dagster-daemon")) == (2, 2, 1)
     assert {*started} == {*programs.BY_NAME} - {"celery-worker"}
     assert "postgres" in SERVICES
@@ -39,7 +40,7 @@ def test_the_compose_file_has_what_a_deployment_needs() -> None:
 def test_a_container_starts_a_program_of_ours_without_rights(name: str) -> None:
     service = OURS[name]
     match service["command"]:
-        case ["python", "-m", "api.start", program]:
+        case ["python", "-m", "api.operate.start", program]:
             assert program in programs.BY_NAME
             assert name.startswith(program)
         case ["pcds", command]:
@@ -116,7 +117,7 @@ def test_a_unit_starts_a_program_of_ours(unit: Path) -> None:
     match command.split():
         case ["pcds", name, *_]:
             assert name in cli.COMMANDS
-        case ["python", "-m", "api.start", name]:
+        case ["python", "-m", "api.operate.start", name]:
             assert name == "%i" or name in programs.BY_NAME
         case other:
             pytest.fail(f"{other} is no program of ours")

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from api import cli, programs
+from api import cli
 from api.app import build_app
+from api.operate import programs
 from tests.api.test_isolation_of_routes import named
-from warehouse import deployment_keys
-from warehouse.settings import Settings
+from warehouse.operate import keys as keys_operate
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -57,7 +58,7 @@ def containers() -> Iterator[dict[str, Any]]:
 
 def test_every_program_is_given_the_deployments_keys() -> None:
     """One without them would seal, sign and link by keys of its own; `migrate` without them would make others."""
-    keys = {f"/data/{name}" for name in deployment_keys.NAMES}
+    keys = {f"/data/{name}" for name in keys_operate.NAMES}
     for container in containers():
         assert keys <= {mount["mountPath"] for mount in container["volumeMounts"]}, container["name"]
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
@@ -169,7 +170,7 @@ def test_every_container_starts_a_program_of_ours() -> None:
     started = []
     for each in containers():
         match each["command"]:
-            case ["python", "-m", "api.start", name]:
+            case ["python", "-m", "api.operate.start", name]:
                 started.append(name)
                 assert name == each["name"]
             case ["pcds", command]:

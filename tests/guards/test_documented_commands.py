@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from api import programs
+from api.operate import programs
 from tests import documented
 from tests.documented import ROOT, Command, faults
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 PAGES = sorted([ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")])
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)

@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines.mail.server import MailServer
+from pipelines.suppliers import MailServer
 from tests import outside
-from warehouse.database import Database
-from warehouse.objects import Objects
-from warehouse.sessions import AsyncPool, Connection, Pool, after_commit, owner_transaction
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import AsyncPool, Connection, Pool, after_commit, owner_transaction
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pipelines.definitions import defs
 ROOT = Path(__file__).parents[2]
 RENDERED = {"md", "url", "notebook", "path"}
 CLASSES = {"MarkdownMetadataValue", "UrlMetadataValue", "NotebookMetadataValue", "PathMetadataValue"}
-DRAWS = ("pipelines/shown/preview.py", "bars")
+DRAWS = ("pipelines/engine/preview.py", "bars")
 """The one place that makes Markdown: a picture of its own, and no text."""
 FACTORY = ("pipelines/engine/checks.py", "specs_of")
 """Makes checks while definitions load, each with the description that its module wrote."""
@@ -55,7 +55,7 @@ def test_a_description_is_written_by_us_and_not_made_when_something_runs():
     made = [
         (file, keyword.value.lineno)
         for file, tree in trees()
-        if file.startswith(("pipelines/defs/", "pipelines/engine/", "pipelines/shown/"))
+        if file.startswith(("pipelines/defs/", "pipelines/engine/", "pipelines/engine/"))
         for function, node in functions_of(tree)
         if function and (file, function) != FACTORY and isinstance(node, ast.Call)
         for keyword in node.keywords

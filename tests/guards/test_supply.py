@@ -69,7 +69,11 @@ def test_uvicorn_is_required_with_the_reader_of_requests_that_the_server_is_buil
         for each in optional
         if each.marker is not None and any(each.marker.evaluate({"extra": extra}) for extra in extras)
     }
-    assert {"httptools", "uvloop", "websockets"} <= brought  # `api.server.protocol`, its event loop, `api.staff.live`
+    assert {
+        "httptools",
+        "uvloop",
+        "websockets",
+    } <= brought  # `api.operate.server.protocol`, its event loop, `api.staff.access`
 
 
 def test_the_settings_page_is_that_of_the_settings() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.journeys.place import Place
 from tools.ports import free_port
-from warehouse import deployment_keys
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.operate import keys
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def place(data_dir: Path) -> Iterator[Place]:
     with running(place.settings, durable=False) as database:
         migrate(database)
         with psycopg.connect(database.owner_url) as owner:
-            deployment_keys.prepare(owner, place.settings)
+            keys.prepare(owner, place.settings)
         place.found(database)
         with place.client:
             yield place

@@ -18,7 +18,7 @@ import httpx2
 from tests.journeys.place import ROOT
 from tests.waiting import wait_until
 from tools.ports import free_port
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 BUCKET: Final = "packaging"
 INSTANCE: Final = ROOT / "deploy" / "celery" / "dagster.yaml"
@@ -84,6 +84,6 @@ class Machine:
     def working(self) -> Iterator[subprocess.Popen[bytes]]:
         """Celery's worker on this machine, as an operator starts it."""
         self.settings.data_dir.mkdir(parents=True, exist_ok=True)
-        program = [sys.executable, "-m", "api.start", "celery-worker"]
+        program = [sys.executable, "-m", "api.operate.start", "celery-worker"]
         with running(program, self.log, PGAPPNAME=self.name, **self.settings.environment()) as process:
             yield process

@@ -20,18 +20,17 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 
-from api import programs
-from api.programs import Program
+from api.operate import programs
+from api.operate.programs import Program
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse import dagster_home
-from warehouse.access import windows
-from warehouse.access.keys import digest, new_key
-from warehouse.access.windows import Window
-from warehouse.dagster_home import answers
-from warehouse.database import Database
-from warehouse.embedded import revive
-from warehouse.settings import Settings
+from warehouse.accounts import keys
+from warehouse.accounts.keys import Window, digest, new_key
+from warehouse.operate import dagster_home
+from warehouse.operate.dagster_home import answers
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import revive
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 CHUNKS = {"PCDS_CHUNK_ROWS": "100"}  # so that a file of a test has many
@@ -75,7 +74,7 @@ class Place:
                 "VALUES (%s, %s, 'ERP', %s, '{read,write}', %s)",
                 (client, company, digest(key), now),
             )
-            windows.put(owner, company, Window(client, 1_000_000, now, None))
+            keys.put(owner, company, Window(client, 1_000_000, now, None))
 
     def start(self, *names: str) -> None:
         """Start processes; with a worker come Dagster's own, which bring it runs."""

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from api.commands.operator import login_name
+from api.operate.program import login_name
 from tests.journeys.place import Place
 from tests.waiting import wait_until
-from warehouse import dagster_home
+from warehouse.operate import dagster_home
 
 COMMANDS = (
     ("catalogue", "refresh"),

@@ -19,24 +19,26 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from services.technical_files import key_of
+from services.files import key_of
 from tests.journeys.place import ROOT, Place
 from tests.ruling import BOTTLE
 from tests.services.making import PDF
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse.backup import BackupError, back_up, check, find_key
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.objects import IDENTITY, Objects
-from warehouse.settings import Settings
+from warehouse.operate.backup.folder import BackupError, find_key
+from warehouse.operate.backup.restore import check
+from warehouse.operate.backup.take import back_up
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.objects import IDENTITY, Objects
+from warehouse.operate.settings import Settings
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from warehouse.backup import back_up
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.backup import back_up
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 event, about, folder = sys.argv[1:]
 settings = Settings.load()

@@ -16,16 +16,16 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-from services import review
+from services.review import decide, entries
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, wait_until
+from warehouse import conformity
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.declarations import docs
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 SECONDS = float(os.environ.get("PCDS_CHANGES_SECONDS", "4"))
 CODES = [f"P-{number:04d}" for number in range(400)]
@@ -182,7 +182,7 @@ def cover(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) -> 
         "expires_on": None,
     }
     with pool.company(place.company) as conn:
-        docs.add(conn, place.company, doc_id, values=values, at=now)
+        conformity.add(conn, place.company, doc_id, values=values, at=now)
         time.sleep(0.05)
         ledger.enter(conn, place.company, "doc.created", doc_id, origin=PERSON, now=now, before=None, after={})
 
@@ -191,10 +191,12 @@ def accept(place: Place, pool: Pool, rng: random.Random, ids: dict[str, str]) ->
     """A proposal of the assistant, accepted by a person."""
     payload, sku_id = {"changes": {"material_subtype": str(rng.random())}}, UUID(ids[rng.choice(CODES)])
     with pool.company(place.company) as conn:
-        entry = review.file(conn, place.company, "sku_update", payload, sku_id=sku_id, origin=PERSON, now=Clock().now())
+        entry = entries.file(
+            conn, place.company, "sku_update", payload, sku_id=sku_id, origin=PERSON, now=Clock().now()
+        )
     pool.run(
         place.company,
-        lambda conn: review.accept(
+        lambda conn: decide.accept(
             conn, place.company, entry.id, origin=PERSON, now=Clock().now(), rulesets=Rulesets()
         ),
     )

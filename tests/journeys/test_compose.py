@@ -32,10 +32,10 @@ from tests.mailbox import Mailbox
 from tests.receiver import Receiver, opened
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse import dagster_home
-from warehouse.dagster_home import answers
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home
+from warehouse.operate.dagster_home import answers
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

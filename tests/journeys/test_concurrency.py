@@ -7,16 +7,16 @@ from uuid import UUID
 
 from compliance import ruleset
 from pipelines.writing.patch import Patch
-from pipelines.writing.records import write_records
 from pipelines.writing.write import write_patch
-from schemas.models import parse_sku
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.skus.by_code import FEW
-from warehouse.skus.columns import Table
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
+from warehouse.skus.portfolio import FEW
+from warehouse.skus.tables import Table
 
 CODES = [f"SKU-{number:03d}" for number in range(FEW + 40)]
 ROUNDS = 6

@@ -19,9 +19,9 @@ from tests.api.people import added
 from tests.connector.serving import Served, token_of
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.service import Service, running
-from warehouse.database import Database
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 AT_ONCE = 50
 FRESH = httpx2.Limits(max_keepalive_connections=0)

@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.browser.company import Company
 from tools.ports import free_port
 from tools.service import Service, running
-from warehouse import dagster_home
+from warehouse.operate import dagster_home
 
 MUTATION = "mutation { setNuxSeen }"
 """It changes a note of Dagster's own and nothing else."""

@@ -25,24 +25,24 @@ from pydantic import SecretStr
 
 from pipelines.engine.instance import shared_instance
 from pipelines.engine.resources import Resources, open_resources
-from pipelines.regrading import rulesets
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
-from services import audit
+from schemas.skus.inputs import parse_sku
+from services import audit as audit_services
+from services import rules
+from services.skus.write import write_records
 from tests import ruling
 from tests.journeys.machines import BUCKET, INSTANCE, Machine, between, kill
 from tests.journeys.place import Place
 from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse import dagster_home
-from warehouse.access.keys import new_key
-from warehouse.audit.origin import Origin
-from warehouse.dagster_home import answers
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.accounts.keys import new_key
+from warehouse.audit.ledger import Origin
+from warehouse.operate import dagster_home
+from warehouse.operate.dagster_home import answers
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 pytest.importorskip("dagster_celery", reason="needs dagster-celery: make distributed")
 pytestmark = pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server: make distributed")
@@ -165,9 +165,9 @@ def stocked(resources: Resources, companies: list[Place]) -> None:
 def activate(resources: Resources, database: Database, folder: Path) -> None:
     now, operator = resources.clock.now(), Origin("operator", "me", "operator", "c")
     with psycopg.connect(database.owner_url) as owner:
-        rulesets.add(owner, ruling.folder(folder, "2027-01-01", LINES), now)
+        rules.add(owner, ruling.folder(folder, "2027-01-01", LINES), now)
     with psycopg.connect(database.owner_url) as owner:
-        rulesets.activate(owner, "2027-01-01", operator, now)
+        rules.activate(owner, "2027-01-01", operator, now)
 
 
 def backfilled(place: Place, slugs: list[str]) -> str:
@@ -279,4 +279,4 @@ def assert_nothing_lost_or_twice(place: Place, resources: Resources, companies: 
     assert place.one(versions.format("I")) == (IMPORTS * ROWS, IMPORTS * ROWS)
     for company in companies:
         with resources.postgres.company(company.company) as conn:
-            assert audit.verify(conn).ok
+            assert audit_services.verify(conn).ok

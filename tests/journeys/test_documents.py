@@ -25,8 +25,8 @@ from tests.documented import SQL, Command
 from tests.servers import RELEASES, on, operators
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 VALUES = {

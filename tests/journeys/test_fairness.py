@@ -14,9 +14,9 @@ import psycopg
 
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.access.keys import new_key
-from warehouse.database import Database
-from warehouse.imports.queue import SMALL_ROWS
+from warehouse.accounts.keys import new_key
+from warehouse.imports.claims import SMALL_ROWS
+from warehouse.operate.database import Database
 
 LARGE = SMALL_ROWS
 """Good rows; with the two others it is no small import any more."""

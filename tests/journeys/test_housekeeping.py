@@ -12,11 +12,11 @@ from pathlib import Path
 import psycopg
 
 from compliance.catalogue import PINNED, REVIEW_HOLDS_MONTHS
-from pipelines.housekeeping.orphans import GRACE
+from pipelines.operate import GRACE
 from tests.journeys.place import Place
 from tests.services.making import PDF
 from tests.waiting import wait_until
-from warehouse.database import Database
+from warehouse.operate.database import Database
 
 THIRTEEN_MONTHS = int(timedelta(days=400).total_seconds())
 

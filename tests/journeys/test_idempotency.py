@@ -10,7 +10,7 @@ import pytest
 
 from tests.journeys.place import Place
 from tests.waiting import wait_until
-from warehouse.database import Database
+from warehouse.operate.database import Database
 
 TWINS = 20
 WRITTEN = "SELECT (SELECT count(*) FROM skus), (SELECT sum(version) FROM skus), (SELECT count(*) FROM audit_entries)"

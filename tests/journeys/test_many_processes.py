@@ -10,9 +10,9 @@ import pytest
 
 from tests.journeys.place import Place
 from tests.waiting import PATIENCE_SECONDS, within_a_minute
-from warehouse.access import keys
-from warehouse.clock import Clock
-from warehouse.database import Database
+from warehouse.accounts import keys
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
 
 
 @pytest.fixture

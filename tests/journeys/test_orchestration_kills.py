@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from api.programs import Program
+from api.operate.programs import Program
 from tests import ruling
 from tests.journeys.place import Place
 from tests.journeys.test_regrade import VERSION, activate
 from tests.ruling import BOTTLE, LINES
 from tests.waiting import wait_until
-from warehouse import dagster_home
-from warehouse.dagster_home import answers
+from warehouse.operate import dagster_home
+from warehouse.operate.dagster_home import answers
 
 SEEDS = [int(seed) for seed in os.environ.get("PCDS_KILL_SEEDS", "20261122").split()]
 PROGRAMS = ("dagster-daemon", "dagster-code", "dagster-ui", "worker", "other worker")

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 
 from compliance.catalogue import served
 from pipelines.catalogue import load, read
-from pipelines.sandbox.pool import Readers
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
+from pipelines.readers.pool import Readers
 from schemas.refusals import Refused
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
 from tests.journeys import saying
 from tests.journeys.saying import Record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.reading.writing import delimited, workbook
 from tests.pipelines.stocked import stock
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.library import queries as library
-from warehouse.sessions import Pool
+from warehouse import library
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS
 
 IDS = {

@@ -8,7 +8,7 @@ from tests.waiting import wait_until
 
 
 def readers_of(api: psutil.Process) -> list[psutil.Process]:
-    return [child for child in api.children(recursive=True) if "pipelines.sandbox.child" in child.cmdline()]
+    return [child for child in api.children(recursive=True) if "pipelines.readers.child" in child.cmdline()]
 
 
 def test_a_reader_holds_no_secret_and_ends_with_an_api_that_is_killed(place: Place):

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import psycopg
 
-from pipelines.regrading import rulesets
-from services import audit
+from services import audit as audit_services
+from services import rules
 from tests import ruling
 from tests.journeys.place import Place
 from tests.ruling import BOTTLE, LINES
 from tests.waiting import wait_until
-from warehouse.audit.origin import Origin
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.sessions import Pool
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 
 SKUS = 3_000
 VERSION = "2027-01-01"
@@ -37,8 +37,8 @@ def instants() -> list[int]:
 def activate(place: Place, folder: Path) -> None:
     """What `pcds ruleset` does, ended before it began the regrade."""
     for act in (
-        lambda owner: rulesets.add(owner, folder, Clock().now()),
-        lambda owner: rulesets.activate(owner, VERSION, Origin("operator", "me", "operator", "c"), Clock().now()),
+        lambda owner: rules.add(owner, folder, Clock().now()),
+        lambda owner: rules.activate(owner, VERSION, Origin("operator", "me", "operator", "c"), Clock().now()),
     ):
         with psycopg.connect(Database.of(place.settings).owner_url) as owner:
             act(owner)
@@ -88,7 +88,7 @@ def test_a_regrade_survives_every_kill_with_writers_at_work(place: Place, tmp_pa
     assert place.one("SELECT changed FROM regrades") == (entries,)
     assert place.one("SELECT sum(version) - count(*) FROM skus") == (entries + written.total(),), "no write was lost"
     with Pool(Database.of(place.settings).app_url) as pool, pool.company(place.company) as conn:
-        assert audit.verify(conn).ok
+        assert audit_services.verify(conn).ok
     [shown] = place.call("GET", "/api/v1/skus?sku_code=S00000")["data"]
     for of in place.ports:
         sku = place.answered("GET", f"/api/v1/skus/{shown['id']}", of=of).json()["data"]

@@ -20,14 +20,13 @@ import orjson
 import psycopg
 import pytest
 
-from services import audit
+from services import audit as audit_services
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools.ports import free_port
-from warehouse.database import Database
-from warehouse.migrate import migrate
-from warehouse.revisions import head, revision_of
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.migrate import head, migrate, revision_of
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 RELEASE = max((ROOT / "tests" / "warehouse" / "releases").glob("*.commit"))
@@ -63,7 +62,7 @@ class Release:
 
     @contextmanager
     def serving(self, log: Path) -> Iterator[None]:
-        program = [sys.executable, "-m", "api.start", "api"]
+        program = [sys.executable, "-m", "api.operate.start", "api"]
         with log.open("wb") as said:
             process = subprocess.Popen(program, cwd=self.code, env=self.environment, stdout=said, stderr=said)
         try:
@@ -159,4 +158,4 @@ def test_the_last_release_serves_while_the_tables_are_migrated_and_beside_this_o
         assert revision_of(owner) == head()
     with Pool(database.app_url) as pool, pool.company(UUID(company)) as connection:
         assert connection.execute("SELECT count(*) FROM skus").fetchone() == (writer.written + 1,)
-        assert audit.verify(connection).ok
+        assert audit_services.verify(connection).ok

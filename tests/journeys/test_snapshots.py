@@ -15,11 +15,11 @@ import psycopg
 
 from tests.journeys.place import ROOT, Place
 from tests.waiting import wait_until
-from warehouse.database import Database
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot, current, publish
-from warehouse.snapshots.snapshot import MANIFEST, TABLES, folder_of
+from warehouse.figures.publish import publish
+from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current, folder_of
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 SKUS = 4_000
 _STORE = """
@@ -35,11 +35,11 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
-from warehouse.database import Database
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
-from warehouse.snapshots import publish
+from warehouse.operate.database import Database
+from warehouse.rules import Rulesets
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
+from warehouse.figures.snapshots import publish
 settings, rulesets = Settings.load(), Rulesets()
 with Pool(Database.of(settings).app_url) as pool:
     while True:

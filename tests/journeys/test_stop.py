@@ -16,16 +16,16 @@ import httpx2
 import psutil
 import pytest
 
-from api import serve
+from api.operate import serve
 from pipelines.engine.instance import shared_instance
 from tests.journeys.place import ROOT
 from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.windows import widen
 from tools.ports import free_port
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.settings import Settings
 
 GONE_SECONDS = 30
 """What a service manager is asked to wait at least, with what the database needs."""

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from pipelines.webhooks.deliver import AT_ONCE
+from pipelines.changes import AT_ONCE
 from tests import receiver as receivers
 from tests.journeys.place import Place
 from tests.waiting import wait_until

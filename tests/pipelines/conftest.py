@@ -13,20 +13,19 @@ import psycopg
 import pytest
 import xlsxwriter
 
-from pipelines import imports
 from pipelines.definitions import defs
 from pipelines.engine.jobs import import_config, run_config
-from pipelines.engine.partitions import partition_of
-from pipelines.reading import read_upload
-from pipelines.reading.upload import PackedUpload
-from pipelines.sandbox.pool import Readers
-from pipelines.writing.plans import PlanLimitReached
+from pipelines.engine.tags import partition_of
+from pipelines.readers.pool import Readers
+from pipelines.reading.upload import PackedUpload, read_upload
+from pipelines.writing.write import PlanLimitReached
+from services.imports import submit
 from tests.pipelines.stocked import Stocked, stock
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.imports import polls
-from warehouse.sessions import Pool
+from warehouse.audit.ledger import Origin
+from warehouse.imports import queries
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 
 ORIGIN = Origin("api_key", str(uuid4()), "ERP", "correlation-1", "192.0.2.7", "test")
 
@@ -50,10 +49,10 @@ class Desk(Stocked):
         data = content.encode() if isinstance(content, str) else content
         now = self.clock.now()
         read = PackedUpload.of(read_upload(data, filename, mapping=mapping, today=now.date()))
-        kept = imports.keep_file(self.objects, self.company, data, read.table)
+        kept = submit.keep_file(self.objects, self.company, data, read.table)
         try:
             with self.pool.company(self.company) as conn:
-                accepted = imports.submit(
+                accepted = submit.submit(
                     conn,
                     self.objects,
                     kept,
@@ -64,7 +63,7 @@ class Desk(Stocked):
                     key_id=uuid4(),
                     now=now,
                 )
-        except PlanLimitReached:  # as the doors do (`api.importing`)
+        except PlanLimitReached:  # as the doors do (`api.imports.submit`)
             kept.remove(self.objects)
             raise
         return UUID(accepted["id"])
@@ -99,7 +98,7 @@ class Desk(Stocked):
             )
 
     def poll(self, import_id: UUID) -> dict[str, Any]:
-        found = polls.status(self.pool, self.company, import_id, limit=50, offset=0)
+        found = queries.status(self.pool, self.company, import_id, limit=50, offset=0)
         assert found is not None
         return found
 

@@ -10,8 +10,8 @@ from dagster._core.loader import LoadingContextForTest
 
 from pipelines.definitions import defs
 from pipelines.engine.resources import Resources
-from warehouse.companies import slugs
-from warehouse.sessions import Pool
+from warehouse.companies import queries
+from warehouse.operate.sessions import Pool
 
 
 def tick(
@@ -57,7 +57,7 @@ def statuses(instance: dg.DagsterInstance, pool: Pool, company: UUID, *assets: s
     graph = defs.resolve_asset_graph()
     resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
     with pool.system() as conn:
-        [slug] = slugs.of(conn, [company]).values()
+        [slug] = queries.slug_of(conn, [company]).values()
     partitioned = {name: graph.get(dg.AssetKey(name)).is_partitioned for name in assets}
     return {
         name: resolver.get_status(dg.AssetKey(name), slug if by_company else None).value

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from pipelines.engine.resources import Importing, Resources, Retention
 from pipelines.imports.process import CHUNK_ROWS
-from pipelines.sandbox.pool import Readers
+from pipelines.readers.pool import Readers
 from tests.keys import with_keys
-from warehouse.clock import Clock
-from warehouse.objects import Objects
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.operate.clock import Clock
+from warehouse.operate.objects import Objects
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
+from warehouse.rules import Rulesets
 
 
 def stock(

@@ -3,8 +3,7 @@
 import polars as pl
 
 from pipelines.imports.answers import held_back
-from pipelines.reading import TypedRows
-from pipelines.reading.rows import ERRORS
+from pipelines.reading.rows import ERRORS, TypedRows
 
 
 def rows(**columns: list[object]) -> TypedRows:

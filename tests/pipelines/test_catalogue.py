@@ -17,9 +17,9 @@ from pipelines.defs.catalogue import BY_SCHEDULE, CHANGES
 from pipelines.engine import checks
 from pipelines.engine.commands import refresh_catalogue
 from pipelines.engine.jobs import run_config
-from services import audit
+from services import audit as audit_services
 from tests.pipelines.conftest import Desk
-from warehouse.catalogue import queries
+from warehouse import catalogue as catalogue_warehouse
 
 
 def written(path: Path, *, drop: str = "", replace: tuple[str, str] = ("", "")) -> Path:
@@ -77,7 +77,7 @@ def test_a_file_that_may_not_be_served_is_refused_whole(
         refresh_catalogue(desk.resources, desk.instance, written(tmp_path / "bad.csv", drop=drop, replace=replace))
     assert not needed(desk)
     with desk.pool.system() as conn:
-        assert queries.stored(conn) == catalogue.read(None).rows
+        assert catalogue_warehouse.stored(conn) == catalogue.read(None).rows
 
 
 def test_the_checks_hold_for_what_is_served(desk: Desk) -> None:
@@ -174,7 +174,7 @@ def test_what_changed_is_in_every_companys_ledger_and_nothing_is_where_nothing_d
     assert orjson.loads(entry[0]) == {"pinned": False, "added": [], "changed": [], "removed": ["US-OR"]}
     for company in (desk.company, other):
         with desk.pool.company(company) as conn:
-            assert audit.verify(conn).ok
+            assert audit_services.verify(conn).ok
             assert conn.execute("SELECT count(*) FROM audit_entries WHERE action = 'catalogue.refreshed'").fetchone()
     refresh_catalogue(desk.resources, desk.instance, None)
 

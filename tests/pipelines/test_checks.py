@@ -8,16 +8,16 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from pipelines import figures as figures_pipelines
 from pipelines.definitions import defs
 from pipelines.engine import checks
 from pipelines.engine.commands import publish_company
-from pipelines.engine.partitions import partition_of
-from pipelines.figures import compute
+from pipelines.engine.tags import partition_of
 from schemas import contracts
 from tests.pipelines.conftest import Desk
 from tests.pipelines.test_declarations import FILE, declared
-from warehouse import figures, snapshots
-from warehouse.snapshots import Snapshot
+from warehouse.figures import publish, stored
+from warehouse.figures.snapshots import Snapshot
 
 CONTRACT = "contract"
 MADE_AGAIN = {
@@ -77,7 +77,7 @@ def test_what_breaks_is_told_by_company_and_stops_what_is_made_from_it(
     for each in (desk, other):
         each.run(each.send(FILE))
         publish_company(each.resources, each.instance, each.company)
-    before, whole = figures.current(desk.data_dir, desk.company), snapshots.publish
+    before, whole = stored.current(desk.data_dir, desk.company), publish.publish
 
     def publish_damaged(*given: object, **named: object) -> Snapshot:
         made = whole(*given, **named)
@@ -86,9 +86,9 @@ def test_what_breaks_is_told_by_company_and_stops_what_is_made_from_it(
 
     desk.run(desk.send(FILE.replace("R1,Bottle", "R9,Bottle")))
     with monkeypatch.context() as broken:
-        broken.setattr(snapshots, "publish", publish_damaged)
+        broken.setattr(publish, "publish", publish_damaged)
         publish_company(desk.resources, desk.instance, desk.company, raise_on_error=False)
-    assert figures.current(desk.data_dir, desk.company) == before
+    assert stored.current(desk.data_dir, desk.company) == before
     ours, theirs = (partition_of(desk.instance, desk.pool, company) for company in (desk.company, other.company))
     assert verdicts(desk, "portfolio_snapshot") == {ours: "FAILED", theirs: "SUCCEEDED"}
     assert looked_at(other, "portfolio_snapshot")["portfolio_snapshot:contract"]
@@ -101,7 +101,7 @@ def test_figures_that_break_their_contract_are_not_published(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
     desk.run(desk.send(FILE))
-    rollup, judged = compute.compute_figures, compute.compute_obligations
+    rollup, judged = figures_pipelines.compute_figures, figures_pipelines.compute_obligations
 
     def of_no_market(*given: object) -> object:
         found = rollup(*given)
@@ -109,15 +109,15 @@ def test_figures_that_break_their_contract_are_not_published(
 
     with monkeypatch.context() as broken:
         if wrong == "figures":
-            broken.setattr(compute, "compute_figures", of_no_market)
+            broken.setattr(figures_pipelines, "compute_figures", of_no_market)
         else:
             broken.setattr(
-                compute,
+                figures_pipelines,
                 "compute_obligations",
                 lambda found: judged(found).with_columns(pl.lit("perhaps").alias("verdict")),
             )
         publish_company(desk.resources, desk.instance, desk.company, raise_on_error=False)
-    assert figures.current(desk.data_dir, desk.company) is None
+    assert stored.current(desk.data_dir, desk.company) is None
     [run] = desk.instance.get_runs(dg.RunsFilter(job_name="publish_portfolio"))
     assert run.status == dg.DagsterRunStatus.FAILURE
 

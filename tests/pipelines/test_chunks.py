@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.imports.process import Chunk, Rows, chunks
-from pipelines.imports.work import Work
-from pipelines.reading import Upload, read_upload, type_rows
+from pipelines.imports.report import Work
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload, read_upload
 from tests.drawing import examples
 
 

@@ -9,14 +9,15 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg import errors
 
-from pipelines.imports import process, work
-from pipelines.reading import Upload, type_rows
+from pipelines.imports import process, report
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload
 from tests.pipelines.conftest import Desk
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.clock import StoppedClock
-from warehouse.imports import claims, polls, queue
+from warehouse.imports import claims, queries
 from warehouse.imports.claims import Claim, ClaimLost
-from warehouse.sessions import Pool
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
 
 FILE = "\n".join(
     ["sku_code,name,material,weight_grams", *(f"S{number:02},Bottle,plastic,{number}" for number in range(8))]
@@ -39,7 +40,7 @@ def taken(desk: Desk, import_id: UUID, run_id: UUID) -> Claim | None:
 
 def job_of(desk: Desk, claim: Claim) -> process.Job:
     """What a run holds in memory once it has read and typed its file."""
-    sent = work.load(desk.pool, claim.company_id, claim.import_id)
+    sent = report.load(desk.pool, claim.company_id, claim.import_id)
     upload = Upload.from_bytes(desk.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
     return process.Job(desk.pool, desk.clock, desk.rulesets, claim, sent, upload, typed)
@@ -106,7 +107,7 @@ def test_a_run_that_was_overtaken_writes_nothing_more(desk: Desk, clock: Stopped
     stalled = job_of(desk, take(desk, import_id))
     with pytest.raises(BrokenOff):
         process.write_rows(stalled, chunk_rows=3, proceed=break_after(1))
-    clock.advance(queue.STALLED_AFTER + timedelta(seconds=1))
+    clock.advance(claims.STALLED_AFTER + timedelta(seconds=1))
     overtaking = job_of(desk, take(desk, import_id))
     with pytest.raises(BrokenOff):
         process.write_rows(overtaking, chunk_rows=3, proceed=break_after(1))
@@ -142,10 +143,10 @@ def test_a_run_that_goes_on_elsewhere_has_its_claim_at_once_and_counts_as_anothe
     for attempt in (1, 2):
         claim = taken(desk, import_id, run_id)
         assert claim is not None
-        assert work.load(desk.pool, desk.company, import_id).attempts == attempt
+        assert report.load(desk.pool, desk.company, import_id).attempts == attempt
         assert taken(desk, import_id, uuid4()) is None
     claims.lay_down(desk.pool, claim, keep=True)
-    assert work.load(desk.pool, desk.company, import_id).attempts == 1
+    assert report.load(desk.pool, desk.company, import_id).attempts == 1
     assert taken(desk, import_id, uuid4()) is None
     claims.lay_down(desk.pool, claim, keep=False)
     assert taken(desk, import_id, uuid4()) is not None
@@ -196,11 +197,11 @@ def test_the_queue_shows_other_companies_identifiers_only_through_its_functions(
     clock.advance(timedelta(seconds=1))
     with pool.system() as conn:
         assert conn.execute("SELECT count(*) FROM imports").fetchone() == (0,)
-        assert import_id in {waiting.id for waiting in queue.open_imports(conn, desk.clock.now())}
+        assert import_id in {waiting.id for waiting in claims.open_imports(conn, desk.clock.now())}
     with pool.system() as conn, pytest.raises(errors.InsufficientPrivilege):
         conn.execute("UPDATE audit_entries SET action = 'x'")
 
 
 def test_the_status_of_another_companys_import_is_not_there(desk: Desk, new_company: Any) -> None:
     import_id, other = desk.send(FILE), new_company("enterprise")
-    assert polls.status(desk.pool, other, import_id, limit=50, offset=0) is None
+    assert queries.status(desk.pool, other, import_id, limit=50, offset=0) is None

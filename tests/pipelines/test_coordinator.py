@@ -14,8 +14,8 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import Queued
 
 from pipelines.engine import tags
 from tests.waiting import wait_until
-from warehouse.database import Database
-from warehouse.launches import queries as launches
+from warehouse.operate import launches
+from warehouse.operate.database import Database
 
 ROOT = Path(__file__).parents[2]
 Submit = Callable[..., dg.DagsterRun]

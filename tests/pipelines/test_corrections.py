@@ -10,8 +10,10 @@ import xlsxwriter
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipelines.corrections import as_csv, as_workbook, rejected_tables
-from pipelines.reading import read_upload, type_rows
+from pipelines.imports.corrections import as_csv, as_workbook
+from pipelines.imports.rejections import rejected_tables
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
 from pipelines.reading.values import unescaped
 from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited

@@ -3,20 +3,18 @@
 import dagster as dg
 import pytest
 
-from compliance.declarations.document import document
-from pipelines.declarations import declare
-from pipelines.declarations.declare import NotDeclarable
-from pipelines.declarations.filing import Filing, compute_filing
+from compliance.filings.document import document
+from pipelines import filings
 from pipelines.definitions import defs
-from pipelines.defs.figures import company_figures, portfolio
-from pipelines.defs.publication import portfolio_overview
+from pipelines.defs.figures import company_figures, portfolio, portfolio_overview
 from pipelines.engine.commands import publish_company
 from pipelines.engine.jobs import run_config
-from pipelines.figures.compute import loaded_catalogue
+from pipelines.figures import loaded_catalogue
+from pipelines.filings import Filing, NotDeclarable, compute_filing
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import statuses
 from tests.pipelines.shown import lines
-from warehouse import figures
+from warehouse.figures import stored
 
 FILE = (
     "sku_code,name,material,material_subtype,weight_g,packaging_format,annual_volume_fr_2026,annual_volume_de_2026\n"
@@ -55,11 +53,11 @@ def test_each_declaration_is_what_the_command_declares(desk: Desk) -> None:
     assert lines(shown["tonnes"])[0].startswith("FR-2026 | plastique_pet | ")
     assert "FR-2026 | R3 | 10 | material_missing" in lines(shown["uncounted"])[0]
     assert lines(shown["obligations"])[0].startswith("FR-2026 | join_scheme | all | 20.2")
-    held = figures.current(desk.data_dir, desk.company)
+    held = stored.current(desk.data_dir, desk.company)
     assert held is not None
     with desk.pool.company(desk.company) as conn:
-        at = declare.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
-    said = document(declare.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
+        at = filings.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
+    said = document(filings.figures(at, "FR", 2026), "FR", 2026, 0, at.source)
     found = compute_filing(held, Filing("FR", 2026, 0))
     for name in ("tonnes", "halves", "uncounted", "scope_missing"):
         assert getattr(found, name) == said[name], name
@@ -81,7 +79,7 @@ def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_ton
     assert "GB-2026-H2 | 0.1" in by_period
     assert metadata["tonnes_latest_year"].value == 30.32
     assert metadata["halves"].value == {"GB-2026": [1, 2]}
-    whole = compute_filing(figures.current(desk.data_dir, desk.company), Filing("GB", 2026, 0))
+    whole = compute_filing(stored.current(desk.data_dir, desk.company), Filing("GB", 2026, 0))
     assert whole.halves == [1, 2]
     run = declared(desk, "GB-2026-H2")
     [made] = run.asset_materializations_for_node("declarations")
@@ -91,7 +89,7 @@ def test_the_halves_of_great_britain_are_filings_and_stand_in_the_picture_of_ton
 def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
     desk.run(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
-    before = figures.current(desk.data_dir, desk.company)
+    before = stored.current(desk.data_dir, desk.company)
     [slug] = desk.instance.get_dynamic_partitions("companies")
     for asset in ("portfolio_overview", "portfolio", "figures", "obligations"):
         run = dg.materialize(
@@ -103,7 +101,7 @@ def test_figures_and_obligations_each_run_by_themselves(desk: Desk) -> None:
         )
         assert run.success
         assert [made.asset_key.path for made in run.get_asset_materialization_events()] == [[asset]]
-    after = figures.current(desk.data_dir, desk.company)
+    after = stored.current(desk.data_dir, desk.company)
     assert before is not None
     assert after is not None
     assert (after.origin, after.rows, after.rows_written) == (before.origin, before.rows, 0)

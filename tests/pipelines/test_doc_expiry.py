@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from pipelines import housekeeping
-from pipelines.engine.leaving import Stopping
-from services import audit
+from pipelines import operate
+from pipelines.engine.steps import Stopping
+from services import audit as audit_services
 from tests.pipelines.conftest import Desk
-from warehouse.declarations import docs
+from warehouse import conformity
 
 
 def added(desk: Desk, company: UUID, status: str, expires_on: str | None) -> UUID:
@@ -21,12 +21,12 @@ def added(desk: Desk, company: UUID, status: str, expires_on: str | None) -> UUI
     day = None if expires_on is None else date.fromisoformat(expires_on)
     values = {"sku_id": uuid4(), "reference": "r", "supplier_name": None, "status": status, "issued_on": None}
     with desk.pool.company(company) as conn:
-        docs.add(conn, company, doc_id, values={**values, "expires_on": day}, at=desk.clock.now())
+        conformity.add(conn, company, doc_id, values={**values, "expires_on": day}, at=desk.clock.now())
     return doc_id
 
 
 def enter(desk: Desk, proceed: Callable[[], None] = lambda: None) -> int:
-    return housekeeping.enter_expiries(desk.pool, desk.clock, proceed)
+    return operate.enter_expiries(desk.pool, desk.clock, proceed)
 
 
 def entered(desk: Desk, company: UUID) -> list[tuple[Any, ...]]:
@@ -57,7 +57,7 @@ def test_only_a_valid_doc_whose_last_day_has_passed_is_entered_and_once(
     desk.clock.advance(timedelta(days=1))
     assert enter(desk) == 1
     with desk.pool.company(desk.company) as conn:
-        assert audit.verify(conn).ok
+        assert audit_services.verify(conn).ok
 
 
 def test_a_doc_that_is_given_another_last_day_expires_again(desk: Desk) -> None:
@@ -71,7 +71,7 @@ def test_a_doc_that_is_given_another_last_day_expires_again(desk: Desk) -> None:
 
 @pytest.mark.long
 def test_two_at_once_and_one_that_is_stopped_enter_each_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.housekeeping.docs.BATCH_DOCS", 3)
+    monkeypatch.setattr("pipelines.operate.BATCH_DOCS", 3)
     enter(desk)
     ids = {str(added(desk, desk.company, "valid", "2026-11-01")) for _ in range(10)}
     batches = iter([None] * 2)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipelines.imports.template import template
-from pipelines.reading import ReadingRefused
-from pipelines.reading.workbook import Workbook
-from schemas.labels import LANGUAGES
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.workbook.sheets import Workbook
+from schemas.messages import LANGUAGES
+from services.imports.workbook import template
 from tests.pipelines.conftest import Desk
 from tests.pipelines.reading.writing import workbook
 

@@ -9,14 +9,13 @@ from uuid import UUID, uuid4
 import polars as pl
 import pytest
 
-from pipelines.imports.export import Exported, export
-from pipelines.writing.records import write_records
-from pipelines.writing.volume_rows import write_volumes
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS, Field
-from schemas.models import parse_sku, parse_volumes
+from schemas.skus.inputs import parse_sku, parse_volumes
 from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+from services.imports.workbook import Exported, export
+from services.skus.write import write_records, write_volumes
 from tests.pipelines.conftest import ORIGIN, Desk
-from warehouse.library import queries as library
+from warehouse import library
 
 TEXTS = (
     "Flasche, 50 cl; klar",

@@ -14,26 +14,21 @@ import pytest
 import yaml
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+from pipelines import figures as figures_pipelines
 from pipelines.definitions import defs
-from pipelines.defs.publication import (
-    LARGE_PORTFOLIO_SKUS,
-    WAIT_WHILE_IMPORTING,
-    WAIT_WHILE_MIGRATING,
-    WRITE_QUIET_TIME,
-)
+from pipelines.defs.figures import LARGE_PORTFOLIO_SKUS, WAIT_WHILE_IMPORTING, WAIT_WHILE_MIGRATING, WRITE_QUIET_TIME
 from pipelines.defs.sensors import due_companies, overdue_work
-from pipelines.engine import run_requests
+from pipelines.engine import schedules
 from pipelines.engine.commands import publish_all, publish_company
-from pipelines.engine.run_requests import Failures
-from pipelines.figures import compute, keep
-from pipelines.figures.portfolio import up_to_date_snapshot
+from pipelines.engine.schedules import Failures
+from pipelines.figures import up_to_date_snapshot
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, requested_by, tick
-from warehouse import figures
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.declarations import docs
-from warehouse.snapshots import Snapshot, current
+from warehouse import conformity
+from warehouse.figures import stored
+from warehouse.figures.snapshots import Snapshot, current
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
 
 FILE = "sku_code,name\nF{0}1,Bottle\nF{0}2,Jar"
 
@@ -75,7 +70,7 @@ def test_a_write_has_a_run_of_its_company_and_is_seen_in_the_ledger(desk: Desk) 
     assert slug in desk.instance.get_dynamic_partitions("companies")
     [seen] = desk.instance.fetch_observations(dg.AssetKey("ledger"), limit=5).records
     assert (seen.partition_key, (seen.asset_observation.tags or {})["dagster/data_version"]) == (slug, "3")
-    snapshot, held = published(desk), figures.current(desk.data_dir, desk.company)
+    snapshot, held = published(desk), stored.current(desk.data_dir, desk.company)
     assert snapshot is not None
     assert held is not None
     assert (snapshot.rows["skus"], snapshot.number, held.origin.snapshot) == (2, 3, snapshot.path)
@@ -106,7 +101,7 @@ def test_what_comes_while_a_run_is_under_way_has_the_next_one_together(desk: Des
 @pytest.fixture
 def just_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import has just ended, however busy the machine is: Dagster stamps its runs with the real time."""
-    monkeypatch.setattr("pipelines.defs.publication.NEXT_FILE_WITHIN", timedelta(hours=1))
+    monkeypatch.setattr("pipelines.defs.figures.NEXT_FILE_WITHIN", timedelta(hours=1))
 
 
 @pytest.mark.usefixtures("just_ended")
@@ -153,7 +148,7 @@ def test_large_portfolios_are_published_one_at_a_time(desk: Desk) -> None:
 def test_what_a_day_changes_by_itself_is_published_on_that_day(desk: Desk) -> None:
     write(desk)
     with desk.pool.company(desk.company) as conn:
-        docs.add(
+        conformity.add(
             conn,
             desk.company,
             uuid4(),
@@ -198,7 +193,7 @@ def test_a_file_that_was_cut_off_is_made_again_and_nothing_of_it_is_taken_over(d
     [run] = look(desk, overdue_work)
     assert run.success
     assert published(desk).is_whole()
-    assert figures.current(desk.data_dir, desk.company).is_whole()
+    assert stored.current(desk.data_dir, desk.company).is_whole()
     assert look(desk, overdue_work) == []
 
 
@@ -210,24 +205,22 @@ def test_a_run_that_fails_leaves_the_last_snapshot_and_is_tried_again_ever_later
     before = published(desk)
     write(desk, 1)
     with monkeypatch.context() as broken:
-        broken.setattr("warehouse.snapshots.source.volumes_of", None)
+        broken.setattr("warehouse.figures.source.volumes_of", None)
         assert [run.success for run in look(desk)] == [False]
         assert look(desk) == [], "one that failed is not tried again at once"
-        broken.setattr(run_requests, "RETRY_SECONDS", 0.0)
+        broken.setattr(schedules, "RETRY_SECONDS", 0.0)
         assert [run.success for run in look(desk)] == [False]
-        broken.setattr(run_requests, "RETRY_SECONDS", 3_600.0)
+        broken.setattr(schedules, "RETRY_SECONDS", 3_600.0)
         assert look(desk) == []
     assert published(desk) == before
-    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
     assert [run.success for run in look(desk)] == [True]
     assert published(desk).rows["skus"] == 4
     assert runs(desk) == 4
 
 
 def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "pipelines.engine.run_requests.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC))
-    )
+    monkeypatch.setattr("pipelines.engine.schedules.Clock", lambda: StoppedClock(datetime.fromtimestamp(100_000, UTC)))
     for times, waits in ((1, 60), (2, 120), (3, 240), (7, 3_840), (99, 3_840)):
         assert Failures(times, 100_000.0 - waits).is_over()
         assert not Failures(times, 100_001.0 - waits).is_over()
@@ -237,10 +230,10 @@ def test_each_failure_doubles_the_wait_up_to_an_hour(monkeypatch: pytest.MonkeyP
 def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     write(desk)
     with monkeypatch.context() as broken:
-        broken.setattr("warehouse.snapshots.source.volumes_of", None)
+        broken.setattr("warehouse.figures.source.volumes_of", None)
         look(desk)
     with monkeypatch.context() as soon:
-        soon.setattr(run_requests, "RETRY_SECONDS", 0.0)
+        soon.setattr(schedules, "RETRY_SECONDS", 0.0)
         look(desk)
     write(desk, 1)
     assert [str(request.run_key).count("again") for request in asked(desk)] == [0]
@@ -249,15 +242,15 @@ def test_failures_before_a_success_count_no_more(desk: Desk, monkeypatch: pytest
 def test_a_rollup_that_fails_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     write(desk)
     with monkeypatch.context() as broken:
-        broken.setattr("pipelines.figures.compute.compute_obligations", None)
+        broken.setattr("pipelines.figures.compute_obligations", None)
         look(desk)
-        assert (published(desk) is not None, figures.current(desk.data_dir, desk.company)) == (True, None)
+        assert (published(desk) is not None, stored.current(desk.data_dir, desk.company)) == (True, None)
         assert look(desk, overdue_work) == [], "not at once"
-    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
     desk.clock.advance(timedelta(minutes=1))
     [run] = look(desk, overdue_work)
     assert run.success
-    assert figures.current(desk.data_dir, desk.company).origin.number == published(desk).number
+    assert stored.current(desk.data_dir, desk.company).origin.number == published(desk).number
     assert look(desk, overdue_work) == [], "nothing is left to do"
 
 
@@ -267,16 +260,16 @@ def test_a_run_terminated_half_way_leaves_the_last_figures_and_is_made_up_for(
     """As *Terminate* in the UI ends a run that the UI started: nobody wrote since its snapshot."""
     write(desk)
     publish_company(desk.resources, desk.instance, desk.company)
-    before = figures.current(desk.data_dir, desk.company)
+    before = stored.current(desk.data_dir, desk.company)
     write(desk, 1)
     with monkeypatch.context() as patched, suppress(DagsterExecutionInterruptedError):
-        patched.setattr(compute, "compute_figures", terminated)
+        patched.setattr(figures_pipelines, "compute_figures", terminated)
         publish_company(desk.resources, desk.instance, desk.company)
-    assert figures.current(desk.data_dir, desk.company) == before
+    assert stored.current(desk.data_dir, desk.company) == before
     assert look(desk) == [], "nobody wrote"
-    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
     look(desk, overdue_work)
-    held, snapshot = figures.current(desk.data_dir, desk.company), published(desk)
+    held, snapshot = stored.current(desk.data_dir, desk.company), published(desk)
     assert held is not None
     assert snapshot is not None
     assert (held.origin.snapshot, snapshot.rows["skus"]) == (snapshot.path, 4)
@@ -290,19 +283,19 @@ def test_whoever_asks_for_many_gets_all_but_the_one_that_failed_and_hears_which_
     desk: Desk, new_company: Callable[[str], UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     companies = [desk.company, *(new_company("enterprise") for _ in range(2))]
-    broken, kept = companies[1], keep.publish_figures
+    broken, kept = companies[1], figures_pipelines.publish_figures
 
     def keep_of_others(data_dir: object, company_id: UUID, *rest: object) -> object:
         if company_id == broken:
             raise OSError("The disk is full.")
         return kept(data_dir, company_id, *rest)
 
-    monkeypatch.setattr(keep, "publish_figures", keep_of_others)
+    monkeypatch.setattr(figures_pipelines, "publish_figures", keep_of_others)
     found = list[UUID]()
     with pytest.raises(dg.Failure, match=str(broken)):
         found.extend(each.company_id for each in publish_all(desk.resources, desk.instance, companies))
     assert found == [companies[0], companies[2]]
-    assert all(figures.current(desk.data_dir, company) for company in found)
+    assert all(stored.current(desk.data_dir, company) for company in found)
 
 
 LEDGER = ("skus", "sku_versions", "audit_transactions", "audit_entries", "company_counters", "snapshots")
@@ -346,7 +339,7 @@ def test_what_was_made_after_a_ledger_that_is_no_more_is_made_anew(
     found = published(desk)
     assert (found.rows["skus"], found.number, found.link_hash) == (2, first.number, first.link_hash)
     assert up_to_date_snapshot(desk.pool, data_dir, desk.company) == found
-    assert figures.current(data_dir, desk.company).origin.snapshot == found.path
+    assert stored.current(data_dir, desk.company).origin.snapshot == found.path
     desk.clock.advance(timedelta(seconds=1))
     write(desk, 1)
     assert [run.success for run in look(desk)] == [True], "numbers that come again are another write"

@@ -11,22 +11,21 @@ import dagster as dg
 import psycopg
 import pytest
 
-from pipelines import housekeeping
+from pipelines import operate
 from pipelines.definitions import defs
 from pipelines.defs.sensors import overdue_work
-from pipelines.engine import commands, run_requests
-from pipelines.engine.leaving import Stopping
+from pipelines.engine import commands, schedules
+from pipelines.engine.steps import Stopping
 from pipelines.engine.tags import FOLLOWED
-from pipelines.housekeeping import heads, orphans
-from services.technical_files import record
+from services.files import record
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, of_job
-from warehouse.audit import signing
-from warehouse.audit.heads import still_stands
-from warehouse.settings import Settings
-from warehouse.technical_files.queries import File
+from warehouse.audit import chain
+from warehouse.audit.chain import still_stands
+from warehouse.files import File
+from warehouse.operate.settings import Settings
 
-OLD = (orphans.GRACE + timedelta(minutes=1)).total_seconds()
+OLD = (operate.GRACE + timedelta(minutes=1)).total_seconds()
 
 
 def go_on() -> None:
@@ -86,7 +85,7 @@ def test_only_what_is_old_and_no_row_of_its_company_names_goes(desk: Desk, new_c
     for key in (*gone, young):
         objects.put(key, b"x")
     aged(desk, *gone, *live, theirs)
-    swept = housekeeping.remove_orphans(desk.pool, objects, go_on)
+    swept = operate.remove_orphans(desk.pool, objects, go_on)
     assert kept(desk, desk.company) == live | {young}
     assert kept(desk, other) == {theirs}
     assert swept.removed == {"files": 3, "imports": 1, "exports": 0, "outputs": 1}
@@ -101,13 +100,13 @@ def test_an_upload_under_way_is_not_swept_whatever_our_clock_says(desk: Desk) ->
     async def bytes_of_file() -> AsyncIterator[bytes]:
         for _ in range(3):
             yield bytes(6 * 2**20)
-            await asyncio.to_thread(housekeeping.remove_orphans, desk.pool, objects, go_on)
+            await asyncio.to_thread(operate.remove_orphans, desk.pool, objects, go_on)
             staged.extend(path.name for path in folder.glob("*/files/*#*"))
 
     asyncio.run(objects.put_stream(key, bytes_of_file()))
     assert len(objects.get(key)) == 18 * 2**20
     assert staged, "the upload was seen under way"
-    housekeeping.remove_orphans(desk.pool, objects, go_on)
+    operate.remove_orphans(desk.pool, objects, go_on)
     assert kept(desk, desk.company) == {key}
 
 
@@ -116,14 +115,14 @@ def test_what_a_kill_left_of_an_upload_goes(desk: Desk) -> None:
     assert objects.folder is not None
     (objects.folder / cut_off).parent.mkdir(parents=True)
     (objects.folder / cut_off).write_bytes(b"half")
-    assert housekeeping.remove_orphans(desk.pool, objects, go_on).unfinished == 0
+    assert operate.remove_orphans(desk.pool, objects, go_on).unfinished == 0
     aged(desk, cut_off)
-    assert housekeeping.remove_orphans(desk.pool, objects, go_on).unfinished == 1
+    assert operate.remove_orphans(desk.pool, objects, go_on).unfinished == 1
     assert not (objects.folder / cut_off).exists()
 
 
 def test_a_sweep_that_is_stopped_half_way_goes_on_where_it_was(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orphans, "BATCH_OBJECTS", 2)
+    monkeypatch.setattr(operate, "BATCH_OBJECTS", 2)
     keys = [f"{desk.company}/files/{uuid4()}" for _ in range(5)]
     for key in keys:
         desk.objects.put(key, b"x")
@@ -135,9 +134,9 @@ def test_a_sweep_that_is_stopped_half_way_goes_on_where_it_was(desk: Desk, monke
             raise stop
 
     with pytest.raises(Stopping):
-        housekeeping.remove_orphans(desk.pool, desk.objects, proceed)
+        operate.remove_orphans(desk.pool, desk.objects, proceed)
     assert len(kept(desk, desk.company)) == 3
-    housekeeping.remove_orphans(desk.pool, desk.objects, go_on)
+    operate.remove_orphans(desk.pool, desk.objects, go_on)
     assert not kept(desk, desk.company)
 
 
@@ -152,7 +151,7 @@ def test_answers_are_kept_for_a_day(desk: Desk, new_company: Callable[[str], UUI
                     " VALUES (%s, %s, '', 200, 'application/json', '', %s)",
                     (company, uuid4().bytes, now - age),
                 )
-    assert housekeeping.remove_old_answers(desk.pool, desk.clock, go_on) >= 2
+    assert operate.remove_old_answers(desk.pool, desk.clock, go_on) >= 2
     with psycopg.connect(desk.database.owner_url) as owner:
         left = owner.execute("SELECT answered_at FROM kept_answers WHERE company_id = ANY(%s)", (list(companies),))
         assert {at for (at,) in left} == {now - ages[0]}
@@ -168,7 +167,7 @@ def test_old_runs_go_and_young_ones_stay(desk: Desk, monkeypatch: pytest.MonkeyP
 
     assert imported.run_id in keep_house()
     later = datetime.now().astimezone() + timedelta(days=31)
-    monkeypatch.setattr("pipelines.defs.housekeeping.dagster_now", lambda: later)
+    monkeypatch.setattr("pipelines.defs.operate.dagster_now", lambda: later)
     assert len(keep_house()) == 1, "the run itself is left"
 
 
@@ -177,7 +176,7 @@ def test_runs_that_followed_a_write_go_after_two_days(desk: Desk, monkeypatch: p
         commands.run("publish_portfolio", desk.resources, desk.instance, desk.company, run_tags=run_tags)
     for days, kept in ((1, 2), (3, 1)):
         later = datetime.now().astimezone() + timedelta(days=days)
-        monkeypatch.setattr("pipelines.defs.housekeeping.dagster_now", lambda later=later: later)
+        monkeypatch.setattr("pipelines.defs.operate.dagster_now", lambda later=later: later)
         assert kept_house(desk).success
         assert len(desk.instance.get_runs(dg.RunsFilter(job_name="publish_portfolio"))) == kept
 
@@ -197,14 +196,14 @@ def begun(desk: Desk) -> list[str]:
 
 def test_the_first_day_has_its_work_and_what_failed_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler does neither by itself; days that it missed it makes up for (journeys/test_housekeeping.py)."""
-    monkeypatch.setattr(run_requests, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(schedules, "RETRY_SECONDS", 0.0)
     assert begun(desk) == ["keep_house", "refresh_catalogue"], "they never ran"
     assert begun(desk) == []
     desk.stopping.set()
     assert not kept_house(desk).success
     desk.stopping.clear()
     with monkeypatch.context() as busy:
-        busy.setattr(run_requests, "RETRY_SECONDS", 3_600.0)
+        busy.setattr(schedules, "RETRY_SECONDS", 3_600.0)
         assert begun(desk) == [], "not at once"
     assert begun(desk) == ["keep_house"]
     assert begun(desk) == []
@@ -221,7 +220,7 @@ def test_the_heads_of_all_chains_are_shipped_signed_where_a_folder_is_set(
     monkeypatch.setenv("PCDS_AUDIT_HEADS", str(shipped))
     assert kept_house(desk).success
     [file] = shipped.iterdir()
-    _, head = heads.read(file, desk.company, signing.public_key(Settings.load(data_dir=desk.data_dir)))
+    _, head = operate.read(file, desk.company, chain.public_key(Settings.load(data_dir=desk.data_dir)))
     with desk.pool.company(desk.company) as connection:
         assert head.links > 0
         assert still_stands(connection, head)
@@ -233,9 +232,9 @@ def test_an_upload_that_made_room_is_swept_where_its_removal_was_cut_off(desk: D
     import_id = desk.send("sku_code,name\nH-9,Bottle\n", dry_run=True)
     key = f"{desk.company}/imports/{import_id}/upload"
     aged(desk, key)
-    housekeeping.remove_orphans(desk.pool, desk.objects, go_on)
+    operate.remove_orphans(desk.pool, desk.objects, go_on)
     assert key in kept(desk, desk.company)
     with desk.pool.company(desk.company) as conn:
         conn.execute("UPDATE imports SET upload_removed_at = now() WHERE id = %s", [import_id])
-    housekeeping.remove_orphans(desk.pool, desk.objects, go_on)
+    operate.remove_orphans(desk.pool, desk.objects, go_on)
     assert key not in kept(desk, desk.company)

@@ -8,9 +8,10 @@ import dagster as dg
 import pytest
 
 from pipelines.engine import checks, tags
-from pipelines.engine.partitions import partition_of
-from pipelines.imports import process, work
-from pipelines.reading import Upload, type_rows
+from pipelines.engine.tags import partition_of
+from pipelines.imports import process, report
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import statuses
 from warehouse.imports import claims
@@ -131,7 +132,7 @@ def test_a_run_that_lost_its_process_after_the_last_row_shows_what_was_made(desk
     import_id, run_id = desk.send(FILE), uuid4()
     claim = claims.take(desk.pool, desk.clock, desk.company, import_id, run_id)
     assert claim is not None
-    sent = work.load(desk.pool, desk.company, import_id)
+    sent = report.load(desk.pool, desk.company, import_id)
     upload = Upload.from_bytes(desk.objects.get(sent.table_key))
     typed = type_rows(upload, default_year=sent.default_year, served_markets=frozenset())
     job = process.Job(desk.pool, desk.clock, desk.rulesets, claim, sent, upload, typed)

@@ -2,7 +2,8 @@
 
 import psycopg
 
-from services.audit import page, verify
+from services import audit
+from services.audit import verify
 from warehouse.audit import entries as ledger
 
 FILE = "sku_code;name;weight_grams\n" + "".join(f"S{n};Bottle {n};{n},5\n" for n in range(1, 9))
@@ -11,7 +12,7 @@ FILE = "sku_code;name;weight_grams\n" + "".join(f"S{n};Bottle {n};{n},5\n" for n
 def entries(desk, **filters):
     with desk.pool.company(desk.company) as conn:
         row = conn.execute(ledger.page(50, 0, tuple(filters)), filters).fetchone()
-    return page.audit_page(row[1], 50, 0)["data"]
+    return audit.audit_page(row[1], 50, 0)["data"]
 
 
 def test_an_imports_entries_name_the_import_and_the_request_that_sent_the_file(desk):

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 import structlog
 
-from pipelines.imports.undo import undo
-from pipelines.writing.plans import PlanLimitReached
+from pipelines.writing.write import PlanLimitReached
 from schemas import contracts
+from services.imports.undo import undo
 from tests.pipelines.conftest import ORIGIN, Desk, Workbook
 from tests.pipelines.shown import lines
 

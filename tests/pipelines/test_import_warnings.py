@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.imports import warnings
-from pipelines.imports.preview import FILENAME
+from pipelines.imports import report
+from services.imports.preview import FILENAME
 from tests.pipelines.conftest import Desk, Workbook
 from tests.pipelines.test_preview import previewed
 
@@ -62,12 +62,12 @@ def test_a_check_of_rows_gives_the_warnings_of_a_dry_run(desk: Desk) -> None:
 
 
 def test_all_are_counted_and_the_first_two_hundred_listed(desk: Desk) -> None:
-    rows = [f"M-{at},Cup,PTE-{at}" for at in range(warnings.MOST_LISTED + 5)]
+    rows = [f"M-{at},Cup,PTE-{at}" for at in range(report.MOST_LISTED + 5)]
     sent = desk.send("\n".join(["sku_code,name,material_subtype", *rows]))
     assert desk.run(sent)
     found = desk.poll(sent)
     assert found["warning_counts"] == {"polymer_unresolved": len(rows)}
-    assert [each["sku_code"] for each in found["warnings"]] == [f"M-{at}" for at in range(warnings.MOST_LISTED)]
+    assert [each["sku_code"] for each in found["warnings"]] == [f"M-{at}" for at in range(report.MOST_LISTED)]
     assert found["warnings"][0] | {"message": ""} == {
         "sheet": None,
         "line": 2,
@@ -137,7 +137,7 @@ def test_a_line_left_out_as_an_example_is_a_warning(desk: Desk) -> None:
     ids=["polymer", "family", "weight"],
 )
 def test_rows_that_are_stored_as_sent_warn_again(desk: Desk, first: str, again: str | None) -> None:
-    """The database compares such rows by itself (`pipelines.writing.unchanged`)."""
+    """The database compares such rows by itself (`pipelines.writing.merge`)."""
     before = desk.send(first)
     assert desk.run(before)
     sent = desk.send(again or first)

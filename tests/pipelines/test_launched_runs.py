@@ -6,10 +6,10 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
-from pipelines.engine import leaving
+from pipelines.engine import steps
 from pipelines.engine.jobs import import_config
-from pipelines.engine.partitions import partition_of
-from pipelines.imports import work
+from pipelines.engine.tags import partition_of
+from pipelines.imports import report
 from tests.pipelines.conftest import Desk
 from warehouse.imports import claims
 
@@ -58,14 +58,14 @@ def test_a_warm_worker_that_stops_ends_without_a_word_and_leaves_the_run_its_cla
     left: list[tuple[int, str, int]] = []
 
     def end(status: int) -> None:
-        found = work.load(desk.pool, desk.company, import_id)
+        found = report.load(desk.pool, desk.company, import_id)
         left.append((status, str(found.claim), found.attempts))
         raise OSError
 
     import_id, run_id = desk.send(FILE), str(uuid4())
     desk.stopping.set()
-    monkeypatch.setattr(leaving, "is_warm_worker", True)
-    monkeypatch.setattr("pipelines.engine.leaving.os._exit", end)
+    monkeypatch.setattr(steps, "is_warm_worker", True)
+    monkeypatch.setattr("pipelines.engine.steps.os._exit", end)
     run = desk.launch(import_id, run_id=run_id).dagster_run
     assert left == [(0, run_id, 0)]
     assert run.status != dg.DagsterRunStatus.CANCELED

@@ -19,29 +19,30 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from pipelines import suppliers
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies
-from pipelines.engine.partitions import partition_of
-from pipelines.mail import server
-from pipelines.mail.send import TRIES_AFTER, Post, send_due
-from pipelines.mail.server import MailServer, NotSent, message
-from pipelines.writing.records import write_records
-from schemas.enquiries import SupplierEnquiryInput
-from schemas.numbers import day
+from pipelines.engine.tags import partition_of
+from pipelines.suppliers import TRIES_AFTER, MailServer, NotSent, Post, message, send_due
+from schemas.messages import day
 from schemas.refusals import Refused
-from services import review, supplier_enquiries, supplier_requests
+from schemas.suppliers import SupplierEnquiryInput
+from services.review import decide as decide_review
+from services.skus.write import write_records
+from services.suppliers import enquiries as enquiries_suppliers
+from services.suppliers import requests
 from tests import mailbox
 from tests.keys import with_keys
 from tests.mailbox import Mailbox
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
 from tools.ports import free_port
-from warehouse.accounts import users
-from warehouse.audit.origin import Origin
-from warehouse.review import enquiries
-from warehouse.review.enquiry_links import EnquiryLinks
-from warehouse.rulesets.registry import Rulesets
-from warehouse.settings import Settings
+from warehouse.accounts import people
+from warehouse.audit.ledger import Origin
+from warehouse.operate.settings import Settings
+from warehouse.rules import Rulesets
+from warehouse.suppliers import enquiries
+from warehouse.suppliers.enquiries import EnquiryLinks
 
 PARTS = [{"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 20.0}]
 
@@ -78,7 +79,7 @@ class Asker:
                     rulesets=Rulesets(),
                     dry_run=False,
                 )
-            made = supplier_enquiries.create(
+            made = enquiries_suppliers.create(
                 conn,
                 self.desk.company,
                 SupplierEnquiryInput.model_validate(body | fields),
@@ -96,8 +97,8 @@ class Asker:
         with self.desk.pool.company(self.desk.company) as conn:
             item = enquiries.items_of(conn, enquiry)[number]
             response = {"components": [{"weight_g": 21.0}], "consent": True}
-            entry = supplier_requests.submit(conn, self.desk.company, item.id, response, origin=ORIGIN, **at)  # type: ignore[arg-type]
-            decide, more = (review.accept, {}) if reject is None else (review.reject, {"note": reject})
+            entry = requests.submit(conn, self.desk.company, item.id, response, origin=ORIGIN, **at)  # type: ignore[arg-type]
+            decide, more = (decide_review.accept, {}) if reject is None else (decide_review.reject, {"note": reject})
             decide(conn, self.desk.company, entry.id, origin=ORIGIN, **at, **more)  # type: ignore[operator]
 
     def send(self, later: timedelta = timedelta(0)) -> int:
@@ -174,7 +175,7 @@ def test_one_mail_names_the_answers_that_were_rejected_and_why(asker: Asker, pos
 def test_a_withdrawn_enquiry_is_not_mailed(desk: Desk, asker: Asker, post: Mailbox) -> None:
     enquiry = asker.ask("MAIL-5")
     with desk.pool.company(desk.company) as conn:
-        supplier_enquiries.withdraw(conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now())
+        enquiries_suppliers.withdraw(conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now())
     asker.send()
     assert post.mails == []
     assert asker.states(enquiry) == [("asked", "not_needed", None)]
@@ -217,7 +218,7 @@ def test_a_silent_server_postpones_every_due_mail_at_once(desk: Desk, tmp_path: 
 
 def test_a_server_that_sends_a_byte_at_a_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is never silent for long, and would keep the run that sends for hours."""
-    monkeypatch.setattr(server, "_WHOLE_SECONDS", 1.0)
+    monkeypatch.setattr(suppliers, "_WHOLE_SECONDS", 1.0)
     mail = message("a@b.example", "c@d.example", "Hello", "Text", mail_id="1", reply_to=None)
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -243,7 +244,7 @@ def test_a_run_that_dies_after_the_server_took_a_mail_sends_it_again_under_the_s
 
     enquiry = asker.ask("MAIL-30")
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.mail.send.mails.end", die)
+        patched.setattr("pipelines.suppliers.enquiries.end", die)
         runs = follow(due_companies, desk.instance, asker.resources, only=requested_by(desk.company, "send_mails"))
         assert [run.success for run in runs] == [False]
     assert asker.states(enquiry) == [("asked", "waiting", None)]
@@ -260,7 +261,7 @@ def test_a_person_reminds_once_a_day(desk: Desk, asker: Asker, post: Mailbox) ->
         for _ in range(2):
             with desk.pool.company(desk.company) as conn:
                 reminded.append(
-                    supplier_enquiries.remind(
+                    enquiries_suppliers.remind(
                         conn, desk.company, enquiry, origin=ORIGIN, now=desk.clock.now(), mailing=True, dry_run=False
                     )
                 )
@@ -272,7 +273,7 @@ def test_a_person_reminds_once_a_day(desk: Desk, asker: Asker, post: Mailbox) ->
 def test_answers_to_a_mail_go_to_the_person_who_asked(desk: Desk, asker: Asker, post: Mailbox) -> None:
     person, email = uuid4(), f"{uuid4()}@brand.example"
     with desk.pool.company(desk.company) as conn:
-        users.add(conn, desk.company, person, email=email, password_hash="!", at=desk.clock.now(), role=None)
+        people.add(conn, desk.company, person, email=email, password_hash="!", at=desk.clock.now(), role=None)
     asker.ask("MAIL-9", origin=replace(ORIGIN, actor_type="user", actor_id=str(person)))
     asker.send()
     assert post.mails[0]["Reply-To"] == email
@@ -289,7 +290,7 @@ def test_without_a_mail_server_nothing_waits(desk: Desk, tmp_path: Path) -> None
 def test_a_company_has_no_more_mails_a_day_than_the_limit(
     desk: Desk, asker: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supplier_enquiries, "MAILS_A_DAY", 2)
+    monkeypatch.setattr(enquiries_suppliers, "MAILS_A_DAY", 2)
     asker.ask("MAIL-11", due_on=(desk.clock.now().date() + timedelta(days=1)).isoformat())
     with pytest.raises(Refused) as refused:
         asker.ask("MAIL-12")

@@ -15,17 +15,17 @@ import psycopg2.errors
 import pytest
 import sqlalchemy.exc
 
-from pipelines.defs.imports import claimed
+from pipelines.defs.imports import claims as claims_imports
 from pipelines.defs.sensors import queued_imports
 from pipelines.engine import worker
-from pipelines.sandbox import child
-from pipelines.sandbox.limits import Limits, ReadingStopped
-from pipelines.sandbox.process import ReaderFault
+from pipelines.readers import child
+from pipelines.readers.process import ReaderFault
+from pipelines.readers.requests import Limits, ReadingStopped
 from tests.pipelines.conftest import Desk
 from tests.striking import struck
-from warehouse.clock import StoppedClock
 from warehouse.imports import claims
-from warehouse.launches.queries import Launched
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.launches import Launched
 
 FILE = "sku_code,name,material\n" + "\n".join(f"P{number},Bottle,plastic" for number in range(8))
 MORE_THAN_ATTEMPTS = claims.MAX_ATTEMPTS + 2
@@ -48,7 +48,7 @@ def completed(desk: Desk, import_id: UUID) -> bool:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claimed, "_GIVE_BACK_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(claims_imports, "_GIVE_BACK_SECONDS", (0.0, 0.0))
 
 
 @pytest.mark.parametrize(

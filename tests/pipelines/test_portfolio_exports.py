@@ -16,22 +16,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import housekeeping, workbooks
+from pipelines import exports, operate
 from pipelines.defs.sensors import due_companies
-from pipelines.exports import files
-from pipelines.exports.process import Place, export_waiting
-from pipelines.writing.records import write_records
+from pipelines.exports import Place, export_waiting
+from pipelines.writing import workbooks
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.formulas import harmless
+from schemas.texts import harmless
+from services.skus.write import write_records
 from tests import stores
 from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by, tick
-from warehouse import snapshots
-from warehouse.exports import claims, queries
-from warehouse.imports.queue import STALLED_AFTER
-from warehouse.objects import NoSuchObject
-from warehouse.rulesets.registry import Rulesets
-from warehouse.snapshots.source import Tables
+from warehouse import exports as exports_warehouse
+from warehouse.figures import publish
+from warehouse.figures.source import Tables
+from warehouse.imports.claims import STALLED_AFTER
+from warehouse.operate.objects import NoSuchObject
+from warehouse.rules import Rulesets
 
 BODY = {
     "component_type": "body", "material_family": "plastic", "polymer_or_grade": "=PET", "weight_g": 20.5,
@@ -83,7 +83,7 @@ class Shelf:
             "at": self.desk.clock.now(),
         }  # fmt: skip
         with self.place.pool.company(self.desk.company) as conn:
-            queries.add(conn, row)
+            exports_warehouse.add(conn, row)
         return export_id
 
     def run(self, later: timedelta = timedelta(seconds=5)) -> int:
@@ -99,11 +99,11 @@ class Shelf:
 
     def state(self, export_id: UUID) -> dict[str, Any]:
         with self.place.pool.company(self.desk.company) as conn:
-            return orjson.loads(queries.shown(conn, export_id, self.desk.clock.now()) or "{}")
+            return orjson.loads(exports_warehouse.shown(conn, export_id, self.desk.clock.now()) or "{}")
 
     def file(self, export_id: UUID) -> bytes:
         with self.place.pool.company(self.desk.company) as conn:
-            found = queries.file_of(conn, export_id, self.desk.clock.now())
+            found = exports_warehouse.file_of(conn, export_id, self.desk.clock.now())
         assert found is not None
         data = self.place.objects.get(found.object_key)
         assert len(data) == found.size_bytes
@@ -170,7 +170,7 @@ def test_a_snapshot_is_exported_as_it_was(shelf):
     no_snapshot = shelf.ask("parquet", "snapshot")
     shelf.run()
     assert (shelf.state(no_snapshot)["status"], shelf.state(no_snapshot)["failure"]["field"]) == ("failed", "source")
-    found = snapshots.publish(
+    found = publish.publish(
         shelf.place.pool, shelf.desk.company, shelf.place.data_dir, shelf.desk.clock.now(), Rulesets()
     )
     shelf.write("E-4", name="Later")
@@ -185,12 +185,12 @@ def test_a_killed_run_leaves_nothing_half_and_the_next_one_writes_it_all(shelf):
     asked = shelf.ask("csv")
     killed = uuid4()
     with shelf.place.pool.company(shelf.desk.company) as conn:
-        assert claims.take(conn, killed, shelf.desk.clock.now()) is not None
+        assert exports_warehouse.take(conn, killed, shelf.desk.clock.now()) is not None
     assert shelf.run() == 0  # the claim is alive
     assert shelf.run(STALLED_AFTER) == 1
     assert shelf.state(asked)["status"] == "completed"
-    with shelf.place.pool.company(shelf.desk.company) as conn, pytest.raises(claims.ClaimLost):
-        claims.fail(conn, asked, killed, shelf.desk.clock.now(), {})
+    with shelf.place.pool.company(shelf.desk.company) as conn, pytest.raises(exports_warehouse.ClaimLost):
+        exports_warehouse.fail(conn, asked, killed, shelf.desk.clock.now(), {})
 
 
 def test_a_run_that_stops_hands_its_export_back_and_the_sensor_asks_again(shelf):
@@ -216,9 +216,9 @@ def test_a_run_that_stops_hands_its_export_back_and_the_sensor_asks_again(shelf)
 
 def test_an_export_that_kills_its_runs_is_given_up(shelf):
     asked = shelf.ask("csv")
-    for _ in range(claims.MAX_ATTEMPTS):
+    for _ in range(exports_warehouse.MAX_ATTEMPTS):
         with shelf.place.pool.company(shelf.desk.company) as conn:
-            assert claims.take(conn, uuid4(), shelf.desk.clock.now()) is not None
+            assert exports_warehouse.take(conn, uuid4(), shelf.desk.clock.now()) is not None
         shelf.desk.clock.advance(STALLED_AFTER * 2)
     shelf.run()
     assert shelf.state(asked)["status"] == "failed"
@@ -230,7 +230,7 @@ def test_an_export_waits_while_the_store_is_away_and_goes_on(shelf):
     """decisions §13, Operation: however often it was tried."""
     asked = shelf.ask("csv")
     with stores.refusing():
-        for _ in range(claims.MAX_ATTEMPTS + 2):
+        for _ in range(exports_warehouse.MAX_ATTEMPTS + 2):
             with pytest.raises(ConnectionError):
                 export_waiting(shelf.place, uuid4(), lambda: None)
     assert shelf.state(asked)["status"] == "processing"
@@ -245,8 +245,8 @@ def test_an_export_that_a_fault_of_ours_ends_is_not_tried_for_ever(shelf, monkey
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(files, "write", refuse)
-        for _ in range(claims.MAX_ATTEMPTS):
+        broken.setattr(exports, "write", refuse)
+        for _ in range(exports_warehouse.MAX_ATTEMPTS):
             with pytest.raises(ZeroDivisionError):
                 export_waiting(shelf.place, uuid4(), lambda: None)
         assert export_waiting(shelf.place, uuid4(), lambda: None)["failed"] == 1
@@ -271,17 +271,17 @@ def test_files_make_room_and_go_after_their_week(shelf):
         shelf.place.objects.get(key)
     last = shelf.ask("csv")
     shelf.run()
-    shelf.desk.clock.advance(claims.KEPT_FOR)
+    shelf.desk.clock.advance(exports_warehouse.KEPT_FOR)
     assert shelf.state(last) == {}
     place = shelf.place
-    assert housekeeping.remove_expired_exports(place.pool, place.objects, place.clock, lambda: None) >= 1
+    assert operate.remove_expired_exports(place.pool, place.objects, place.clock, lambda: None) >= 1
     assert list(place.objects.stored(shelf.desk.company, "exports")) == []
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=5))
 def test_cells_are_harmless_as_in_every_export(texts):
     frame = pl.DataFrame({"text": texts})
-    assert files.cells(frame)["text"].to_list() == [harmless(text) for text in texts]
+    assert exports.cells(frame)["text"].to_list() == [harmless(text) for text in texts]
 
 
 def test_a_table_longer_than_a_sheet_goes_on_in_another(tmp_path, monkeypatch):
@@ -289,7 +289,7 @@ def test_a_table_longer_than_a_sheet_goes_on_in_another(tmp_path, monkeypatch):
     frame = pl.DataFrame(
         {"sku_code": [str(number) for number in range(7)], "units": [10**15 + number for number in range(7)]}
     )
-    path, rows = files.write("xlsx", tmp_path, [Tables(frame, frame.head(0), frame.head(1))], lambda _: None)
+    path, rows = exports.write("xlsx", tmp_path, [Tables(frame, frame.head(0), frame.head(1))], lambda _: None)
     sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0)
     assert rows == {"skus": 7, "components": 0, "volumes": 1}
     assert [sheets[name].height for name in ("skus", "skus 2", "skus 3")] == [3, 3, 1]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.imports import preview
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
+from services.imports import preview
 from tests.pipelines.conftest import Desk
-from warehouse.catalogue.queries import served_markets
+from warehouse.catalogue import served_markets
 
 FILES = {
     "rows": (

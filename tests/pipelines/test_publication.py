@@ -3,9 +3,9 @@
 import dagster as dg
 
 from pipelines.engine.commands import publish_company
-from pipelines.engine.partitions import company_of
+from pipelines.engine.tags import company_of
 from tests.pipelines.conftest import Desk
-from warehouse.snapshots import current
+from warehouse.figures.snapshots import current
 
 FILE = "sku_code,name,annual_volume_fr_2026\nP1,Bottle,5\nP2,Jar,7"
 

@@ -12,11 +12,11 @@ import pytest
 from pipelines.definitions import defs
 from pipelines.defs import sensors
 from pipelines.defs.sensors import queued_imports
-from pipelines.engine.partitions import partition_of
+from pipelines.engine.tags import partition_of
 from tests.pipelines.conftest import Desk
-from warehouse.clock import Clock, StoppedClock
-from warehouse.imports import claims, queue
-from warehouse.launches import queries as launches
+from warehouse.imports import claims
+from warehouse.operate import launches
+from warehouse.operate.clock import Clock, StoppedClock
 
 FILE = "sku_code,name\nL1,Bottle\nL2,Jar"
 
@@ -76,7 +76,7 @@ def test_an_import_whose_worker_hangs_has_another_run_and_the_first_one_writes_n
         claim = claims.take(desk.pool, clock, desk.company, import_id, UUID(hung.run_id))
         assert claim is not None
         assert str(import_id) not in requests(), "its last heartbeat is young"
-        clock.advance(queue.STALLED_AFTER)
+        clock.advance(claims.STALLED_AFTER)
         assert requests()[str(import_id)].run_key == f"{import_id}/1"
         assert launches.state(worker, hung.run_id) == "ended"
         ended = desk.instance.get_run_by_id(hung.run_id)

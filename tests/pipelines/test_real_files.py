@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.conftest import Desk
 
 REAL = Path(__file__).parents[3] / "shared" / "real"

@@ -1,8 +1,8 @@
 """A report is stored in English with templates and parameters beside it, and read in any language."""
 
-from api.languages import translated
+from api.http.answers import translated
 from tests.pipelines.conftest import Desk
-from warehouse.imports import polls
+from warehouse.imports import queries
 
 FILE = b"sku_code,name,weight_grams\nL-1,Bottle,about 12\nL-2,Tray,8\nL-2,Tray,8\nL-3,Cup,1\x01 stone\n"
 
@@ -11,7 +11,7 @@ def test_a_report_is_read_in_every_language_and_one_from_before_in_english(desk:
     import_id = desk.send(FILE)
     assert desk.run(import_id)
     english = [error["message"] for error in desk.poll(import_id)["errors"]]
-    found = polls.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
+    found = queries.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
     assert found is not None
     templates = found.pop("templates")
     assert found == desk.poll(import_id)
@@ -24,6 +24,6 @@ def test_a_report_is_read_in_every_language_and_one_from_before_in_english(desk:
     french = [error["message"] for error in translated(found, "fr", templates)["errors"]]
     assert not set(french) & {*english, *german}
     desk.rows("UPDATE import_errors SET template = NULL WHERE company_id = %s RETURNING 1")
-    found = polls.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
+    found = queries.status(desk.pool, desk.company, import_id, limit=50, offset=0, with_templates=True)
     assert found is not None
     assert [error["message"] for error in translated(found, "fr", found.pop("templates"))["errors"]] == english

@@ -14,8 +14,8 @@ import structlog
 import yaml
 
 from pipelines.definitions import defs
-from warehouse import logs
-from warehouse.settings import Settings
+from warehouse.operate import logs
+from warehouse.operate.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 OURS = structlog.get_logger("pipelines.somewhere")

@@ -8,14 +8,14 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
+from pipelines.defs.figures import WAIT_WHILE_MIGRATING
 from pipelines.defs.imports.assets import GRADED
-from pipelines.defs.publication import WAIT_WHILE_MIGRATING
 from pipelines.defs.sensors import due_companies
 from pipelines.engine.commands import publish_company, refresh_catalogue
 from pipelines.imports import process
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sensing import follow, requested_by, statuses
-from warehouse.companies import slugs
+from warehouse.companies import queries
 
 PUBLISHED = ("portfolio_snapshot", "portfolio_overview", "portfolio", "figures", "obligations")
 FRESH = dict.fromkeys(PUBLISHED, "FRESH")
@@ -63,7 +63,7 @@ def test_the_failed_check_of_one_company_stands_beside_anothers_pass(
         for each in desk.instance.event_log_storage.get_asset_check_partition_info([key])
     }
     with desk.pool.system() as conn:
-        slugs_by_company = slugs.of(conn, [desk.company, other.company])
+        slugs_by_company = queries.slug_of(conn, [desk.company, other.company])
     assert found == {slugs_by_company[desk.company]: "FAILED", slugs_by_company[other.company]: "SUCCEEDED"}
 
 

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from dagster._core.storage.tags import TagType, get_tag_type
 
-from api.launching import ExportLaunch, Launch
+from api.operate.launching import ExportLaunch, Launch
 from pipelines.engine import tags
-from warehouse.imports.queue import SMALL_ROWS
+from warehouse.imports.claims import SMALL_ROWS
 
 ROOT = Path(__file__).parents[2]
 SEARCHED_BY = {

@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 
 from pipelines.engine.tags import USER
 from pipelines.engine.ui import RequireKey, StaffWebserver, StaffWorkspace
-from warehouse import dagster_home
+from warehouse.operate import dagster_home
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Dagster's own calls of its own names
 

@@ -17,15 +17,14 @@ import dagster as dg
 import orjson
 import pytest
 
-from pipelines import webhooks as sending
+from pipelines import changes as changes_pipelines
+from pipelines.changes import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
 from pipelines.defs.sensors import due_companies
-from pipelines.webhooks import deliver
-from pipelines.webhooks.deliver import GIVE_UP_AFTER, TRIES_AFTER, TurnTaken
-from pipelines.writing.records import write_records
+from schemas.changes import WebhookInput, WebhookPatch
 from schemas.refusals import Refused
-from schemas.webhooks import WebhookInput, WebhookPatch
-from services import webhooks
-from services.webhooks import Act
+from services import changes as changes_services
+from services.changes import Act
+from services.skus.write import write_records
 from tests import receiver as receivers
 from tests.connector.oauth.test_documents import _certify as certify
 from tests.keys import with_keys
@@ -33,13 +32,13 @@ from tests.pipelines.conftest import ORIGIN, Desk
 from tests.pipelines.sensing import follow, requested_by
 from tests.receiver import Receiver
 from tests.waiting import PATIENCE_SECONDS
-from warehouse import deployment_keys
 from warehouse.changes import feed
-from warehouse.changes.cursors import BEGINNING
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Connection
-from warehouse.settings import Settings
-from warehouse.webhooks import deliveries, hooks
+from warehouse.changes import webhooks as webhooks_changes
+from warehouse.changes.feed import BEGINNING
+from warehouse.operate import keys
+from warehouse.operate.sessions import Connection
+from warehouse.operate.settings import Settings
+from warehouse.rules import Rulesets
 
 MESSAGES = int(os.environ.get("PCDS_WEBHOOK_MESSAGES", "60"))
 
@@ -47,7 +46,7 @@ MESSAGES = int(os.environ.get("PCDS_WEBHOOK_MESSAGES", "60"))
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     """A receiver whose answers are waited for as long as a busy machine takes: what comes late is sent again."""
-    monkeypatch.setattr("pipelines.webhooks.sender.ANSWER_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("pipelines.changes.ANSWER_SECONDS", PATIENCE_SECONDS)
     with receivers.opened() as opened:
         yield opened
 
@@ -58,9 +57,9 @@ class Office:
     def __init__(self, desk: Desk, folder: Path, url: str) -> None:
         self.desk = desk
         self.settings = with_keys(Settings.load(data_dir=folder, webhooks_to_loopback=True))
-        self.sender = sending.Sender.of(self.settings)
+        self.sender = changes_pipelines.Sender.of(self.settings)
         self.resources = desk.resources._replace(settings=self.settings)
-        made = self.act(lambda act: webhooks.add(act, WebhookInput(url=url)))
+        made = self.act(lambda act: changes_services.add(act, WebhookInput(url=url)))
         self.hook, self.secret = made.id, made.secret
 
     def act(self, work: Any) -> Any:
@@ -172,20 +171,20 @@ def test_a_silent_receiver_costs_one_attempt_and_is_given_up_with_its_reason(
     receiver.silent = True
     office.write(*(f"S-{number:02}" for number in range(40)))
     with monkeypatch.context() as impatient:
-        impatient.setattr("pipelines.webhooks.sender.ANSWER_SECONDS", 0.3)
+        impatient.setattr("pipelines.changes.ANSWER_SECONDS", 0.3)
         office.send()
-        assert receiver.connections <= deliver.AT_ONCE, "side by side, within one answer's time"
+        assert receiver.connections <= changes_pipelines.AT_ONCE, "side by side, within one answer's time"
         assert office.send() == 0, "the webhook waits, with all of its changes"
         stored = office.stored()
         assert (stored["state"], stored["fault"], stored["failures"]) == ("active", "no_answer", 1)
         office.send(TRIES_AFTER[0])
-        assert receiver.connections <= deliver.AT_ONCE + 1, "one message tries whether it is back"
+        assert receiver.connections <= changes_pipelines.AT_ONCE + 1, "one message tries whether it is back"
         office.send(GIVE_UP_AFTER)
     assert (office.stored()["state"], office.stored()["reason"]) == ("disabled", "not_delivered")
     office.write("S-99")
     assert office.send(timedelta(days=1)) == 0
     receiver.silent = False
-    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(state="active")))
+    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(state="active")))
     while office.send():
         pass
     assert sorted(got.data["sku_code"] for got in receiver.taken()) == [*(f"S-{n:02}" for n in range(40)), "S-99"]
@@ -202,11 +201,11 @@ def test_a_process_that_dies_after_the_answer_sends_it_again_under_the_same_id(
 
     office.write("K")
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.webhooks.deliver.deliveries.end", die)
+        patched.setattr("pipelines.changes.webhooks.end", die)
         runs = office.runs()
         assert [run.success for run in runs] == [False]
     desk = office.desk
-    sent = sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+    sent = changes_pipelines.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
     assert sent["delivered"] == 1
     assert len({got.id for got in receiver.got}) == 1
     assert [got.body for got in receiver.got] == [receiver.got[0].body] * 2
@@ -215,10 +214,10 @@ def test_a_process_that_dies_after_the_answer_sends_it_again_under_the_same_id(
 def test_one_run_sends_for_a_company_at_a_time(office: Office, receiver: Receiver) -> None:
     desk = office.desk
     office.write("T")
-    with desk.pool.turn(deliveries.turn_of(desk.company)) as is_ours:
+    with desk.pool.turn(webhooks_changes.turn_of(desk.company)) as is_ours:
         assert is_ours
         with pytest.raises(TurnTaken):
-            sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+            changes_pipelines.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
         assert [run.success for run in office.runs()] == [False]
     assert receiver.got == []
 
@@ -234,7 +233,7 @@ def test_a_receiver_that_is_gone_is_left_and_a_redirect_is_not_followed(office: 
 
 
 def test_both_secrets_sign_until_the_overlap_ends(office: Office, receiver: Receiver) -> None:
-    new = office.act(lambda act: webhooks.roll_secret(act, office.hook, timedelta(hours=1)))
+    new = office.act(lambda act: changes_services.roll_secret(act, office.hook, timedelta(hours=1)))
     office.write("O-1")
     office.send()
     office.write("O-2")
@@ -251,13 +250,13 @@ def test_changes_behind_a_cursor_are_sent_again_in_order(office: Office, receive
     before = [got.id for got in receiver.got]
     with office.desk.pool.company(office.desk.company) as conn:
         first = feed.read(conn, BEGINNING, 10)["data"][0]["cursor"]
-    assert office.act(lambda act: webhooks.replay(act, office.hook, first))
+    assert office.act(lambda act: changes_services.replay(act, office.hook, first))
     office.send()
     assert [got.id for got in receiver.got[2:]] == before[1:]
     receiver.answer = lambda _id, _data: 500
     office.write("P", name="Can")
     office.send()
-    assert office.act(lambda act: webhooks.replay(act, office.hook, first))
+    assert office.act(lambda act: changes_services.replay(act, office.hook, first))
     receiver.answer = lambda _id, _data: 200
     office.send(TRIES_AFTER[0])
     assert [got.data["version"] for got in receiver.taken()[3:]] == [2, 3], "what waited is not sent twice"
@@ -268,7 +267,7 @@ def test_what_waits_counts_from_the_moment_of_a_replay_on(office: Office) -> Non
 
     def waiting() -> int:
         with office.desk.pool.company(office.desk.company) as conn:
-            return int(orjson.loads(hooks.detail(conn, office.hook) or "")["waiting"])
+            return int(orjson.loads(webhooks_changes.detail(conn, office.hook) or "")["waiting"])
 
     for number in range(3):
         office.write(f"N-{number}")
@@ -277,20 +276,20 @@ def test_what_waits_counts_from_the_moment_of_a_replay_on(office: Office) -> Non
     assert waiting() == 0
     with office.desk.pool.company(office.desk.company) as conn:
         first = feed.read(conn, BEGINNING, 10)["data"][0]["cursor"]
-    assert office.act(lambda act: webhooks.replay(act, office.hook, first))
+    assert office.act(lambda act: changes_services.replay(act, office.hook, first))
     assert waiting() == 2
-    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(types=["doc.created"])))
+    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(types=["doc.created"])))
     assert waiting() == 0, "no change of the type waits"
 
 
 def test_what_is_paused_or_too_much_stays_in_the_feed(
     office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliver, "MOST_WAITING", 5)
-    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(state="paused")))
+    monkeypatch.setattr(changes_pipelines, "MOST_WAITING", 5)
+    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(state="paused")))
     office.write(*(f"Q-{number}" for number in range(12)))
     assert office.send() == 0
-    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(state="active")))
+    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(state="active")))
     office.send()
     assert sorted(got.data["sku_code"] for got in receiver.got) == sorted(f"Q-{number}" for number in range(12))
 
@@ -298,8 +297,8 @@ def test_what_is_paused_or_too_much_stays_in_the_feed(
 def test_what_a_filter_leaves_out_takes_no_place_and_holds_back_nothing(
     office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliver, "MOST_WAITING", 2)
-    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(types=["sku.updated"])))
+    monkeypatch.setattr(changes_pipelines, "MOST_WAITING", 2)
+    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(types=["sku.updated"])))
     codes = [f"F-{number}" for number in range(5)]
     receiver.answer = lambda _id, data: 400 if data["sku_code"] == "F-0" else 200
     office.write(*codes)
@@ -309,22 +308,22 @@ def test_what_a_filter_leaves_out_takes_no_place_and_holds_back_nothing(
         ("sku.updated", code) for code in codes[1:]
     ]
     assert office.states()[0] == ("F-0", "waiting", 1), "no delivery but of the type"
-    office.act(lambda act: webhooks.change(act, office.hook, WebhookPatch(types=["sku.created"])))
+    office.act(lambda act: changes_services.change(act, office.hook, WebhookPatch(types=["sku.created"])))
     receiver.answer = lambda _id, _data: 200
     office.send()
     assert [got.type for got in receiver.taken()[4:]] == ["sku.updated"], (
         "what waited is sent, what was left out is not"
     )
-    office.act(lambda act: webhooks.replay(act, office.hook, receiver.got[0].data["cursor"]))
+    office.act(lambda act: changes_services.replay(act, office.hook, receiver.got[0].data["cursor"]))
     assert office.send() == 1, "the webhook goes to the end of the feed"
     assert office.send() == 0
     assert len(receiver.taken()) == 5
 
 
 def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, receiver: Receiver) -> None:
-    strict = sending.Sender.of(Settings.load(data_dir=office.settings.data_dir))
+    strict = changes_pipelines.Sender.of(Settings.load(data_dir=office.settings.data_dir))
     office.write("X")
-    sending.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
+    changes_pipelines.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
     assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
     for url in (
         "http://erp.example/x",
@@ -335,7 +334,7 @@ def test_only_public_addresses_are_sent_anything(desk: Desk, office: Office, rec
     ):
         act = partial(Act, company_id=desk.company, origin=ORIGIN, now=desk.clock.now(), sender=strict, dry_run=True)
         with desk.pool.company(desk.company) as conn, pytest.raises(Refused):
-            webhooks.add(act(conn), WebhookInput(url=url))
+            changes_services.add(act(conn), WebhookInput(url=url))
 
 
 def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
@@ -344,14 +343,14 @@ def test_a_name_that_leads_to_a_private_address_by_now_is_not_connected_to(
     """DNS rebinding: what counts is the address at the time of sending, and each of them."""
     port = urlsplit(receiver.url).port
     office = Office(desk, tmp_path, f"https://erp.example:{port}/hook")
-    strict = sending.Sender.of(with_keys(Settings.load(data_dir=tmp_path)))
+    strict = changes_pipelines.Sender.of(with_keys(Settings.load(data_dir=tmp_path)))
 
     async def rebound(*_: object) -> list[Any]:
         return [(None, None, None, "", (address, port)) for address in ("93.184.215.14", "127.0.0.1")]
 
     monkeypatch.setattr("pipelines.outside.anyio.getaddrinfo", rebound)
     office.write("D")
-    sending.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
+    changes_pipelines.deliver_due(desk.pool, desk.company, strict, desk.clock, lambda: None)
     assert (receiver.connections, office.stored()["fault"]) == (0, "no_public_address")
 
 
@@ -362,10 +361,10 @@ def test_a_resolver_that_hangs_costs_one_attempt_and_its_time(
     office.write("D")
     over = threading.Event()
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: over.wait(PATIENCE_SECONDS) and [])
-    monkeypatch.setattr("pipelines.webhooks.sender.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("pipelines.changes.ANSWER_SECONDS", 0.2)
     begun = time.monotonic()
     try:
-        sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        changes_pipelines.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
         assert time.monotonic() - begun < PATIENCE_SECONDS / 2
     finally:
         over.set()
@@ -380,30 +379,32 @@ def test_a_certificate_must_be_the_hosts(desk: Desk, tmp_path: Path) -> None:
     with receivers.opened(own) as receiver:
         office = Office(desk, tmp_path, receiver.url)
         office.write("C")
-        sending.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
+        changes_pipelines.deliver_due(desk.pool, desk.company, office.sender, desk.clock, lambda: None)
         assert (receiver.got, office.stored()["fault"]) == ([], "no_connection")
         trust = ssl.create_default_context(cafile=str(certificate))
-        trusting = sending.Sender(office.sender.seal, to_loopback=True, trust=trust)
+        trusting = changes_pipelines.Sender(office.sender.seal, to_loopback=True, trust=trust)
         desk.clock.advance(TRIES_AFTER[0])
-        sending.deliver_due(desk.pool, desk.company, trusting, desk.clock, lambda: None)
+        changes_pipelines.deliver_due(desk.pool, desk.company, trusting, desk.clock, lambda: None)
         assert [got.data["sku_code"] for got in receiver.got] == ["C"]
 
 
 def test_another_companys_webhook_is_none(office: Office, desk: Desk) -> None:
     with desk.pool.company(UUID(int=1)) as conn:
-        assert hooks.of(conn, office.hook) is None
-        assert hooks.due(conn, desk.clock.now()) == []
+        assert webhooks_changes.of(conn, office.hook) is None
+        assert webhooks_changes.due(conn, desk.clock.now()) == []
 
 
 def test_a_worker_with_another_key_sends_nothing_and_disables_nothing(
     desk: Desk, office: Office, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The deployment's key is known by its probe, which this database of many tests must not keep."""
-    monkeypatch.setattr(deployment_keys, "_stored", lambda *_: office.sender.seal.probes[0])
+    monkeypatch.setattr(keys, "_stored", lambda *_: office.sender.seal.probes[0])
     office.write("K")
-    other = sending.Sender.of(with_keys(Settings.load(data_dir=tmp_path / "elsewhere", webhooks_to_loopback=True)))
+    other = changes_pipelines.Sender.of(
+        with_keys(Settings.load(data_dir=tmp_path / "elsewhere", webhooks_to_loopback=True))
+    )
     with pytest.raises(Refused):
-        sending.deliver_due(desk.pool, desk.company, other, desk.clock, lambda: None)
+        changes_pipelines.deliver_due(desk.pool, desk.company, other, desk.clock, lambda: None)
     assert (receiver.got, office.stored()["state"]) == ([], "active")
     assert office.send() == 1
     assert [got.data["sku_code"] for got in receiver.got] == ["K"]

@@ -11,8 +11,10 @@ import pytest
 
 from pipelines.engine import checks
 from pipelines.imports import process
-from pipelines.imports.work import load
-from pipelines.reading import ReadingRefused, Upload, type_rows
+from pipelines.imports.report import load
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload
 from schemas import contracts
 from tests.pipelines.conftest import Desk
 from tools.fuzz_files.tables import mapping, table

@@ -7,9 +7,9 @@ import pytest
 
 from schemas.bounds import MAX_COMPONENTS, MAX_FAULTS, MAX_VALUES, first_hundred
 from schemas.issues import Issue, more
-from schemas.models import parse_sku, parse_volumes
 from schemas.refusals import Refused
-from schemas.supplier import parse_submission
+from schemas.skus.inputs import parse_sku, parse_volumes
+from schemas.suppliers import parse_submission
 
 BODY = 2 * 2**20
 PART = {"component_type": "body", "material_family": "plastic"}

@@ -6,10 +6,10 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.declarations import forms
-from pipelines.imports.export.cells import _text as exported
 from pipelines.reading.values import unescaped
-from schemas.formulas import harmless
+from schemas.texts import harmless
+from services.filings import files
+from services.imports.workbook import _text as exported
 
 SIGNS = [sign for sign in map(chr, range(0x110000)) if unicodedata.normalize("NFKC", sign)[:1] in ("=", "+", "-", "@")]
 UNSEEN = [
@@ -35,7 +35,7 @@ def read(cell: str) -> str:
 
 @given(cells)
 def test_no_cell_leaves_that_would_be_computed_and_each_comes_back(text: str) -> None:
-    for written in (harmless(text), exported(text), forms._cell(text)):
+    for written in (harmless(text), exported(text), files._cell(text)):
         assert not computes(written), repr(written)
     assert read(exported(text)) == text
     assert read(harmless(text)) == read(text), "a raw cell means the same with the mark as without"

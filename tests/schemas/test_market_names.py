@@ -3,9 +3,9 @@
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from connector.tools.arguments import market_code
-from schemas.market_names import market_named, markets_named
+from connector.tools.kit import market_code
 from schemas.normalise import Unfit
+from schemas.words import market_named, markets_named
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,14 @@ import pytest
 from babel.messages.catalog import Message as Entry
 
 from compliance import ruleset
-from compliance.coverage import coverages
-from compliance.due_days import due_days
-from compliance.flag_texts import in_words, translated_reason
-from compliance.grading import asking, trace
+from compliance.annex_v import in_words, translated_reason
+from compliance.catalogue import coverages, due_days
+from compliance.grading import questions, trace
 from compliance.readiness import findings
-from pipelines.reading import skipped
-from schemas.errors import ERROR_CODES
+from pipelines.reading import lines
 from schemas.issues import ISSUE_CODES
-from schemas.labels import LANGUAGES
 from schemas.messages import (
+    LANGUAGES,
     ORIGINAL,
     Figure,
     Message,
@@ -35,9 +33,9 @@ from schemas.messages import (
     to_json,
     translate,
 )
-from schemas.models import parse_sku
-from schemas.refusals import Refused
-from schemas.technical_files import CONTENTS, TYPES
+from schemas.refusals import ERROR_CODES, Refused
+from schemas.skus.inputs import parse_sku
+from schemas.vocabularies import CONTENTS, TYPES
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("schemas", "compliance", "warehouse", "pipelines", "services", "connector", "api")
@@ -70,7 +68,7 @@ def in_code() -> dict[str, set[str] | None]:
             for call in calls(ast.parse(path.read_text(encoding="utf-8"))):
                 if getattr(call.func, "id", "") == "Message" and path.name not in ("messages.py", "gate.py"):
                     if not isinstance(template := call.args[0], ast.Constant):
-                        assert path.name in ("pages.py", "languages.py"), f"{path}: a template is a constant text"
+                        assert path.name in ("pages.py", "questions.py"), f"{path}: a template is a constant text"
                         continue
                     names = {keyword.arg for keyword in call.keywords}
                     found[str(template.value)] = None if None in names else {str(name) for name in names}
@@ -174,7 +172,7 @@ def test_every_code_has_its_meaning_and_remedy_in_all_languages() -> None:
 
 
 def test_everything_that_a_grade_asks_for_is_translated() -> None:
-    assert [text for text in asking.TO_SEND.values() if translate(text, "fr") == text] == []
+    assert [text for text in questions.TO_SEND.values() if translate(text, "fr") == text] == []
 
 
 @pytest.mark.parametrize(
@@ -197,8 +195,8 @@ def test_every_fault_of_a_body_is_translated(body: object) -> None:
 
 
 def test_every_reason_of_a_skipped_line_is_translated() -> None:
-    named = (skipped.NOTHING_READ, skipped.EXAMPLE, skipped.TOTAL, skipped.NOTE, skipped.HELP)
-    named += (skipped.REPEATED, skipped.OTHER_HEADER)
+    named = (lines.NOTHING_READ, lines.EXAMPLE, lines.TOTAL, lines.NOTE, lines.HELP)
+    named += (lines.REPEATED, lines.OTHER_HEADER)
     assert [reason for reason in named if translate(reason, "fr") == reason] == []
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from schemas.issues import ISSUE_CODES
-from schemas.models import parse_sku
 from schemas.refusals import Refused
+from schemas.skus.inputs import parse_sku
 
 FAULTS: list[tuple[dict[str, Any], str, str]] = [
     ({"name": None}, "name", "not_null"),

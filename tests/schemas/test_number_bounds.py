@@ -7,12 +7,13 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from pipelines.reading import read_upload, type_rows
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.library_models import LibraryComponentInput
-from schemas.models import parse_sku, parse_volumes
+from schemas.library import LibraryComponentInput
 from schemas.refusals import Refused
-from schemas.supplier import parse_submission
+from schemas.skus.inputs import parse_sku, parse_volumes
+from schemas.suppliers import parse_submission
 from tests.openapi import document
 
 PART = {"component_type": "body", "material_family": "plastic"}

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.files import FIELDS, MAX_FILENAME, MAX_TEXT, name_as, own_name, parse_fields
 from schemas.issues import ISSUE_CODES
 from schemas.normalise import Unfit
-from schemas.technical_file_form import FIELDS, MAX_FILENAME, MAX_TEXT, name_as, own_name, parse_fields
-from schemas.technical_files import MEDIA_TYPES
+from schemas.vocabularies import MEDIA_TYPES
 
 
 @given(st.dictionaries(st.sampled_from([*FIELDS, "file", "size"]) | st.text(max_size=5), st.text(), max_size=8))

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from pipelines.reading.values import as_codes
 from schemas import texts
-from schemas.batches import SkuBatchInput
 from schemas.fields import COMPONENT_FIELDS, SKU_FIELDS
-from schemas.models import SkuInput, VolumeRowInput, parse_sku
 from schemas.refusals import Refused
-from schemas.supplier import SupplierSubmission, parse_submission
+from schemas.skus.inputs import SkuBatchInput, SkuInput, VolumeRowInput, parse_sku
+from schemas.suppliers import SupplierSubmission, parse_submission
 
 TAKEN = {"\t", "\n", "\r"}
 REFUSED = [chr(number) for number in [*range(0x20), *range(0x7F, 0xA0)] if chr(number) not in TAKEN]

@@ -10,8 +10,8 @@ import pytest
 
 from schemas.refusals import Refused
 from schemas.texts import isolated
-from services import drafts
-from services.drafts.content import Draft, Point
+from services.conformity import drafts
+from services.conformity.drafts import Draft, Point
 
 SCRIPTS = [
     "Łódź, Đà Nẵng, İstanbul, Ș",
@@ -26,7 +26,7 @@ KURINTO = ("", "SC", "JP", "KR", "TC")
 WIDTH_POINTS, MARGIN_POINTS = 595.3, 62.3
 
 
-def drafted(*lines: str, notes: tuple[str, ...] = (), lang: drafts.content.Lang = "de") -> Draft:
+def drafted(*lines: str, notes: tuple[str, ...] = (), lang: drafts.Lang = "de") -> Draft:
     point = Point(4, "object", "Gegenstand der Erklärung", list(lines), True, "Annex VIII", list(notes))
     return Draft(lang, "EU-Konformitätserklärung", "", "DoC-1", [point], "", [], f"{datetime.now(UTC):%Y}")
 

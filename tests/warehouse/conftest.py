@@ -7,13 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot, publish
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
+from warehouse.audit.ledger import Origin
+from warehouse.figures.publish import publish
+from warehouse.figures.snapshots import Snapshot
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 Write = Callable[..., None]
 

@@ -15,12 +15,14 @@ from compliance.readiness import findings
 from compliance.weights import weight_mismatch
 from schemas.normalise import Unfit
 from schemas.vocabularies import VOCABULARIES
-from warehouse.analytics import Now, missing, overview, readiness
-from warehouse.analytics.findings import CONDITIONS
-from warehouse.clock import StoppedClock
-from warehouse.declarations import docs
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot
+from warehouse import conformity
+from warehouse.figures.gaps import missing
+from warehouse.figures.market import readiness
+from warehouse.figures.overview import overview
+from warehouse.figures.reader import CONDITIONS, Now
+from warehouse.figures.snapshots import Snapshot
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
 
 Write = Callable[..., None]
 Publish = Callable[[], Snapshot]
@@ -63,7 +65,7 @@ def covered(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str], N
     def cover(sku_code: str) -> None:
         with pool.company(company) as conn:
             sku = conn.execute("SELECT id FROM skus WHERE sku_code = %s", (sku_code,)).fetchone()[0]
-            docs.add(
+            conformity.add(
                 conn,
                 company,
                 uuid4(),

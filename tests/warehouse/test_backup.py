@@ -13,17 +13,19 @@ import orjson
 import psycopg
 import pytest
 
-from services.audit.restored import enter_revocations
+from services.audit import enter_revocations
 from tests.conftest import migrated
 from tests.servers import RELEASES, on, operators
-from warehouse.audit.origin import Origin
-from warehouse.backup import BackupError, Restored, back_up, check, find_key, restore
-from warehouse.database import Database
-from warehouse.embedded import places
-from warehouse.embedded.account import Account
-from warehouse.migrate import migrate
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.audit.ledger import Origin
+from warehouse.operate.backup.folder import BackupError, find_key
+from warehouse.operate.backup.restore import Restored, check, restore
+from warehouse.operate.backup.take import back_up
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import account
+from warehouse.operate.embedded.account import Account
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 ENDED = (
@@ -197,7 +199,7 @@ def test_a_dump_of_an_older_release_comes_back_where_it_is_trusted(
     put_credentials(source)
     folder = tmp_path / "older"
     folder.mkdir()
-    program = places.binaries(Account(os.geteuid(), os.getegid(), other=False)) / "pg_dump"
+    program = account.binaries(Account(os.geteuid(), os.getegid(), other=False)) / "pg_dump"
     command = [program, "--format=custom", "--no-unlogged-table-data", f"--file={folder / 'database.dump'}"]
     subprocess.run([*command, f"--dbname={source.owner_url}"], check=True)
     digest = hashlib.sha256((folder / "database.dump").read_bytes()).hexdigest()

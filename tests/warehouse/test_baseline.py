@@ -6,10 +6,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from warehouse.database import Database
-from warehouse.migrate import migrate
-from warehouse.revisions import BEFORE_BASELINE, revision_of
-from warehouse.settings import SettingsError
+from warehouse.operate.database import Database
+from warehouse.operate.migrate import BEFORE_BASELINE, migrate, revision_of
+from warehouse.operate.settings import SettingsError
 
 ALTERED = {
     "a column": "ALTER TABLE skus ADD COLUMN extra text",

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
-from warehouse.clock import Clock, StoppedClock
-from warehouse.settings import Settings
+from warehouse.operate.clock import Clock, StoppedClock
+from warehouse.operate.settings import Settings
 
 
 def test_the_offset_moves_instants_and_days() -> None:

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import create_engine
 
 from tests.servers import RELEASES, on, operators
-from warehouse.database import Database
-from warehouse.embedded import running
-from warehouse.migrate import migrate
-from warehouse.sessions import Pool
-from warehouse.settings import Settings, SettingsError
-from warehouse.snapshots import follow
+from warehouse.figures import snapshots
+from warehouse.operate.database import Database
+from warehouse.operate.embedded import running
+from warehouse.operate.migrate import migrate
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings, SettingsError
 
 
 @pytest.fixture(params=RELEASES)
@@ -63,7 +63,7 @@ def test_who_wrote_is_seen_across_companies_and_nothing_else_is(operators_server
             connection.execute("INSERT INTO company_counters (company_id, links) VALUES (%s, %s)", (company, links))
     with Pool(database.app_url) as app:
         with app.system() as connection:
-            assert follow.stale(connection, date(2026, 11, 21)) == [(wrote, "acme", 3, None, False, False, 0)]
+            assert snapshots.stale(connection, date(2026, 11, 21)) == [(wrote, "acme", 3, None, False, False, 0)]
             assert connection.execute("SELECT count(*) FROM company_counters").fetchone() == (0,)
         with app.company(quiet) as connection:
             assert connection.execute("SELECT company_id FROM company_counters").fetchall() == [(quiet,)]

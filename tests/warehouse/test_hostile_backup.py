@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from api import cli
 from tests.conftest import migrated
-from warehouse.backup import BackupError, back_up, check, find_key, restore
-from warehouse.backup.held import Held
-from warehouse.backup.seal import seal_of
-from warehouse.database import Database
-from warehouse.migrate import migrate
-from warehouse.settings import Settings
+from warehouse.operate.backup.folder import BackupError, Held, find_key, seal_of
+from warehouse.operate.backup.restore import check, restore
+from warehouse.operate.backup.take import back_up
+from warehouse.operate.database import Database
+from warehouse.operate.migrate import migrate
+from warehouse.operate.settings import Settings
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 COMPANY = uuid4()

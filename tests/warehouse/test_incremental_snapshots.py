@@ -15,17 +15,18 @@ import psycopg
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipelines.writing.volume_rows import write_volumes
-from schemas.models import parse_volumes
+from schemas.skus.inputs import parse_volumes
+from services.skus.write import write_volumes
+from warehouse import conformity
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.declarations import docs
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot, changes, current, parts, publish, source
-from warehouse.snapshots.snapshot import MANIFEST, TABLES
+from warehouse.audit.ledger import Origin
+from warehouse.figures import snapshots, source
+from warehouse.figures.publish import publish
+from warehouse.figures.snapshots import MANIFEST, TABLES, Snapshot, current
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 PART = 7
 ORIGIN = Origin("system", None, "tests", "c-1")
@@ -35,7 +36,7 @@ Do = Callable[[], None]
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (source, parts, changes):
+    for module in (source, snapshots, snapshots):
         monkeypatch.setattr(module, "PART_SKUS", PART)
 
 
@@ -64,7 +65,7 @@ def declare(pool: Pool, company: UUID, clock: StoppedClock) -> Callable[[str, in
         today, doc_id = clock.today(), uuid4()
         with pool.company(company) as conn:
             sku_id = conn.execute("SELECT id FROM skus WHERE sku_code = %s", (sku_code,)).fetchone()[0]
-            docs.add(
+            conformity.add(
                 conn,
                 company,
                 doc_id,

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from tests.waiting import wait_until
-from warehouse.database import Database
-from warehouse.launches import queries as launches
+from warehouse.operate import launches
+from warehouse.operate.database import Database
 
 
 @pytest.fixture

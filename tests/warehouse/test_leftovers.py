@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from tests.processes import lives
-from warehouse import leftovers
-from warehouse.leftovers import Mark
-from warehouse.settings import SettingsError
+from warehouse.operate import leftovers
+from warehouse.operate.leftovers import Mark
+from warehouse.operate.settings import SettingsError
 
 _DEAF = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 _LISTENING = """
@@ -74,7 +74,7 @@ def test_whoever_listens_is_named_where_one_may_know(start: Start, tmp_path: Pat
 _SERVING = """
 import sys, time
 from pathlib import Path
-from warehouse.leftovers import serving_alone
+from warehouse.operate.leftovers import serving_alone
 with serving_alone(Path(sys.argv[1])):
     print(flush=True)
     time.sleep(600)

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from warehouse.logs import hide_secrets
+from warehouse.operate.logs import hide_secrets
 
 _PROGRAM = """
 import logging, structlog
 from warehouse import logs
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 logs.configure(Settings.load(log_level="info"))
 structlog.contextvars.bind_contextvars(correlation_id="c-1")
 structlog.get_logger("ours").info("import.done", rows=3, api_key="svc_live")
@@ -38,7 +38,7 @@ def test_every_line_is_one_json_object_on_standard_error_with_the_correlation_id
 _BOTH_ROADS = """
 import logging, sys, structlog
 from warehouse import logs
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 logs.configure(Settings.load(log_level="info"))
 structlog.contextvars.bind_contextvars(correlation_id="svc_live")
 fields = {"method": "GET", "route": "/ü", "status": 200, "ms": 0.1, "company": None}

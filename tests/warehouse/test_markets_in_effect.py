@@ -9,14 +9,16 @@ import orjson
 import polars as pl
 import pytest
 
-from compliance import markets
+from compliance import scopes
 from compliance.rollup.periods import units_placed
-from warehouse.analytics import Now, missing, overview, readiness
-from warehouse.analytics.findings import CONDITIONS
-from warehouse.clock import StoppedClock
-from warehouse.sessions import Pool
+from warehouse.figures.gaps import missing
+from warehouse.figures.market import readiness
+from warehouse.figures.overview import overview
+from warehouse.figures.reader import CONDITIONS, Now
+from warehouse.figures.snapshots import Snapshot
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
 from warehouse.skus.search import IN_MARKET
-from warehouse.snapshots import Snapshot
 
 Write = Callable[..., None]
 Publish = Callable[[], Snapshot]
@@ -41,7 +43,7 @@ CASES = {f"S{place:02}": case for place, case in enumerate(product(DECLARED, PLA
 def effective(declared: list[str] | None, placed: dict[str, int]) -> list[str]:
     """The pure function over rows as they are stored."""
     rows = [(*key.split("/"), units) for key, units in placed.items()]
-    return markets.markets_in_effect(declared, [markets.PlacedUnits(code, int(y), units) for code, y, _, units in rows])
+    return scopes.markets_in_effect(declared, [scopes.PlacedUnits(code, int(y), units) for code, y, _, units in rows])
 
 
 def counts(code: str, declared: list[str] | None, placed: dict[str, int]) -> bool:

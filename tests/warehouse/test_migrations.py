@@ -11,8 +11,8 @@ from psycopg import errors, sql
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
-from warehouse.database import APP, Database
-from warehouse.migrate import migrate
+from warehouse.operate.database import APP, Database
+from warehouse.operate.migrate import migrate
 from warehouse.tables import APPEND_ONLY, COMPANY_TABLES, metadata
 
 Owner = psycopg.Connection[tuple[object, ...]]

@@ -15,10 +15,9 @@ import pytest
 from tests import stores
 from tests.waiting import wait_until
 from tools.ports import free_port
-from warehouse import deadlines
-from warehouse.deadlines import Deadlines
-from warehouse.objects import NoSuchObject, Objects
-from warehouse.settings import Settings
+from warehouse.operate import objects as objects_operate
+from warehouse.operate.objects import Deadlines, NoSuchObject, Objects
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture
@@ -199,8 +198,8 @@ def test_a_sender_that_is_slow_is_not_the_stores_fault(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_slow_is_waited_for_by_many(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "_TURN_SECONDS", 0.2)
-    monkeypatch.setattr(deadlines, "_MOST_AT_ONCE", 2)
+    monkeypatch.setattr(objects_operate, "_TURN_SECONDS", 0.2)
+    monkeypatch.setattr(objects_operate, "_MOST_AT_ONCE", 2)
     slow, real = replace(objects, _calls=Deadlines(5)), obstore.put_async
 
     async def put(*given: object, **named: object) -> object:
@@ -217,7 +216,7 @@ def test_a_store_that_is_slow_is_waited_for_by_many(objects: Objects, monkeypatc
 def test_a_store_that_hung_is_left_alone_and_then_tried_by_one(
     objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "AGAIN_SECONDS", 0.6)
+    monkeypatch.setattr(objects_operate, "AGAIN_SECONDS", 0.6)
     hasty, key = replace(objects, _calls=Deadlines(0.2)), f"{uuid4()}/files/a"
     with stores.hanging() as store:
         for _ in range(5):

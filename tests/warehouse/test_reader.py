@@ -7,12 +7,12 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from warehouse.analytics.reader import reader
-from warehouse.clock import StoppedClock
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.snapshots import Snapshot, current, publish
-from warehouse.snapshots.snapshot import POINTER, folder_of
+from warehouse.figures.publish import publish
+from warehouse.figures.reader import reader
+from warehouse.figures.snapshots import POINTER, Snapshot, current, folder_of
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 Publish = Callable[[], Snapshot]
 

@@ -10,8 +10,8 @@ import pytest
 from psycopg import errors
 
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.database import Database
-from warehouse.sessions import AsyncPool, Pool, TransactionLost
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import AsyncPool, Pool, TransactionLost
 
 _ADD = "INSERT INTO brands (id, company_id, name, created_at, updated_at) VALUES (%s, %s, %s, now(), now())"
 

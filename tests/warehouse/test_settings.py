@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from warehouse import logs, settings
-from warehouse.settings import Settings, SettingsError, misspelt
+from warehouse.operate import logs
+from warehouse.operate import settings as settings_operate
+from warehouse.operate.settings import Settings, SettingsError, misspelt
 
 
 @pytest.fixture(autouse=True)
@@ -113,4 +114,4 @@ def test_every_variable_that_the_repository_names_is_known(monkeypatch: pytest.M
         for variable in re.findall(r"\bPCDS_[A-Z][A-Z_]*[A-Z]\b(?![*…])", (root / name).read_text(encoding="utf-8")):
             monkeypatch.setenv(variable, "x")
     assert misspelt() == {}
-    assert {name for name in os.environ if name.startswith("PCDS_")} >= settings.OTHERS
+    assert {name for name in os.environ if name.startswith("PCDS_")} >= settings_operate.OTHERS

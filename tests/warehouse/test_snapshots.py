@@ -9,12 +9,12 @@ import polars as pl
 from psycopg.rows import dict_row
 
 from compliance import annex_v, ruleset
-from compliance.rollup.portfolio import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
-from pipelines.writing import present
-from warehouse.clock import StoppedClock
-from warehouse.sessions import Pool
-from warehouse.skus import detail
-from warehouse.snapshots import Snapshot, current
+from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
+from services.skus import detail as detail_skus
+from warehouse.figures.snapshots import Snapshot, current
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
+from warehouse.skus import queries
 
 Write = Callable[..., None]
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}
@@ -108,12 +108,12 @@ def test_flags_are_those_that_the_sku_shows(
         for row in pl.read_parquet(published().skus).iter_rows(named=True)
     }
     with pool.company(company) as conn, conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(f"SELECT {detail.SELECT}, ruleset_version FROM skus").fetchall()
+        rows = cursor.execute(f"SELECT {queries.SELECT}, ruleset_version FROM skus").fetchall()
     rules = ruleset.load()
     shown = {
         row["sku_code"]: [
             (ban.code, "depends" if open_facts else "certain", ban.flag_text)
-            for ban, open_facts in annex_v.bans(present.record(row), rules)
+            for ban, open_facts in annex_v.bans(detail_skus.record(row), rules)
         ]
         for row in rows
     }

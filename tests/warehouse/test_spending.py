@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from tests.drawing import examples
 from tests.waiting import PATIENCE_SECONDS
-from warehouse.database import Database
-from warehouse.sessions import Pool
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 
 START = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 MINUTE = timedelta(seconds=60)

@@ -10,17 +10,17 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from schemas.states import State
-from services import store_problems
-from services.technical_files import key_of
+from schemas.operate import State
+from services import operate
+from services.files import key_of
 from tests import stores
 from tests.conftest import migrated
-from warehouse import deployment_keys, store_checks, store_identity
-from warehouse.database import Database
-from warehouse.objects import IDENTITY, Objects
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
-from warehouse.store_checks import Findings
+from warehouse.operate import keys, store, store_identity
+from warehouse.operate.database import Database
+from warehouse.operate.objects import IDENTITY, Objects
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
+from warehouse.operate.store import Findings
 
 PDF = b"%PDF-1.7 and more"
 
@@ -40,13 +40,13 @@ def place(tmp_path: Path) -> Settings:
 
 
 def checks(objects: Objects) -> list[str]:
-    return [problem.check for problem in store_problems.of_store(objects)]
+    return [problem.check for problem in operate.of_store(objects)]
 
 
 def another(database: Database) -> None:
     """Make the database another deployment, as a restore does."""
     with psycopg.connect(database.owner_url) as owner:
-        deployment_keys.forget(owner)
+        keys.forget(owner)
         store_identity.prepare(owner)
 
 
@@ -55,12 +55,12 @@ def test_a_store_is_looked_at_by_writing_reading_and_removing(place: Settings, o
     assert checks(looking) == []
     assert list(looking.stored(UUID(int=0))) == [], "who only looks claims nothing"
     objects = Objects.of(place, own)
-    assert store_checks.state(objects) is None
+    assert store.state(objects) is None
     assert [key for key, _ in objects.stored(UUID(int=0))] == [IDENTITY], "nothing else is left of it"
     with stores.lying():
-        assert store_checks.state(objects) == State.UNRELIABLE_STORE
+        assert store.state(objects) == State.UNRELIABLE_STORE
     with stores.hanging():
-        assert store_checks.state(objects) == State.OBJECT_STORE
+        assert store.state(objects) == State.OBJECT_STORE
         assert checks(objects) == ["object_store"]
 
 
@@ -85,13 +85,13 @@ def test_a_store_of_another_deployment_is_read_and_never_written_or_tidied(place
     objects.remove(key)
     assert objects.drop_unfinished(timedelta(0)) == 0
     assert objects.get(key) == b"theirs"
-    assert store_checks.state(objects) == State.FOREIGN_STORE
-    [problem] = store_problems.of_store(objects)
+    assert store.state(objects) == State.FOREIGN_STORE
+    [problem] = operate.of_store(objects)
     assert "--take-over-objects" in problem.remedy
     store_identity.take_over(objects, own.app_url)
     taken = Objects.of(place, own)
     taken.delete(key)
-    assert store_checks.state(taken) is None
+    assert store.state(taken) is None
 
 
 def test_the_deployment_that_wrote_first_keeps_the_store(place: Settings, own: Database) -> None:
@@ -116,7 +116,7 @@ def test_an_endpoint_without_encryption_is_warned_about(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     place = Settings.load(data_dir=tmp_path, objects_url="s3://bucket", objects_by_http=by_http)
-    said = [problem.wrong for problem in store_problems.of_endpoint(place)]
+    said = [problem.wrong for problem in operate.of_endpoint(place)]
     assert len(said) == (wrong is not None)
     assert wrong is None or wrong in said[0]
 
@@ -146,8 +146,8 @@ def test_a_file_that_is_lost_or_altered_is_named(
     objects, (whole, lost, altered) = Objects.of(place), (kept() for _ in range(3))
     objects.delete(lost)
     objects.put(altered, PDF[:-1] + b"!")
-    assert store_checks.examine(pool, objects, [company], verify=False) == Findings([lost], [])
-    assert store_checks.examine(pool, objects, [company], verify=True) == Findings([lost], [altered])
+    assert store.examine(pool, objects, [company], verify=False) == Findings([lost], [])
+    assert store.examine(pool, objects, [company], verify=True) == Findings([lost], [altered])
     assert objects.get(whole) == PDF
 
 
@@ -164,5 +164,5 @@ def test_a_file_that_goes_with_its_row_meanwhile_is_not_missing(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Objects, "stored", stored)
-        found = store_checks.examine(pool, Objects.of(place), [company], verify=True)
+        found = store.examine(pool, Objects.of(place), [company], verify=True)
     assert found == Findings([], [])

@@ -19,15 +19,15 @@ from tests.processes import lives
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tools import at_rest
 from tools.ports import free_port
-from warehouse import dagster_home
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home
+from warehouse.operate.settings import Settings
 
 _SERVE = """
 from api import serve as supervisor
-from api.serve import serve
+from api.operate.serve import serve
 supervisor._UNREACHABLE_SECONDS = 10
 from warehouse import dagster_home
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 """
 
@@ -64,7 +64,7 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     assert len(apis) == 2
     forked = _worker(process)
     forker = [] if sys.platform != "linux" else [forked[0].parent()]
-    keepers = {each for each in _everything(process, settings) if "warehouse.keeper" in _command(each)}
+    keepers = {each for each in _everything(process, settings) if "warehouse.operate.keeper" in _command(each)}
     for victim in (*apis, *forker, *keepers, postmaster):
         victim.kill()
     gone = (*apis, *forked) if forker else apis  # what was forked ends with the process that forked it
@@ -73,7 +73,7 @@ def test_what_dies_comes_back_and_sigterm_leaves_nothing(
     assert _postmaster(settings).pid != postmaster.pid
     found: list[psutil.Process] = []
     wait_until(lambda: found.extend(_worker(process)) or found)
-    assert [each for each in _everything(process, settings) if "warehouse.keeper" in _command(each)]
+    assert [each for each in _everything(process, settings) if "warehouse.operate.keeper" in _command(each)]
     everything = _everything(process, settings)
     with suppress(psutil.NoSuchProcess):  # a database at a new address has the supervisor start it again
         found[0].suspend()  # it does not hear that it shall end
@@ -100,7 +100,7 @@ def test_whoever_is_killed_together_with_the_supervisor_leaves_nobody_and_anothe
     """Whichever processes are killed with it: their children must not hold the port and answer 500."""
     process, settings = service
     everything = _everything(process, settings)
-    keeper = next(each for each in everything if "warehouse.keeper" in _command(each))
+    keeper = next(each for each in everything if "warehouse.operate.keeper" in _command(each))
     for victim in (process, _apis(process)[0], keeper):
         victim.kill()
     process.wait()
@@ -129,7 +129,7 @@ def test_a_taken_port_is_told_at_once_with_who_has_it() -> None:
 
 
 def _apis(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    return [child for child in psutil.Process(process.pid).children() if "api.server" in _command(child)]
+    return [child for child in psutil.Process(process.pid).children() if "api.operate.server" in _command(child)]
 
 
 class _UnderWay:

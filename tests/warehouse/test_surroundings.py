@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy
 from psycopg_pool import PoolTimeout
 
-from warehouse.sessions import Pool, TransactionLost
-from warehouse.surroundings import is_passing
+from warehouse.operate.sessions import Pool, TransactionLost
+from warehouse.operate.surroundings import is_passing
 
 PASSING = ("08006", "25006", "25P03", "40001", "40P01", "53100", "53200", "53300", "55P03", "57P01", "57P03", "58030")
 LASTING = ("22021", "23505", "42P01", "42501", "54000", "XX000", "P0001")
@@ -123,9 +123,9 @@ def test_a_full_disk_passes_whoever_writes(tmp_path: Path):
 
 _WITHOUT_FILES = """
 import resource, sys
-from warehouse.objects import Objects
-from warehouse.settings import Settings
-from warehouse.surroundings import is_passing
+from warehouse.operate.objects import Objects
+from warehouse.operate.settings import Settings
+from warehouse.operate.surroundings import is_passing
 from pathlib import Path
 objects = Objects.of(Settings.load(data_dir=Path(sys.argv[1])))
 key = "00000000-0000-0000-0000-000000000001/name"

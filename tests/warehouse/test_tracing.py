@@ -8,13 +8,13 @@ import pytest
 
 from tests.collector import attributes, collecting
 from tests.waiting import wait_until
-from warehouse.otlp import Spans
-from warehouse.settings import Settings, SettingsError
+from warehouse.operate.otlp import Spans
+from warehouse.operate.settings import Settings, SettingsError
 
 _OFF = """
 import sys
 from warehouse import tracing
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 tracing.configure(Settings.load(), "api")
 with tracing.span("a") as span:
     tracing.record("b", 1.0, 2.0)

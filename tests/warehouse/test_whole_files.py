@@ -7,9 +7,9 @@ from threading import Barrier
 
 import pytest
 
-from warehouse import dagster_home, deployment_keys, whole_files
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate import dagster_home, keys, whole_files
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 _AT_ONCE = 8
 
@@ -30,7 +30,7 @@ def test_all_who_need_a_new_key_at_once_get_the_same(tmp_path: Path) -> None:
         for number in range(20):
             settings = Settings.load(data_dir=tmp_path / str(number))
             got = {each.result() for each in [threads.submit(ask, settings) for _ in range(_AT_ONCE)]}
-            assert got == {(deployment_keys.read(settings), dagster_home.door_key(settings))}
+            assert got == {(keys.read(settings), dagster_home.door_key(settings))}
             kept = {file.name: file for file in settings.data_dir.rglob("*") if file.is_file()}
             assert set(kept) == {"connector.key", "door.key"}, "no drafts are left"
             assert all(file.stat().st_mode & 0o077 == 0 for file in kept.values())

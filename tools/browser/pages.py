@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from tools.browser.assistant import Assistant
 from tools.browser.company import BOTTLE, Company
-from warehouse.clock import Clock
+from warehouse.operate.clock import Clock
 
 FOR_ALL: Final = (
     "sign-in",

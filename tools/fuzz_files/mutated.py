@@ -6,8 +6,8 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from pipelines.imports.template import template
-from schemas.labels import LANGUAGES
+from schemas.messages import LANGUAGES
+from services.imports.workbook import template
 from tools.fuzz_files.quoting import mutated_csv
 from tools.fuzz_files.tables import table
 from tools.fuzz_files.xml_parts import mutated_xml

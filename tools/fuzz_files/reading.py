@@ -10,10 +10,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
-from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.media import detect_media_type
-from schemas.labels import LANGUAGES
-from schemas.messages import translate
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload, read_upload
+from schemas.messages import LANGUAGES, translate
 from schemas.normalise import Unfit
 from tools.fuzz_files.mutated import corpus, mutated
 

@@ -14,8 +14,8 @@ from uuid import UUID
 import orjson
 from psycopg.rows import class_row
 
-from warehouse.sessions import Connection
-from warehouse.skus import detail
+from warehouse.operate.sessions import Connection
+from warehouse.skus import queries
 
 _OF_TRANSACTIONS: Final = {
     "since": "t.at >= %(since)s::timestamptz",
@@ -25,7 +25,7 @@ _OF_TRANSACTIONS: Final = {
 _OF_ENTRIES: Final = {"actions": "e.action = ANY(%(actions)s::text[])"}
 """The condition of each filter by its parameter; `since` and `until` are inclusive."""
 
-_HELD: Final = f"SELECT json_build_array({detail.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
+_HELD: Final = f"SELECT json_build_array({queries.SELECT}) FROM {{table}} AS skus WHERE skus.id = chosen.sku_id"
 _VERSION: Final = f"""coalesce(
     ({_HELD.format(table="sku_versions")} AND skus.version = chosen.version - {{ago}}),
     ({_HELD.format(table="skus")} AND skus.version = chosen.version - {{ago}}))"""

@@ -6,17 +6,50 @@ and the digests (`warehouse.audit.chain`).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import orjson
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
 from uuid_utils import uuid7
 
-from schemas.audit import ACTIONS
+from schemas.vocabularies import ACTIONS
 from warehouse.audit.chain import CURRENT
-from warehouse.audit.origin import Origin
-from warehouse.sessions import Connection, become
+from warehouse.base import company, identity, instant, metadata
+from warehouse.operate.sessions import Connection, become
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The actor of a transaction and the request that it came with.
+
+    `actor_type` is one of the audit's (api_key, user, connection, supplier, import, operator, system); `ip` and
+    `user_agent` are anonymised after 12 months and are in no digest.
+    """
+
+    actor_type: str
+    actor_id: str | None
+    actor_name: str | None
+    correlation_id: str
+    ip: str | None = None
+    user_agent: str | None = None
+    reason: str | None = None
+
 
 _SIGNED: Final = (
     "id",
@@ -113,10 +146,11 @@ def enter(
 ) -> None:
     """Add one entry, as the last statement of the caller's transaction, whose session has the company set.
 
-    `action` is one of `schemas.audit`; `before` and `after` are the fields that changed, as JSON takes them, and null
+    `action` is one of `schemas.vocabularies`; `before` and `after` are the fields that changed, as JSON takes them, and
+    null
     where the record did not exist before or does not exist after.
     """
-    assert action in ACTIONS, f"{action} is not published in schemas/audit.py"
+    assert action in ACTIONS, f"{action} is not published in schemas/vocabularies.py"
     entry = {"action": action, "resource_id": str(resource_id), "before": _json(before), "after": _json(after)}
     conn.execute(_ENTER, {**signature(company_id, origin, now), **entry, "created": 0})
 
@@ -144,3 +178,44 @@ def enter_for_each(
 
 def _json(value: Mapping[str, object] | None) -> str | None:
     return None if value is None else orjson.dumps(value).decode()
+
+
+audit_transactions = Table(
+    "audit_transactions",
+    metadata,
+    identity(),
+    company(),
+    instant("at"),
+    Column("actor_type", Text, nullable=False),
+    Column("actor_id", Text),
+    Column("actor_name", Text),
+    Column("reason", Text),
+    Column("correlation_id", Text, nullable=False),
+    Column("ip", Text),
+    Column("user_agent", Text),
+    Column("number", BigInteger, nullable=False, comment="of the link in the company's chain, from 1"),
+    Column("first_entry", BigInteger, nullable=False, comment="the lowest id of its entries, which follow each other"),
+    Column("entries", Integer, nullable=False, comment="how many they are"),
+    Column("digest_version", Integer, nullable=False, comment="what the hash is made of (warehouse.audit.chain)"),
+    Column("hash", LargeBinary, nullable=False, comment="over the hash of the link before and all of this one"),
+    instant("visible_at", nullable=True),
+    UniqueConstraint("company_id", "number"),
+    Index(None, "company_id", "at"),
+    Index(None, "company_id", "visible_at"),
+    Index("ix_audit_transactions_unstamped", "id", postgresql_where=text("visible_at IS NULL")),
+)
+
+audit_entries = Table(
+    "audit_entries",
+    metadata,
+    Column("id", BigInteger, autoincrement=False, comment="number in the company's ledger, from 1"),
+    company(),
+    Column("transaction_id", Uuid, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("resource_id", Text, nullable=False),
+    Column("version", Integer, comment="of the SKU, where the entry is about one"),
+    Column("before", JSON),
+    Column("after", JSON),
+    Column("digest", LargeBinary, nullable=False, comment="over the entry and the row version that it names"),
+    PrimaryKeyConstraint("company_id", "id"),
+)

@@ -5,7 +5,7 @@ has `visible_at`: null until a session that sees the committed transaction stamp
 A later stamp of a company is always greater than every stamp that could be seen before that transaction could.
 
 What belongs here: stamping, and the conditions on stamps in a list of changes. What does not: when transactions are
-stamped (`warehouse.sessions`), and the list (`warehouse.skus.queries`).
+stamped (`warehouse.operate.sessions`), and the list (`warehouse.skus.queries`).
 """
 
 from typing import Final

@@ -6,18 +6,56 @@ transaction that waits for the disk, so that what a page shows survives a crash,
 other entries. What belongs here: the one query. What does not: records (`services.changes`).
 """
 
+from base64 import urlsafe_b64decode
+from binascii import Error
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
 from schemas.changes import CHANGE_TYPES
 from schemas.json_values import JsonObject
 from warehouse import pages
-from warehouse.changes import cursors
-from warehouse.changes.cursors import Place
-from warehouse.sessions import Connection
+from warehouse.operate.sessions import Connection
 from warehouse.skus import queries as skus
+
+_MARK_BYTES: Final = 8
+_NUMBER_BYTES: Final = 8
+_TEXT_LENGTH: Final = 22
+"""Characters of both in Base64 without its padding."""
+
+MARK: Final = f"substr({{hash}}, 1, {_MARK_BYTES})"
+"""The part of a link's hash, an SQL expression, that a cursor has."""
+
+
+class Place(NamedTuple):
+    """A place in a ledger: behind the entry of this number, 0 for its beginning."""
+
+    number: int
+    mark: bytes
+
+
+BEGINNING: Final = Place(0, b"")
+
+
+def sql(number: str, link_hash: str) -> str:
+    """Return SQL for the cursor behind an entry, from expressions for its number and for the hash of its link."""
+    content = f"int8send({number}) || {MARK.format(hash=link_hash)}"
+    return f"rtrim(translate(encode({content}, 'base64'), '+/', '-_'), '=')"
+
+
+def read_cursor(text: str) -> Place | None:
+    """Return the place of a cursor; None for a text that is none."""
+    if len(text) != _TEXT_LENGTH or not text.isascii():
+        return None
+    try:
+        content = urlsafe_b64decode(text + "==")
+    except (Error, ValueError):
+        return None
+    if len(content) != _NUMBER_BYTES + _MARK_BYTES or content[0] >= 0x80:
+        return None
+    return Place(int.from_bytes(content[:_NUMBER_BYTES]), content[_NUMBER_BYTES:])
+
 
 _HORIZON: Final = """
 unstamped AS MATERIALIZED (
@@ -27,10 +65,10 @@ unstamped AS MATERIALIZED (
     WHERE number = coalesce((SELECT min(number) - 1 FROM unstamped), (SELECT links FROM company_counters))
 )"""
 _UPTO: Final = "coalesce((SELECT upto FROM horizon), 0)"
-_BEGINNING: Final = cursors.sql("0::bigint", r"'\x0000000000000000'::bytea")
+_BEGINNING: Final = sql("0::bigint", r"'\x0000000000000000'::bytea")
 _KNOWN: Final = f"""(%(number)s::bigint = 0 OR EXISTS (
     SELECT FROM audit_entries AS e JOIN audit_transactions AS t ON t.id = e.transaction_id
-    WHERE e.id = %(number)s::bigint AND {cursors.MARK.format(hash="t.hash")} = %(mark)s::bytea))"""
+    WHERE e.id = %(number)s::bigint AND {MARK.format(hash="t.hash")} = %(mark)s::bytea))"""
 """Whether the place is one of this ledger."""
 
 _OF_SKU: Final = """CASE
@@ -39,7 +77,7 @@ _OF_SKU: Final = """CASE
     WHEN chosen.action LIKE 'technical_file.%%'
         THEN (SELECT files.sku_id FROM technical_files AS files WHERE files.id = chosen.resource_id::uuid) END"""
 _CHANGE: Final = f"""
-SELECT chosen.transaction_id || '.' || chosen.id AS id, {cursors.sql("chosen.id", "t.hash")} AS cursor,
+SELECT chosen.transaction_id || '.' || chosen.id AS id, {sql("chosen.id", "t.hash")} AS cursor,
        {pages.instant("t.at")} AS at, chosen.action AS type, split_part(chosen.action, '.', 1) AS resource_type,
        chosen.resource_id, of_sku.id AS sku_id, sku.sku_code, chosen.version, t.actor_type, chosen.id AS number
 FROM chosen
@@ -79,7 +117,7 @@ SELECT {_KNOWN} AS known, json_build_object(
     'data', coalesce((SELECT json_agg(json_build_object({fields}) ORDER BY change.number) FROM change), '[]'::json),
     'next_cursor', CASE WHEN (SELECT count(*) FROM found) > {limit:d}
         THEN (SELECT cursor FROM change ORDER BY number DESC LIMIT 1)
-        ELSE coalesce((SELECT {cursors.sql("horizon.upto", "horizon.hash")} FROM horizon), {_BEGINNING}) END,
+        ELSE coalesce((SELECT {sql("horizon.upto", "horizon.hash")} FROM horizon), {_BEGINNING}) END,
     'has_more', (SELECT count(*) FROM found) > {limit:d}
 )::text AS page"""
 

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from warehouse.companies import queries as companies
-from warehouse.sessions import Connection, become
+from warehouse.operate.sessions import Connection, become
 
 _OF: Final = "SELECT pcds_sandbox_of(%s)"
 _ACCOUNT: Final = "SELECT sandbox_of FROM companies WHERE id = %s"
@@ -97,5 +97,5 @@ def left(owner: Connection) -> list[UUID]:
 
 
 def erasure_of(sandbox: UUID) -> str:
-    """Return the name of the turn that who erases the sandbox has (`warehouse.sessions.owner_turn`)."""
+    """Return the name of the turn that who erases the sandbox has (`warehouse.operate.sessions.owner_turn`)."""
     return _ERASURE.format(sandbox=sandbox)

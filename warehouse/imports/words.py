@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from psycopg.types.json import Json
+
 from schemas.words import fold
 from warehouse import pages
-from warehouse.sessions import Connection
+from warehouse.operate.sessions import Connection
 
 _ALL: Final = "SELECT field, text, value FROM own_words ORDER BY field, folded"
 _BEFORE: Final = "SELECT value FROM own_words WHERE field = %s AND folded = %s FOR UPDATE"
@@ -100,3 +102,61 @@ def remove(conn: Connection, words: Iterable[tuple[str, str]]) -> Mapping[str, o
             before[f"{field}: {folded}"] = found[0]
             conn.execute(_REMOVE, (field, folded))
     return before
+
+
+_KEEP_MAPPING: Final = (
+    "INSERT INTO import_mappings (company_id, name, mapping, updated_at) VALUES (%s, %s, %s, %s) "
+    "ON CONFLICT (company_id, name) DO UPDATE SET mapping = excluded.mapping, updated_at = excluded.updated_at"
+)
+_RECALL: Final = "SELECT mapping FROM import_mappings WHERE company_id = %s AND name = %s"
+_SHOWN: Final = f"id, name, mapping, {pages.instant('updated_at')} AS updated_at"
+_FIND: Final = f"SELECT {_SHOWN} FROM import_mappings WHERE id = %s FOR UPDATE"
+_LAST: Final = f"SELECT {_SHOWN} FROM import_mappings ORDER BY import_mappings.updated_at DESC, id LIMIT %s"
+_REMOVE_MAPPING: Final = "DELETE FROM import_mappings WHERE id = %s"
+_MAPPING_NAMES: Final = "SELECT name FROM import_mappings WHERE company_id = %s ORDER BY updated_at DESC, name LIMIT %s"
+
+
+class KeptMapping(NamedTuple):
+    """A mapping as it was last sent, under the name that recalls it."""
+
+    id: UUID
+    name: str
+    mapping: Mapping[str, object]
+    updated_at: str
+
+
+def keep_mapping(conn: Connection, company_id: UUID, name: str, mapping: Mapping[str, object], now: datetime) -> None:
+    """Store a mapping under a name, in the caller's transaction; replaces an earlier one of that name."""
+    conn.execute(_KEEP_MAPPING, (company_id, name, Json(dict(mapping)), now))
+
+
+def recall(conn: Connection, company_id: UUID, name: str) -> dict[str, object] | None:
+    """Return the mapping that the company keeps under a name, or None."""
+    found = conn.execute(_RECALL, (company_id, name)).fetchone()
+    return None if found is None else dict(found[0])
+
+
+def names(conn: Connection, company_id: UUID, most: int) -> list[str]:
+    """Return the names of a company's mappings, the last kept first."""
+    return [str(row[0]) for row in conn.execute(_MAPPING_NAMES, (company_id, most))]
+
+
+def page_of_mappings(limit: int, offset: int) -> str:
+    """Build a page of the company's mappings as one JSON text, `page`, the last kept first."""
+    return pages.page(_SHOWN, "import_mappings", order="updated_at DESC, id", limit=limit, offset=offset)
+
+
+def last_kept(conn: Connection, most: int) -> list[KeptMapping]:
+    """Return the mappings of the session's company, the last kept first."""
+    return [KeptMapping(*row) for row in conn.execute(_LAST, (most,))]
+
+
+def find(conn: Connection, mapping_id: UUID) -> KeptMapping | None:
+    """Return and lock a mapping of the session's company."""
+    found = conn.execute(_FIND, (mapping_id,)).fetchone()
+    return None if found is None else KeptMapping(*found)
+
+
+def remove_mapping(conn: Connection, mapping_id: UUID) -> None:
+    """Remove a mapping of the session's company."""
+    conn.execute(_REMOVE_MAPPING, (mapping_id,))

@@ -1,4 +1,4 @@
-"""Runs migrations on the connection of `warehouse.migrate`, each in its own transaction, never waiting long.
+"""Runs migrations on the connection of `warehouse.operate.migrate`, each in its own transaction, never waiting long.
 
 A statement that waits for a lock makes every later reader of that table wait behind it, so it gives up after five
 seconds and the migration can be started again. The caller's advisory lock lets one migration run at a time.

@@ -5,18 +5,21 @@ filed or decided, and applies a decision.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 import orjson
 from psycopg.rows import class_row
 
 from schemas.json_values import JsonObject
+from schemas.skus.types import Component, PartFacts
+from warehouse.files import File
+from warehouse.operate.sessions import Connection
 from warehouse.review.tables import review_entries
-from warehouse.sessions import Connection
 from warehouse.skus import queries as skus
+from warehouse.skus.earlier import GRAPH_AT
 
 RESOURCES: Final[Mapping[str, str]] = {
     "supplier_answer": "supplier_submission",
@@ -226,3 +229,99 @@ def replace_open(connection: Connection, request_id: UUID) -> UUID | None:
 def _one(connection: Connection, query: str, key: UUID | bytes) -> Entry | None:
     with connection.cursor(row_factory=class_row(Entry)) as cursor:
         return cursor.execute(query, [key]).fetchone()
+
+
+_KEPT: Final = tuple(field.name for field in fields(File))
+_ADD: Final = f"""
+INSERT INTO review_files (company_id, request_id, entry_id, created_at, {", ".join(_KEPT)})
+VALUES (%(company_id)s, %(request_id)s, %(entry_id)s, %(at)s, {", ".join(f"%({name})s" for name in _KEPT)})"""
+_COUNT: Final = "SELECT count(*) FROM review_files WHERE request_id = %s"
+_SELECT_FILES: Final = f"""
+SELECT {", ".join(f"review_files.{name}" for name in _KEPT)}
+FROM review_files LEFT JOIN review_entries AS entry ON entry.id = review_files.entry_id
+WHERE {{of}} ORDER BY review_files.created_at, review_files.id"""
+_FILES_OF_ENTRY: Final = _SELECT_FILES.format(of="review_files.entry_id = %s")
+_OF_REQUEST: Final = _SELECT_FILES.format(of="review_files.request_id = %s AND coalesce(entry.state, 'open') = 'open'")
+_TAKE: Final = """
+UPDATE review_files SET entry_id = %(entry_id)s
+WHERE request_id = %(request_id)s AND (entry_id IS NULL OR entry_id = %(replaced)s)"""
+
+
+def add_file(
+    connection: Connection,
+    company_id: UUID,
+    file: File,
+    *,
+    request_id: UUID | None,
+    entry_id: UUID | None,
+    at: datetime,
+) -> None:
+    """Add the record of a file of a request, of an entry, or of both."""
+    belongs_to = {"company_id": company_id, "request_id": request_id, "entry_id": entry_id, "at": at}
+    connection.execute(_ADD, asdict(file) | belongs_to)
+
+
+def count_of_request(connection: Connection, request_id: UUID) -> int:
+    """Count the files of a request, those of rejected answers included."""
+    counted = connection.execute(_COUNT, [request_id]).fetchone()
+    assert counted is not None, "a count is one row"
+    return int(counted[0])
+
+
+def of_entry(connection: Connection, entry_id: UUID) -> list[File]:
+    """Return the files that came with an entry, in the order of arrival."""
+    return _all(connection, _FILES_OF_ENTRY, entry_id)
+
+
+def of_request(connection: Connection, request_id: UUID) -> list[File]:
+    """Return the files of the next answer to a request: attached since the last, or with the answer that waits."""
+    return _all(connection, _OF_REQUEST, request_id)
+
+
+def take(connection: Connection, request_id: UUID, entry_id: UUID, *, replaced: UUID | None) -> None:
+    """Give an answer the files attached since the last one, and those of the answer that it replaces."""
+    connection.execute(_TAKE, {"request_id": request_id, "entry_id": entry_id, "replaced": replaced})
+
+
+def _all(connection: Connection, query: str, key: UUID) -> list[File]:
+    with connection.cursor(row_factory=class_row(File)) as cursor:
+        return cursor.execute(query, [key]).fetchall()
+
+
+_APPLIED: Final = f"""
+SELECT entries.id, entries.kind, entries.sku_id, sku.sku_code, entries.payload, requests.asked,
+    ({GRAPH_AT.format(sku="entries.sku_id", until="<= coalesce(requests.created_at, entries.filed_at)")}),
+    ({GRAPH_AT.format(sku="entries.sku_id", until="< entries.decided_at")}),
+    entries.filed_by_name, entries.decided_by_name, entries.decided_at
+FROM review_entries AS entries
+LEFT JOIN supplier_requests AS requests ON requests.id = entries.request_id
+LEFT JOIN LATERAL {skus.named("entries.sku_id")} AS sku ON true
+WHERE entries.state = 'accepted' AND entries.kind IN ('supplier_answer', 'sku_update')
+    AND entries.sku_id IS NOT NULL AND entries.decided -> 'asked' IS NULL
+ORDER BY entries.decided_at DESC, entries.id"""
+"""A decision that kept what was asked about was made by a person who was shown it."""
+
+
+class Applied(NamedTuple):
+    """An accepted entry: its payload (`services.review.entries`), and what its request kept of the parts, if anything.
+
+    `lines_asked` is the graph at the time of asking, `lines_met` the one that the write met.
+    """
+
+    entry_id: UUID
+    kind: str
+    sku_id: UUID
+    sku_code: str | None
+    payload: JsonObject
+    asked: dict[str, PartFacts] | None
+    lines_asked: list[Component]
+    lines_met: list[Component]
+    filed_by: str | None
+    decided_by: str | None
+    decided_at: datetime
+
+
+def of_company(conn: Connection) -> list[Applied]:
+    """Return those of the session's company that were decided before decisions kept it, the latest first."""
+    rows = conn.execute(_APPLIED).fetchall()
+    return [Applied(*row[:6], *(orjson.loads(graph or "[]") for graph in row[6:8]), *row[8:]) for row in rows]

@@ -2,7 +2,7 @@
 
 An archived SKU is in no list or count because it is not in `skus`. Its newest version is in `sku_versions`, and an open
 row of `archived_skus` names that version. Units that were placed of it stay placed (decisions §13): figures read them
-from that version (`warehouse.snapshots`), and they can be written while it rests.
+from that version (`warehouse.figures.snapshots`), and they can be written while it rests.
 
 What belongs here: the statements. What does not: which write brings a SKU back (`pipelines.writing.returning`).
 """
@@ -15,9 +15,9 @@ from uuid import UUID
 from warehouse import pages
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
-from warehouse.audit.origin import Origin
-from warehouse.sessions import AsyncConnection, Connection
-from warehouse.skus.detail import NAMES, SHOWN, StoredSku, row_of
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import AsyncConnection, Connection
+from warehouse.skus.queries import NAMES, SHOWN, StoredSku, row_of
 from warehouse.skus.tables import STORED_COLUMNS
 
 _NEW: Final = {

@@ -1,6 +1,6 @@
 """Reads earlier versions of SKUs: one version, the graph at a time, those before an import, and what changed since.
 
-What belongs here: the statements. What does not: putting the earlier values back (`pipelines.writing.restore`).
+What belongs here: the statements. What does not: putting the earlier values back (`services.imports.undo`).
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,11 @@ from uuid import UUID
 
 import orjson
 
-from schemas.sku import Component
-from warehouse import copying
-from warehouse.sessions import Connection
-from warehouse.skus.columns import DTYPES, Table, select_list
-from warehouse.skus.detail import COLUMNS, SELECT, StoredSku
-from warehouse.skus.tables import VALUE_COLUMNS, skus
+from schemas.skus.types import Component
+from warehouse.operate import copying
+from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import COLUMNS, SELECT, StoredSku
+from warehouse.skus.tables import DTYPES, VALUE_COLUMNS, Table, select_list, skus
 
 State = Literal["undone", "archive", "take_units", "restore", "archived_since", "changed_since"]
 """What undoing an import does to a SKU, or why it does nothing: it is as before, archived, or changed since.
@@ -114,3 +113,64 @@ def versions(conn: Connection, wanted: Sequence[tuple[UUID, int]]) -> Table:
     """Return these versions of SKUs by code: id, value columns, and the import, sheet and line that they came from."""
     parameters = {"ids": [sku_id for sku_id, _ in wanted], "versions": [version for _, version in wanted]}
     return Table.of(copying.out_of(conn, _VERSIONS, parameters, {name: DTYPES[name] for name in _READ}))
+
+
+_PRESENT: Final = """
+WITH present AS (
+    SELECT id, sku_code, version, import_id, import_sheet, import_line FROM skus WHERE sku_code = ANY(%(codes)s)
+    UNION ALL
+    SELECT last.id, last.sku_code, last.version, last.import_id, last.import_sheet, last.import_line
+    FROM archived_skus AS archived
+    JOIN sku_versions AS last ON last.id = archived.sku_id AND last.version = archived.version
+    WHERE archived.sku_code = ANY(%(codes)s) AND archived.returned_at IS NULL
+)"""
+"""The newest versions of SKUs, archived ones too: what was declared of them is still to be explained."""
+_ORIGINS: Final = f"""{_PRESENT}
+SELECT present.sku_code, present.version, present.import_id, imports.filename, present.import_sheet, present.import_line
+FROM present LEFT JOIN imports ON imports.id = present.import_id"""
+_EARLIER: Final = f"""{_PRESENT}
+SELECT present.sku_code, versions.version, versions.import_id, imports.filename, versions.import_sheet,
+       versions.import_line
+FROM present JOIN sku_versions AS versions ON versions.id = present.id AND versions.version < present.version
+LEFT JOIN imports ON imports.id = versions.import_id
+ORDER BY present.sku_code, versions.version"""
+_FILES: Final = "SELECT id, filename, sha256, created_at FROM imports WHERE id = ANY(%s)"
+
+
+class ValueOrigin(NamedTuple):
+    """A version of a SKU; the import fields are null where a single write made it."""
+
+    sku_code: str
+    version: int
+    import_id: UUID | None
+    filename: str | None
+    import_sheet: str | None
+    import_line: int | None
+
+
+class File(NamedTuple):
+    """What an import was sent as, and when."""
+
+    filename: str
+    sha256: str
+    sent_at: datetime
+
+
+def of(connection: Connection, sku_codes: Sequence[str]) -> dict[str, ValueOrigin]:
+    """The current versions of SKUs of the session's company, by code."""
+    rows = connection.execute(_ORIGINS, {"codes": list(sku_codes)}).fetchall()
+    return {row[0]: ValueOrigin(*row) for row in rows}
+
+
+def earlier(connection: Connection, sku_codes: Sequence[str]) -> dict[str, list[ValueOrigin]]:
+    """The versions before the current ones, the first first, by code; a SKU that has none is not there."""
+    found: dict[str, list[ValueOrigin]] = {}
+    for row in connection.execute(_EARLIER, {"codes": list(sku_codes)}):
+        found.setdefault(row[0], []).append(ValueOrigin(*row))
+    return found
+
+
+def files(connection: Connection, import_ids: Sequence[UUID]) -> dict[UUID, File]:
+    """The files of imports of the session's company, by import, in the order asked for."""
+    found = {row[0]: File(*row[1:]) for row in connection.execute(_FILES, [list(import_ids)])}
+    return {import_id: found[import_id] for import_id in import_ids if import_id in found}

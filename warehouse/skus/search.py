@@ -7,17 +7,20 @@ keeps only id and sort key of those that fit. `today` is the UTC day of the serv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final  # Any: rows and parameters, whose types the statement says
+from typing import Any, Final, cast  # Any: rows and parameters, whose types the statement says
 from uuid import UUID
 
+import polars as pl
 from psycopg.rows import dict_row
 
-from compliance.markets import FIRST_YEAR_IN_EFFECT
+from compliance.scopes import FIRST_YEAR_IN_EFFECT
+from schemas.json_values import JsonObject
 from schemas.vocabularies import VOCABULARIES
 from warehouse import pages
 from warehouse.audit.visible import AS_OF
-from warehouse.sessions import Connection
-from warehouse.skus.queries import CHANGED, COVERAGE, COVERED, DOC_CHANGED, LIST_ITEM, NAMED
+from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import CHANGED, COVERAGE, COVERED, DOC_CHANGED, LIST_ITEM, NAMED, NAMES, SHOWN, StoredSku
+from warehouse.skus.tables import DTYPES
 
 MOST_WORDS: Final = 8
 """The most words of a search: each makes the statement longer."""
@@ -77,7 +80,7 @@ IN_MARKET: Final = f"""(%(market)s::text = ANY(skus.markets)
     OR strpos(array_to_string(skus.markets, ' '), %(market)s::text || '-') > 0
     OR strpos(skus.volumes::text, '"' || %(market)s::text) > 0
         AND skus.volumes::text ~ ('"' || %(market)s::text || '{_PLACED}'))"""
-"""The market, or a subdivision of it, is one in effect (`compliance.markets`); `market` is a code of ISO 3166.
+"""The market, or a subdivision of it, is one in effect (`compliance.scopes`); `market` is a code of ISO 3166.
 
 The regular expression decides; `strpos` spares it for the many SKUs without such a volume.
 """
@@ -189,3 +192,47 @@ def _chosen(search: Search) -> str:
     return f"""chosen AS MATERIALIZED (
         SELECT skus.id, {_KEYS[key]} AS key FROM ({source}) AS skus {covered}
         WHERE {" AND ".join(conditions) or "true"})"""
+
+
+STATES: Final = ("lacks_mark", "not_recorded", "has_mark", "exempt", "not_for_households")
+"""The states, the gravest first. `lacks_mark`: another label or none is recorded; `exempt`: drinks in glass."""
+_STATE: Final = """CASE
+    WHEN packaging_level = 'transport' THEN 'not_for_households'
+    WHEN material = 'glass' AND 'beverage' = ANY(use_contexts) THEN 'exempt'
+    WHEN sorting_label_scheme IN ('triman_fr', 'info_tri_fr') THEN 'has_mark'
+    WHEN sorting_label_scheme IS NULL THEN 'not_recorded'
+    ELSE 'lacks_mark' END"""
+_JUDGED: Final = f"""
+SELECT sku_code, name, sorting_label_scheme, packaging_level, {_STATE} AS state FROM skus WHERE {IN_MARKET}"""
+_COUNTS: Final = f"SELECT state, count(*) FROM ({_JUDGED}) AS judged GROUP BY state"
+_PAGE: Final = f"""
+SELECT sku_code, name, state, sorting_label_scheme, packaging_level FROM ({_JUDGED}) AS judged
+WHERE %(state)s::text IS NULL OR state = %(state)s::text
+ORDER BY array_position(%(order)s::text[], state), sku_code COLLATE "C" LIMIT %(limit)s OFFSET %(offset)s"""
+_MARKET: Final = "FR"
+
+
+def by_label(
+    conn: Connection, *, state: str | None, limit: int, offset: int
+) -> tuple[dict[str, int], list[JsonObject]]:
+    """Return how many SKUs have each state, and a page of those of one state, or of all, the gravest first."""
+    asked = {"market": _MARKET, "state": state, "order": list(STATES), "limit": limit, "offset": offset}
+    counts = dict(conn.execute(_COUNTS, asked).fetchall())
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return {name: counts.get(name, 0) for name in STATES}, cursor.execute(_PAGE, asked).fetchall()
+
+
+STORED: Final = "stored"
+"""The member of an item that holds its row."""
+ITEM: Final = f"{LIST_ITEM}, (SELECT row_to_json(shown) FROM (SELECT {SHOWN}) AS shown) AS {STORED}"
+"""`LIST_ITEM` with the row of `detail.NAMES`, for the parameter `today`."""
+_FLOATS: Final = tuple(name for name in NAMES if DTYPES.get(name) == pl.Float64)
+
+
+def row_of(item: JsonObject) -> StoredSku:
+    """Take the row out of an item that was parsed from JSON, where a whole number has lost its type."""
+    row = item.pop(STORED)
+    for name in _FLOATS:
+        if row[name] is not None:
+            row[name] = float(row[name])
+    return cast(StoredSku, row)

@@ -11,20 +11,30 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
+import polars as pl
 from psycopg import RawCursor
 
-from warehouse import copying
+from schemas.skus.types import Component
 from warehouse.audit import ledger
 from warehouse.audit.chain import CURRENT
-from warehouse.audit.origin import Origin
-from warehouse.sessions import Connection
-from warehouse.skus.by_code import FEW
-from warehouse.skus.columns import DTYPES, Table, as_stored, column_definitions
-from warehouse.skus.tables import DERIVED_COLUMNS, STORED_COLUMNS, VALUE_COLUMNS
+from warehouse.audit.ledger import Origin
+from warehouse.operate import copying
+from warehouse.operate.sessions import Connection
+from warehouse.skus.portfolio import FEW, UNITLESS
+from warehouse.skus.tables import (
+    DERIVED_COLUMNS,
+    DTYPES,
+    STORED_COLUMNS,
+    VALUE_COLUMNS,
+    Table,
+    as_stored,
+    column_definitions,
+    select_list,
+)
 
 _ALWAYS: Final = (*DERIVED_COLUMNS, "version", "import_sheet", "import_line")
 _ALL: Final = ", ".join(column.name for column in STORED_COLUMNS)
@@ -153,3 +163,86 @@ def stage(conn: Connection, rows: Table, columns: Sequence[str]) -> None:
         copying.into(cursor, "staged", staged)
         if any(version > 1 for version in rows["version"]):  # only these rows are joined to what is held
             cursor.execute("ANALYZE staged (id, version)")
+
+
+_LAWFUL: Final = (
+    "(skus.food_contact IS NOT TRUE OR concat(skus.pfas::text, skus.components::text) NOT LIKE '%%above_limit%%')"
+    f" AND NOT {UNITLESS}"
+)
+"""What no refusal by law can meet, whatever the day (`pipelines.writing.refuse`), and no judgement of a value without a
+unit (`pipelines.writing.write`)."""
+_OF_ONE_WEIGHT: Final = "coalesce(skus.weight_grams = skus.components_weight_g, true)"
+"""What no warning about weights can meet, whatever it tolerates (`pipelines.writing.refuse`)."""
+
+
+class Alike(NamedTuple):
+    """The places of rows that are as they are stored, and the grade that all of these have."""
+
+    grade: str
+    places: list[int]
+
+
+def alike(connection: Connection, values: pl.DataFrame, codes: Sequence[str] | None = None) -> list[Alike]:
+    """The rows whose every value is the stored one, by grade; `values` has their places `at` and then their columns.
+
+    A null says nothing, and so is as it is stored. Where there are few `codes` they are named, so that Postgres does
+    not read all rows of the company for them.
+
+    Rows that a refusal by law could meet are left out, and rows with another stated weight than that of their parts,
+    which may be worth a warning. To be called once in a transaction.
+    """
+    names = values.columns[1:]
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TEMPORARY TABLE asked (at integer, {column_definitions(names)}) ON COMMIT DROP")
+        copying.into(cursor, "asked", values)
+        # Of a table that nobody has analysed the planner may believe that it has one row, and join it in a loop.
+        cursor.execute("SET LOCAL enable_nestloop = off")
+        same = " AND ".join(f"(asked.{name} IS NULL OR {select_list([name])} = asked.{name})" for name in names)
+        named = "" if codes is None else " AND skus.sku_code = ANY(%(codes)s::text[])"
+        found = cursor.execute(
+            f"SELECT skus.recyclability_grade, array_agg(asked.at) FROM asked JOIN skus USING (sku_code) "
+            f"WHERE {same} AND {_LAWFUL} AND {_OF_ONE_WEIGHT}{named} GROUP BY 1",
+            {"codes": codes},
+        ).fetchall()
+    return [Alike(*row) for row in found]
+
+
+_LOCKED: Final = "SELECT sku_code, version, components::text FROM skus WHERE id = %s FOR UPDATE"
+_OF_CODE: Final = "SELECT components::text FROM skus WHERE sku_code = %s"
+_OF_ID: Final = "SELECT components::text FROM skus WHERE id = %s"
+
+
+class Locked(NamedTuple):
+    """A SKU that is locked: its code, its version, and its graph as JSON text."""
+
+    sku_code: str
+    version: int
+    graph: str | None
+
+    @property
+    def lines(self) -> list[Component]:
+        """The lines of the graph."""
+        return _lines(self.graph)
+
+
+def lock_sku(connection: Connection, sku_id: UUID) -> Locked | None:
+    """Lock a SKU of the session's company until the transaction ends; None where there is none of that id."""
+    row = connection.execute(_LOCKED, [sku_id]).fetchone()
+    return None if row is None else Locked(*row)
+
+
+def of_code(connection: Connection, sku_code: str) -> list[Component] | None:
+    """The lines of a SKU by its code; None where the session's company has no such SKU."""
+    row = connection.execute(_OF_CODE, [sku_code]).fetchone()
+    return None if row is None else _lines(row[0])
+
+
+def of_id(connection: Connection, sku_id: UUID) -> list[Component] | None:
+    """The lines of a SKU by its id; None where the session's company has no such SKU."""
+    row = connection.execute(_OF_ID, [sku_id]).fetchone()
+    return None if row is None else _lines(row[0])
+
+
+def _lines(graph: str | None) -> list[Component]:
+    found: list[Component] = orjson.loads(graph) if graph else []
+    return found

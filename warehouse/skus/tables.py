@@ -7,13 +7,16 @@ the write that replaced it; nothing is ever removed from there. An archived SKU 
 in `sku_versions`, and `archived_skus` names it.
 """
 
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, Final, Self, TypeAlias  # Any: a column's type is its field's
 
+import polars as pl
 from sqlalchemy import (
     ARRAY,
     JSON,
     Boolean,
-    Column,
     Computed,
     Date,
     DateTime,
@@ -21,12 +24,14 @@ from sqlalchemy import (
     Index,
     Integer,
     PrimaryKeyConstraint,
-    Table,
     Text,
     UniqueConstraint,
     Uuid,
     text,
 )
+from sqlalchemy import Column as SqlalchemyColumn
+from sqlalchemy import Table as SqlalchemyTable
+from sqlalchemy.dialects import postgresql
 
 from schemas.fields import SKU_FIELDS, Kind
 from schemas.vocabularies import SUBSTANCES
@@ -47,37 +52,37 @@ _LEGACY: Final = frozenset(
 """Input fields that become substance entries on write and are read back from them."""
 
 
-def _stored() -> list[Column[object]]:
-    columns: list[Column[object]] = []
+def _stored() -> list[SqlalchemyColumn[object]]:
+    columns: list[SqlalchemyColumn[object]] = []
     for field in SKU_FIELDS:
         if field.name in _LEGACY:
             continue
         if field.kind in ("codes", "markets"):
-            columns.append(Column(field.name, ARRAY(Text)))
+            columns.append(SqlalchemyColumn(field.name, ARRAY(Text)))
         elif field.kind == "substances":
-            columns += [Column(substance, JSON) for substance in SUBSTANCES]
+            columns += [SqlalchemyColumn(substance, JSON) for substance in SUBSTANCES]
         elif field.kind == "components":
-            columns.append(Column(field.name, JSON))
+            columns.append(SqlalchemyColumn(field.name, JSON))
         else:
-            columns.append(Column(field.name, _TYPES[field.kind], nullable=field.nullable))
+            columns.append(SqlalchemyColumn(field.name, _TYPES[field.kind], nullable=field.nullable))
     return columns
 
 
-def _row() -> list[Column[object]]:
+def _row() -> list[SqlalchemyColumn[object]]:
     return [
         company(),
         *_stored(),
-        Column("volumes", JSON, comment='{"FR/2026/0": units}: market, year, half; sorted by key'),
-        Column("components_weight_g", Double, comment="sum over the graph; null without a graph"),
-        Column("recyclability_grade", Text, nullable=False),
-        Column("recyclability_score", Double),
-        Column("grade_provisional", Boolean, nullable=False),
-        Column("ruleset_version", Text, nullable=False),
-        Column("version", Integer, nullable=False, comment="1 at creation, one more at each change"),
-        Column("transaction_id", Uuid, nullable=False, comment="the audit transaction that wrote it"),
-        Column("import_id", Uuid, comment="the import that wrote this version, with sheet and line"),
-        Column("import_sheet", Text),
-        Column("import_line", Integer),
+        SqlalchemyColumn("volumes", JSON, comment='{"FR/2026/0": units}: market, year, half; sorted by key'),
+        SqlalchemyColumn("components_weight_g", Double, comment="sum over the graph; null without a graph"),
+        SqlalchemyColumn("recyclability_grade", Text, nullable=False),
+        SqlalchemyColumn("recyclability_score", Double),
+        SqlalchemyColumn("grade_provisional", Boolean, nullable=False),
+        SqlalchemyColumn("ruleset_version", Text, nullable=False),
+        SqlalchemyColumn("version", Integer, nullable=False, comment="1 at creation, one more at each change"),
+        SqlalchemyColumn("transaction_id", Uuid, nullable=False, comment="the audit transaction that wrote it"),
+        SqlalchemyColumn("import_id", Uuid, comment="the import that wrote this version, with sheet and line"),
+        SqlalchemyColumn("import_sheet", Text),
+        SqlalchemyColumn("import_line", Integer),
         instant("created_at"),
         instant("updated_at"),
     ]
@@ -87,12 +92,12 @@ _WORDS: Final = (
     "pcds_sku_words(sku_code, name, gtin, material, material_subtype, packaging_format, product_category, components)"
 )
 
-skus = Table(
+skus = SqlalchemyTable(
     "skus",
     metadata,
     identity(),
     *_row(),
-    Column(
+    SqlalchemyColumn(
         "words",
         Text,
         Computed(_WORDS, persisted=True),
@@ -105,28 +110,30 @@ skus = Table(
     postgresql_with={"fillfactor": "50"},
 )
 
-sku_versions = Table(
+sku_versions = SqlalchemyTable(
     "sku_versions",
     metadata,
-    Column("id", Uuid, nullable=False),
+    SqlalchemyColumn("id", Uuid, nullable=False),
     *_row(),
     PrimaryKeyConstraint("id", "version"),
 )
 
-archived_skus = Table(
+archived_skus = SqlalchemyTable(
     "archived_skus",
     metadata,
     company(),
-    Column("sku_id", Uuid, nullable=False),
-    Column(
+    SqlalchemyColumn("sku_id", Uuid, nullable=False),
+    SqlalchemyColumn(
         "version",
         Integer,
         nullable=False,
         comment="the version as which it rests, in sku_versions: that of archiving, or of units written since",
     ),
-    Column("sku_code", Text, nullable=False),
+    SqlalchemyColumn("sku_code", Text, nullable=False),
     instant("archived_at"),
-    Column("returned_at", DateTime(timezone=True), comment="when the SKU came back; null while it is archived"),
+    SqlalchemyColumn(
+        "returned_at", DateTime(timezone=True), comment="when the SKU came back; null while it is archived"
+    ),
     PrimaryKeyConstraint("sku_id", "version"),
     Index("ix_archived_skus_now", "company_id", "sku_code", unique=True, postgresql_where=text("returned_at IS NULL")),
 )
@@ -146,24 +153,105 @@ DERIVED_COLUMNS: Final = (
 )
 """What the service computes at each write."""
 
-docs = Table(
+docs = SqlalchemyTable(
     "docs",
     metadata,
     identity(),
     company(),
-    Column("sku_id", Uuid),
-    Column("reference", Text),
-    Column("supplier_name", Text),
-    Column("status", Text, nullable=False),
-    Column("issued_on", Date),
-    Column("expires_on", Date),
-    Column("expiry_entered", Date, comment="the last day whose passing stands in the ledger"),
-    Column("renews", Uuid, comment="the earlier declaration in whose place it was issued"),
+    SqlalchemyColumn("sku_id", Uuid),
+    SqlalchemyColumn("reference", Text),
+    SqlalchemyColumn("supplier_name", Text),
+    SqlalchemyColumn("status", Text, nullable=False),
+    SqlalchemyColumn("issued_on", Date),
+    SqlalchemyColumn("expires_on", Date),
+    SqlalchemyColumn("expiry_entered", Date, comment="the last day whose passing stands in the ledger"),
+    SqlalchemyColumn("renews", Uuid, comment="the earlier declaration in whose place it was issued"),
     instant("withdrawn_at", nullable=True),
-    Column("withdrawn_reason", Text, comment="why a person withdrew it; its status is rejected since"),
+    SqlalchemyColumn("withdrawn_reason", Text, comment="why a person withdrew it; its status is rejected since"),
     instant("created_at"),
     instant("updated_at"),
     Index(None, "company_id", "sku_id"),
     Index("ix_docs_newest", "company_id", text("created_at DESC"), "id"),
     Index("ix_docs_renews", "company_id", "renews", postgresql_where=text("renews IS NOT NULL")),
 )
+
+
+_POLARS: Final = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean}
+Column: TypeAlias = list[Any]
+"""The values of a column. Which type they have is known by the column's name alone (`DTYPES`)."""
+
+DTYPES: Final[dict[str, type[pl.DataType]]] = {
+    column.name: _POLARS.get(type(column.type), pl.String) for column in STORED_COLUMNS
+}
+"""Column of `skus` → the type it has in a frame; whatever is not a number or a truth is text."""
+
+_DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
+_KINDS: Final = {column.name: column.type.compile(dialect=_DIALECT) for column in STORED_COLUMNS}
+
+
+def column_definitions(names: Iterable[str]) -> str:
+    """The columns with the types that they travel in, as a temporary table or a recordset declares them.
+
+    Ids, arrays and JSON travel as text.
+    """
+    return ", ".join(f"{name} {'TEXT' if DTYPES[name] == pl.String else _KINDS[name]}" for name in names)
+
+
+def select_list(names: Iterable[str]) -> str:
+    """The select list that gives these columns of `skus` as they travel."""
+    return ", ".join(f"skus.{name}::text" if DTYPES[name] == pl.String else f"skus.{name}" for name in names)
+
+
+def as_stored(name: str, source: str) -> str:
+    """A column that travelled to `source`, as the table holds it; an id column `id` travels as a uuid."""
+    kind = _KINDS[name]
+    as_it_is = name == "id" or kind == "TEXT" or DTYPES[name] != pl.String
+    return f"{source}.{name}" if as_it_is else f"{source}.{name}::{kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal height by name. Lists are shared between tables and never changed in place."""
+
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Self:
+        """The columns of a frame."""
+        return cls({column.name: column.to_list() for column in frame})
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    @property
+    def names(self) -> list[str]:
+        """Its columns' names, in order."""
+        return list(self.columns)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> "Table":
+        """The table with these columns added or in the place of those of the same name."""
+        return Table({**self.columns, **columns})
+
+    def where(self, kept: Sequence[bool]) -> "Table":
+        """The rows for which this says true; the table itself where those are all."""
+        if all(kept):
+            return self
+        return Table({name: list(compress(column, kept)) for name, column in self.columns.items()})
+
+    def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+        """The rows as tuples of these columns."""
+        return zip(*(self.columns[name] for name in names), strict=True)
+
+    def dicts(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """The rows as mappings of these columns."""
+        return [dict(zip(names, row, strict=True)) for row in self.rows(names)]
+
+    def frame(self, dtypes: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+        """These columns as a frame of these types."""
+        return pl.DataFrame({name: self.columns[name] for name in dtypes}, schema=dict(dtypes))

@@ -11,15 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from compliance.grading.firing import CLASS_OF, Face, Rows, face, weight_counted
-from compliance.grading.listing import Effect, open_fields, outcome
-from compliance.grading.many.codes import MISSING, BeyondArraysError, FactWords
+from compliance.grading.firing import CLASS_OF, Effect, Face, Rows, face, open_fields, outcome, weight_counted
 from compliance.grading.many.coding import Coding
-from compliance.grading.many.keys import Bools, Column, Ints, Keys, Lists
-from compliance.grading.many.meanings import meaning
-from compliance.grading.many.parts import MATERIALS, TYPES, Parts
+from compliance.grading.many.keys import Bools, Column, Ints, Keys, Lists, meaning
+from compliance.grading.many.parts import MATERIALS, MISSING, TYPES, BeyondArraysError, FactWords, Parts
 from compliance.grading.provisional import Alternatives, alternatives, other_parts, trial_values
-from compliance.grading.telling import told_of_part
+from compliance.grading.rows import told_of_part
 from compliance.grading.units import Unit, fitting_row, lightweight_exemption
 from compliance.rule_rows import Rule, RuleSet
 

@@ -14,28 +14,29 @@ from typing import Any, Final, get_args  # Any: a status is JSON
 import dagster as dg
 
 from pipelines.defs import about
-from pipelines.defs.imports.claimed import ClaimedImport, claim_import
-from pipelines.engine import checks, tags
+from pipelines.defs.imports.claims import ClaimedImport, claim_import
+from pipelines.engine import checks, preview, tags
+from pipelines.engine import import_preview as shown
 from pipelines.engine.checks import Frames
 from pipelines.engine.jobs import IMPORT_STEP
-from pipelines.engine.partitions import company_of, company_partitions
 from pipelines.engine.resources import Resources
-from pipelines.imports import process, settle, work
+from pipelines.engine.tags import company_of, company_partitions
+from pipelines.imports import process
+from pipelines.imports import report as report_imports
 from pipelines.imports.answers import rows_due
 from pipelines.imports.process import RunTotals
-from pipelines.reading import TypedRows, Upload
-from pipelines.sandbox import requests
-from pipelines.sandbox.limits import ReadingStopped
-from pipelines.shown import imports as shown
-from pipelines.shown import preview
-from pipelines.writing.plans import PlanLimitReached
+from pipelines.readers import requests
+from pipelines.readers.requests import ReadingStopped
+from pipelines.reading.rows import TypedRows
+from pipelines.reading.upload import Upload
+from pipelines.writing.write import PlanLimitReached
 from schemas import contracts
 from schemas.vocabularies import Outcome
-from warehouse.catalogue.queries import served_markets
+from warehouse.catalogue import served_markets
 from warehouse.companies.queries import counters
 from warehouse.imports import claims
-from warehouse.imports.polls import status
-from warehouse.objects import NoSuchObject, Objects
+from warehouse.imports.queries import status
+from warehouse.operate.objects import NoSuchObject, Objects
 
 COUNTS: Final = "counts_add_up"
 GRADED: Final = "every_sku_has_a_grade_state"
@@ -129,7 +130,7 @@ def imported_file(context: dg.AssetExecutionContext, config: ImportRun) -> Itera
     resources: Resources = context.resources
     company_id = company_of(resources.postgres, context.partition_key)
     named = config.import_id or context.run.tags.get(tags.IMPORT)
-    wanted = named or work.next_waiting(resources.postgres, company_id, resources.clock.now())
+    wanted = named or report_imports.next_waiting(resources.postgres, company_id, resources.clock.now())
     if wanted is None:
         context.log.info("Nothing to do: no file of this company waits.")
         return
@@ -258,7 +259,7 @@ def type_rows(resources: Resources, taken: ClaimedImport) -> TypedRows:
         if stopped.reason == "crash" and sent.attempts < claims.MAX_ATTEMPTS:  # the machine may have had no memory left
             raise dg.Failure("The process that reads files was lost twice; another run tries again.") from None
         if taken.claim:
-            settle.fail(pool, taken.claim, sent, resources.clock, failure)
+            process.fail(pool, taken.claim, sent, resources.clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None
 
 
@@ -271,6 +272,6 @@ def write_rows(resources: Resources, taken: ClaimedImport, upload: Upload, rows:
     try:
         return process.write_rows(job, chunk_rows=resources.importing.chunk_rows, proceed=taken.proceed)
     except PlanLimitReached as reached:
-        failure = settle.plan_limit_issue(reached)
-        settle.fail(pool, taken.claim, taken.work, clock, failure)
+        failure = process.plan_limit_issue(reached)
+        process.fail(pool, taken.claim, taken.work, clock, failure)
         raise dg.Failure(failure.message, allow_retries=False) from None

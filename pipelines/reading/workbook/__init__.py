@@ -3,8 +3,3 @@
 The steps: `package` (the zip, with bounds, and its sheets), `cells` and `strings`, `formats` (the text that a number
 cell shows), `sheets` (grids).
 """
-
-from pipelines.reading.workbook.package import SheetPart
-from pipelines.reading.workbook.sheets import Workbook
-
-__all__ = ["SheetPart", "Workbook"]

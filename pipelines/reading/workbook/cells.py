@@ -14,11 +14,19 @@ from typing import Final
 
 import polars as pl
 
-from pipelines.reading.grid import position
+from pipelines.reading.grid import position, refuse
 from pipelines.reading.office import NoXmlError, local_name, parse_xml
-from pipelines.reading.refusal import refuse
-from pipelines.reading.workbook.package import Package, invalid_xml, unreadable
-from pipelines.reading.workbook.strings import has_declarations, is_plain, is_raised, marked, undo_escapes, unescape
+from pipelines.reading.workbook.book import (
+    Package,
+    has_declarations,
+    invalid_xml,
+    is_plain,
+    is_raised,
+    marked,
+    undo_escapes,
+    unescape,
+    unreadable,
+)
 from schemas.messages import Message
 
 _TAG: Final = re.compile(rb"<(?:\w{1,64}:)?(row|col)\s([^<>]*+)>")

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from pipelines.reading.office import local_name
-from pipelines.reading.workbook.package import Package
+from pipelines.reading.workbook.book import Package
 
 _TOKEN: Final = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[(?P<bracket>[^\[\]]*)\]|(?P<general>General)|(?P<power>E[+-])'

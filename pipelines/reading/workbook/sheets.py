@@ -1,6 +1,6 @@
 """Reads workbook bytes into grids: the texts that a sheet shows, of the first rows or of chosen columns.
 
-`workbook_tables.py` decides which sheet contains the SKUs and which the components.
+`upload.py` decides which sheet contains the SKUs and which the components.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,10 +22,17 @@ from pipelines.reading.grid import (
     check_width,
     without_blank_rows,
 )
+from pipelines.reading.workbook.book import (
+    Book,
+    Package,
+    SheetPart,
+    read_book,
+    read_strings,
+    unreadable,
+    without_marked,
+)
 from pipelines.reading.workbook.cells import Hidden, read_cells
 from pipelines.reading.workbook.formats import GENERAL, Section, number_shown, read_formats, text_shown
-from pipelines.reading.workbook.package import Book, Package, SheetPart, read_book, unreadable
-from pipelines.reading.workbook.strings import read_strings, without_marked
 from schemas.messages import Message
 
 _KEYS = 2

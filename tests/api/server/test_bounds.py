@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 import structlog
 
-from api.server.__main__ import Config, Server
+from api.operate.server.__main__ import Config, Server
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.settings import Settings
+from warehouse.operate.settings import Settings
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 OPEN_HEADER = b"GET / HTTP/1.1\r\nHost: h\r\n"

@@ -14,10 +14,10 @@ from api.app import create
 from tests.api.people import BASE, Person, added
 from tests.connector.oauth.authorising import Application, at_home
 from tests.keys import with_keys
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.sessions import Pool
-from warehouse.settings import Settings
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.operate.settings import Settings
 
 CLOCK = StoppedClock(datetime(2026, 11, 21, 9, 30, tzinfo=UTC))
 

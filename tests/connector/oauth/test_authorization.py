@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.people import BASE, Browser, added, hidden
 from tests.connector.oauth.authorising import REDIRECT, RESOURCE, Application, answer_of, at_home, challenge_of
-from warehouse.accounts import connections, oauth_clients
+from warehouse import assistants
 
 
 def refused(response) -> tuple[int, str]:
@@ -161,8 +161,8 @@ def test_a_body_that_is_no_registration_is_refused(application):
 
 def test_registrations_are_bounded_by_address(application, place):
     other = Application(Browser(place.http, "10.77.0.1"))
-    answers = [other.register().status_code for _ in range(oauth_clients.PER_ADDRESS + 1)]
-    assert answers == [201] * oauth_clients.PER_ADDRESS + [429]
+    answers = [other.register().status_code for _ in range(assistants.PER_ADDRESS + 1)]
+    assert answers == [201] * assistants.PER_ADDRESS + [429]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_a_code_is_used_up_by_whoever_presents_it(application, place, person):
 
 def test_a_code_lives_two_minutes(application, clock):
     code = application.code()
-    clock.advance(connections.CODE_LIFETIME)
+    clock.advance(assistants.CODE_LIFETIME)
     assert refused(application.redeem(code)) == INVALID_GRANT
 
 
@@ -321,9 +321,9 @@ def test_a_refresh_token_that_comes_again_ends_its_family_and_no_other(applicati
 
 def test_tokens_end_by_the_clock(application, clock):
     tokens = application.connected()
-    clock.advance(connections.ACCESS_LIFETIME)
+    clock.advance(assistants.ACCESS_LIFETIME)
     assert application.call(tokens["access_token"]).status_code == 401
-    clock.advance(connections.REFRESH_LIFETIME - connections.ACCESS_LIFETIME)
+    clock.advance(assistants.REFRESH_LIFETIME - assistants.ACCESS_LIFETIME)
     assert refused(application.refresh(tokens["refresh_token"])) == INVALID_GRANT
 
 

@@ -22,8 +22,8 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connector.oauth import clients, documents, outside
-from connector.oauth.outside import Unreachable, fetch, is_public
+from connector.oauth import clients
+from connector.oauth.clients import Unreachable, fetch, is_public
 from tests.connector.oauth.authorising import REDIRECT, answer_of
 from tests.waiting import PATIENCE_SECONDS
 
@@ -103,14 +103,14 @@ def test_no_wrapping_makes_a_private_address_public(address):
     ],
 )
 def test_such_an_address_is_no_documents(client_id):
-    assert documents.address(client_id) is None
+    assert clients.address(client_id) is None
 
 
 async def described(said: Any, client_id: str = ADDRESS) -> Any:
     async def fetched(_: SplitResult) -> bytes:
         return said if isinstance(said, bytes) else orjson.dumps(said)
 
-    return await documents.fetch_client(client_id, None, fetched)
+    return await clients.fetch_client(client_id, None, fetched)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,14 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The document of `ADDRESS` as the internet has it; every fetch is noted."""
     fetches: list[str] = []
 
+    whole = clients.fetch_client
+
     async def described(client_id: str, at: Any) -> Any:
         async def fetched(url: SplitResult) -> bytes:
             fetches.append(url.geturl())
             return orjson.dumps(DOCUMENT)
 
-        return await documents.fetch_client(client_id, at, fetched)
+        return await whole(client_id, at, fetched)
 
     monkeypatch.setattr(clients, "fetch_client", described)
     return fetches
@@ -161,7 +163,7 @@ def test_a_published_application_connects_and_its_document_is_fetched_once_an_ho
     tokens = application.connected()
     assert application.call(tokens["access_token"]).status_code == 200
     assert published == [ADDRESS]
-    clock.advance(documents.KEPT + timedelta(seconds=1))
+    clock.advance(clients.KEPT + timedelta(seconds=1))
     assert "code" in answer_of(application.decide())
     assert published == [ADDRESS] * 2
 
@@ -194,7 +196,7 @@ class _Server(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html" if name == "page" else "application/json")
         self.end_headers()
         if name == "endless":
-            self.wfile.write(b" " * (outside.MAX_BYTES + 1))
+            self.wfile.write(b" " * (clients.MAX_BYTES + 1))
         elif name == "slow":
             with suppress(OSError):  # until the client has left
                 while True:
@@ -251,7 +253,7 @@ def got(outer: tuple[HTTPServer, ssl.SSLContext], name: str, **more: Any) -> byt
 
 
 def test_a_document_is_had_by_its_name_from_the_address_that_was_looked_at(outer, monkeypatch):
-    monkeypatch.setattr(outside, "FETCH_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(clients, "FETCH_SECONDS", PATIENCE_SECONDS)
     assert got(outer, "document") == b'{"said": true}'
     assert outer[0].asked[-1] == ("document", "localhost")
 
@@ -263,7 +265,7 @@ def test_nothing_but_a_small_json_document_is_taken(outer, name):
 
 
 def test_a_server_that_drips_is_left(outer, monkeypatch):
-    monkeypatch.setattr(outside, "FETCH_SECONDS", 0.5)
+    monkeypatch.setattr(clients, "FETCH_SECONDS", 0.5)
     with pytest.raises(Unreachable):
         got(outer, "slow")
 

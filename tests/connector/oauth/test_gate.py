@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
 from tests.api.people import BASE, added
 from tests.connector.oauth.authorising import RPC, at_home
-from warehouse.accounts import users
-from warehouse.audit.origin import Origin
-from warehouse.rulesets.registry import Rulesets
+from warehouse.accounts import people
+from warehouse.audit.ledger import Origin
+from warehouse.rules import Rulesets
 
 CALL = {"name": "list_packaging_items", "arguments": {}}
 
@@ -63,7 +63,7 @@ def test_a_token_counts_in_the_header_alone_and_at_the_connector_alone(applicati
 def test_a_disabled_person_is_out_with_the_next_request(application, token, person, pool, clock):
     assert application.call(token).status_code == 200
     with pool.company(person.company) as connection:
-        users.disable(connection, person.id, clock.now())
+        people.disable(connection, person.id, clock.now())
     assert application.call(token).status_code == 401
 
 

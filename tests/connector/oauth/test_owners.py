@@ -16,8 +16,8 @@ from tests.api.people import BASE, Browser
 from tests.connector.oauth.authorising import Application
 from tests.connector.oauth.conftest import CLOCK
 from tests.connector.oauth.test_gate import older, opened
-from warehouse.database import Database
-from warehouse.settings import Settings
+from warehouse.operate.database import Database
+from warehouse.operate.settings import Settings
 
 HANDSHAKE = "2025-11-25"
 

@@ -7,23 +7,22 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
-from connector.tools.read_apart import read_apart
-from pipelines.imports.submit import keep_file, submit
-from pipelines.sandbox import requests
-from pipelines.writing.records import write_records
-from pipelines.writing.volume_rows import write_volumes
-from schemas.declarations import DeclarationInput
-from schemas.enquiries import SupplierEnquiryInput
-from schemas.models import parse_sku, parse_volumes
-from services import declarations, supplier_enquiries
+from connector.tools.imports import read_apart
+from pipelines.readers import requests
+from schemas.filings import DeclarationInput
+from schemas.skus.inputs import parse_sku, parse_volumes
+from schemas.suppliers import SupplierEnquiryInput
+from services.filings import filing
+from services.imports.submit import keep_file, submit
+from services.skus.write import write_records, write_volumes
+from services.suppliers import enquiries
 from tests.api import portfolios
 from tests.connector.assistants import Assistant
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.declarations import docs
-from warehouse.library import queries as library
-from warehouse.review.enquiry_links import EnquiryLinks
+from warehouse import conformity, library
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
 from warehouse.skus import queries as skus
+from warehouse.suppliers.enquiries import EnquiryLinks
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 """The clock of these tests: a Saturday."""
@@ -203,7 +202,7 @@ async def filled(assistant: Assistant, clock: StoppedClock) -> None:
         asked = SupplierEnquiryInput.model_validate(
             {"supplier_name": "Préformes du Rhône", "sku_codes": ["CHP-17", "PCH-04"], "due_on": "2026-11-20"}
         )
-        supplier_enquiries.create(conn, company, asked, origin=by["Ada Lovelace"], now=LAST_WEEK,
+        enquiries.create(conn, company, asked, origin=by["Ada Lovelace"], now=LAST_WEEK,
                                   links=EnquiryLinks(service.settings))  # fmt: skip
     clock.advance(NOW - clock.now())
     _write(assistant, [{"sku_code": "CHP-17", "components": [part("body", "plastic", None, 5,
@@ -244,7 +243,7 @@ def _place(
 def _cover(conn: Any, company: UUID, code: str, reference: str, last_day: date) -> None:
     values = {"sku_id": skus.id_of(conn, code), "reference": reference, "supplier_name": None, "status": "valid",
               "issued_on": date(2026, 1, 1), "expires_on": last_day}  # fmt: skip
-    docs.add(conn, company, uuid4(), at=NOW, values=values)
+    conformity.add(conn, company, uuid4(), at=NOW, values=values)
 
 
 async def _imported(assistant: Assistant, origin: Origin) -> None:
@@ -263,9 +262,7 @@ def _declared(assistant: Assistant, origin: Origin) -> None:
     service, company = assistant.service, assistant.company
     wanted = DeclarationInput.model_validate({"market": "GB", "year": 2026, "half": 1, "format": "json"})
     with service.writes.company(company) as conn:
-        prepared = declarations.prepare(
-            conn, company, wanted, data_dir=service.settings.data_dir, rulesets=service.rulesets
-        )
-    made = declarations.make(prepared.inputs, wanted)
+        prepared = filing.prepare(conn, company, wanted, data_dir=service.settings.data_dir, rulesets=service.rulesets)
+    made = filing.make(prepared.inputs, wanted)
     with service.writes.company(company) as conn:
-        declarations.keep(conn, company, made, origin=origin, now=service.clock.now())
+        filing.keep(conn, company, made, origin=origin, now=service.clock.now())

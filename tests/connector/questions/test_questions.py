@@ -8,8 +8,8 @@ import pytest
 from tests.connector.assistants import Answer, Assistant
 from tests.connector.questions.company import filled
 from tests.connector.questions.table import QUESTIONS
-from warehouse.clock import StoppedClock
-from warehouse.skus import graphs
+from warehouse.operate.clock import StoppedClock
+from warehouse.skus import store
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ def faults_of(answer: Answer, contains: dict[str, Any], asked: dict[str, Any]) -
 async def test_each_question_is_answered(assistant: Assistant, clock: StoppedClock):
     await filled(assistant, clock)
     with assistant.service.writes.company(assistant.company) as conn:
-        body = next(line for line in graphs.of_code(conn, "WTR-02") or [] if line["component_type"] == "body")
+        body = next(line for line in store.of_code(conn, "WTR-02") or [] if line["component_type"] == "body")
     wrong = {}
     async with assistant.connected() as client:
         for question in QUESTIONS:

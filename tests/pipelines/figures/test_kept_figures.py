@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from compliance.rollup.tonnes import TONNES_SCHEMA
-from pipelines.figures.keep import count_changed_rows, with_tonnes
-from warehouse import figures
-from warehouse.figures import TABLES, Basis
+from pipelines.figures import count_changed_rows, with_tonnes
+from warehouse.figures import stored
+from warehouse.figures.stored import TABLES, Basis
 
 
 def origin(number):
@@ -22,27 +22,27 @@ def origin(number):
 
 def publish(data_dir, company, number):
     frame = pl.DataFrame({"number": [number]})
-    return figures.publish(data_dir, company, origin(number), dict.fromkeys(TABLES, frame), 1)
+    return stored.publish(data_dir, company, origin(number), dict.fromkeys(TABLES, frame), 1)
 
 
 def held(data_dir, company):
-    found = figures.current(data_dir, company)
+    found = stored.current(data_dir, company)
     return found and pl.read_parquet(found.tonnes).item()
 
 
 def test_none_before_the_first_and_the_same_when_read_again(tmp_path):
     company = uuid4()
-    assert figures.current(tmp_path, company) is None
+    assert stored.current(tmp_path, company) is None
     made = publish(tmp_path, company, 1)
-    assert figures.current(tmp_path, company) == made
+    assert stored.current(tmp_path, company) == made
 
 
 def test_figures_of_another_release_are_none_and_are_computed_anew(tmp_path):
     company = uuid4()
     made = publish(tmp_path, company, 1)
     manifest = made.folder / "manifest.json"
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace(f'"form":{figures.FORM},', ""), encoding="utf-8")
-    assert figures.current(tmp_path, company) is None
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(f'"form":{stored.FORM},', ""), encoding="utf-8")
+    assert stored.current(tmp_path, company) is None
     publish(tmp_path, company, 2)
     assert held(tmp_path, company) == 2
 
@@ -61,7 +61,7 @@ def test_figures_of_the_current_snapshot_are_the_latest_whatever_its_number(tmp_
     """Numbers are counted anew where a backup was put back; of one number the older file is not the later one."""
     company = uuid4()
     publish(tmp_path, company, 7)
-    monkeypatch.setattr(figures.snapshots, "current", lambda *_: SimpleNamespace(path=origin(5).snapshot))
+    monkeypatch.setattr(stored.snapshots, "current", lambda *_: SimpleNamespace(path=origin(5).snapshot))
     publish(tmp_path, company, 6)
     assert held(tmp_path, company) == 7
     newest = publish(tmp_path, company, 5)
@@ -74,7 +74,7 @@ def test_another_companys_figures_are_not_touched(tmp_path):
     publish(tmp_path, mine, 1)
     publish(tmp_path, theirs, 2)
     assert (held(tmp_path, mine), held(tmp_path, theirs)) == (1, 2)
-    assert str(mine) in str(figures.current(tmp_path, mine).tonnes)
+    assert str(mine) in str(stored.current(tmp_path, mine).tonnes)
 
 
 @pytest.mark.parametrize("steps", range(14))
@@ -109,12 +109,12 @@ def test_killed_at_any_step_the_last_complete_ones_stay(tmp_path, monkeypatch, s
         with contextlib.suppress(Killed):
             publish(tmp_path, company, 2)
     assert held(tmp_path, company) in {1, 2}
-    stays = figures.current(tmp_path, company)
+    stays = stored.current(tmp_path, company)
     assert len({pl.read_parquet(getattr(stays, table)).item() for table in TABLES}) == 1
     publish(tmp_path, company, 3)
     assert held(tmp_path, company) == 3
     folders = [path for path in (tmp_path / "figures" / str(company)).iterdir() if path.is_dir()]
-    assert len(folders) <= figures.KEPT
+    assert len(folders) <= stored.KEPT
     assert all((folder / "manifest.json").exists() for folder in folders)
 
 

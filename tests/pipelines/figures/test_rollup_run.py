@@ -10,15 +10,15 @@ import polars as pl
 import pytest
 
 from compliance.rollup.tonnes import Figures
-from pipelines.declarations import declare, explain
+from pipelines import figures as figures_pipelines
+from pipelines import filings
 from pipelines.definitions import defs
 from pipelines.engine.commands import publish_company
-from pipelines.figures import compute, proof
-from pipelines.figures.compute import loaded_catalogue
-from pipelines.figures.portfolio import blocks
+from pipelines.figures import blocks, loaded_catalogue
+from services.filings import explain
 from tests.pipelines.conftest import Desk
 from tests.pipelines.shown import lines
-from warehouse import figures
+from warehouse.figures import stored
 
 FILE = (
     "sku_code,name,material,material_subtype,weight_g,packaging_format,annual_volume_fr_2026,annual_volume_de_2026\n"
@@ -29,7 +29,7 @@ AUDITOR = Path(__file__).parents[3] / "docs" / "auditor.md"
 
 
 def tonnes(desk: Desk) -> dict[tuple[str, str], Decimal]:
-    held = figures.current(desk.data_dir, desk.company)
+    held = stored.current(desk.data_dir, desk.company)
     assert held is not None
     rows = pl.read_parquet(held.tonnes).select("market", "category_code", "tonnes").rows()
     return {(market, code): value for market, code, value in rows}
@@ -38,7 +38,7 @@ def tonnes(desk: Desk) -> dict[tuple[str, str], Decimal]:
 def test_a_snapshot_brings_its_figures(desk: Desk) -> None:
     desk.run(desk.send(FILE))
     snapshot = publish_company(desk.resources, desk.instance, desk.company)
-    held = figures.current(desk.data_dir, desk.company)
+    held = stored.current(desk.data_dir, desk.company)
     assert held is not None
     assert snapshot is not None
     assert (held.origin.snapshot, held.origin.as_of, held.rows_written) == (snapshot.path, snapshot.as_of, 3)
@@ -61,7 +61,7 @@ def test_a_changed_weight_changes_exactly_its_figures(desk: Desk) -> None:
     before = tonnes(desk)
     desk.run(desk.send("sku_code,name,weight_g\nR2,Jar,250\n"))
     publish_company(desk.resources, desk.instance, desk.company)
-    held = figures.current(desk.data_dir, desk.company)
+    held = stored.current(desk.data_dir, desk.company)
     assert held is not None
     assert held.rows_written == 1
     assert tonnes(desk) == before | {("FR", "verre"): Decimal("0.25")}
@@ -73,7 +73,7 @@ def test_a_figure_leads_to_the_line_of_the_file(desk: Desk) -> None:
     snapshot = publish_company(desk.resources, desk.instance, desk.company)
     assert snapshot is not None
     with desk.pool.company(desk.company) as conn:
-        at = declare.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
+        at = filings.Inputs(snapshot, loaded_catalogue(conn), desk.rulesets.active(conn))
         found = explain.figure(at, "FR", 2026, 0, "verre")
         [row] = explain.with_origins(conn, found)
     assert row == {
@@ -145,28 +145,28 @@ def test_a_year_that_lacks_the_half_that_is_there_is_not_what_was_placed(desk: D
     assert snapshot is not None
     with desk.pool.company(desk.company) as conn:
         catalogue, rules = loaded_catalogue(conn), desk.rulesets.active(conn)
-    found = compute.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
+    found = figures_pipelines.compute_figures(blocks(snapshot), catalogue.entries, rules, lambda: None)
     by_code = {entry.code: entry for entry in catalogue.entries}
-    assert proof.differences(snapshot, found, by_code).is_empty()
+    assert figures_pipelines.differences(snapshot, found, by_code).is_empty()
     of_year = (pl.col("market") == "GB") & (pl.col("half") == 0)
     for grams in (0, 2):
         wrong = pl.when(of_year).then(pl.col("grams") * grams).otherwise("grams").alias("grams")
         changed = found._replace(tonnes=found.tonnes.with_columns(wrong))
-        differing = proof.differences(snapshot, changed, by_code)
+        differing = figures_pipelines.differences(snapshot, changed, by_code)
         assert differing.select("market", "half").rows() == [("GB", 0)], grams
 
 
 def test_figures_that_are_not_what_was_placed_are_not_published(desk: Desk, monkeypatch) -> None:
     desk.run(desk.send(FILE))
     publish_company(desk.resources, desk.instance, desk.company)
-    before = figures.current(desk.data_dir, desk.company)
-    whole = compute.compute_figures
+    before = stored.current(desk.data_dir, desk.company)
+    whole = figures_pipelines.compute_figures
 
     def twice(*arguments: object) -> Figures:
         found = whole(*arguments)
         return found._replace(tonnes=found.tonnes.with_columns(pl.col("grams") + pl.col("grams")))
 
-    monkeypatch.setattr(compute, "compute_figures", twice)
+    monkeypatch.setattr(figures_pipelines, "compute_figures", twice)
     with pytest.raises(dg.Failure, match="fail a check, so they are not published"):
         publish_company(desk.resources, desk.instance, desk.company)
-    assert figures.current(desk.data_dir, desk.company) == before
+    assert stored.current(desk.data_dir, desk.company) == before

@@ -16,8 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.media import detect_media_type
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload, read_upload
 from schemas.normalise import Unfit
 from tests.pipelines.reading.writing import TODAY
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.reading import ReadingRefused, Upload, read_upload, type_rows
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload, read_upload
 from tests.pipelines.reading.writing import package, raw_workbook, sheet_xml
 
 ROOT = Path(__file__).parents[3]

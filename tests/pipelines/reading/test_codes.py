@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import delimited, read
 
 SOMEBODY = [

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.imports.template.columns import columns
-from pipelines.reading import ReadingRefused
 from pipelines.reading.fields import Table, fields_of
+from pipelines.reading.grid import ReadingRefused
 from schemas import contracts, words
-from schemas.labels import LANGUAGES, word
+from schemas.messages import LANGUAGES, word
+from services.imports.workbook import columns
 from tests.drawing import examples
 from tests.pipelines.reading.writing import delimited, read, workbook
 

@@ -5,8 +5,8 @@ import random
 import pytest
 from babel import Locale
 
-from pipelines.reading import ReadingRefused
 from pipelines.reading.encoding import decode
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import read
 
 CENTRAL = ("cp1250", "iso8859_2", "cp852")

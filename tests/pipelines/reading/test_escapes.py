@@ -1,4 +1,4 @@
-"""Every text that is written as a cell is read back as that text, by each door (`schemas.formulas.as_cell`)."""
+"""Every text that is written as a cell is read back as that text, by each door (`schemas.texts.as_cell`)."""
 
 import csv
 import io
@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import workbooks
-from pipelines.reading import read_upload, type_rows
-from pipelines.workbooks import LONGEST_CELL, Sheet, Workbook
-from schemas.formulas import NULL_WORDS, as_cell
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
+from pipelines.writing import workbooks
+from pipelines.writing.workbooks import LONGEST_CELL, Sheet, Workbook
+from schemas.texts import NULL_WORDS, as_cell
 from tests.drawing import examples
 
 PIECES = ("\\", "\\n", "\n", "\r\n", '"', '""', "\t", "'", "''", "=", "+", "-", "@", "#")
@@ -67,7 +68,7 @@ def test_texts_of_any_kind_are_stored_and_one_module_writes_them(tmp_path: Path)
         for file in room.rglob("*.py")
         if ".write_string" in file.read_text(encoding="utf-8")
     }
-    assert writing == {"pipelines/workbooks.py", "pipelines/imports/template/workbook.py"}
+    assert writing == {"pipelines/writing/workbooks.py", "services/imports/workbook.py"}
     with zipfile.ZipFile(target) as package:
         texts = re.findall(r"<t>([^<]*)</t>", package.read("xl/sharedStrings.xml").decode())
         assert texts == ["a", "b", "x" * LONGEST_CELL, "?", "1"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 
 Parts = list[tuple[object, ...]]

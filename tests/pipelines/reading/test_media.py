@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from pipelines.reading.media import detect_media_type, ole_streams
 from schemas.normalise import Unfit
-from schemas.technical_files import MEDIA_TYPES
+from schemas.vocabularies import MEDIA_TYPES
 from tests.drawing import examples
 from tests.services.making import DOC, DOCX, JPEG, PDF, PNG, WEBP, XLS, XLSX, compound
-from warehouse.objects import Objects
-from warehouse.settings import Settings
+from warehouse.operate.objects import Objects
+from warehouse.operate.settings import Settings
 
 SAMPLES = (PDF, PNG, JPEG, WEBP, DOC, DOCX, XLS, XLSX)
 TAKEN = {kind.media_type for kind in MEDIA_TYPES}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import read, workbook
 
 FILES = Path(__file__).parent / "meaning" / "files"

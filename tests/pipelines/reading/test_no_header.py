@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from schemas.messages import translate
 from tests.pipelines.reading.writing import delimited, read, values, workbook
 

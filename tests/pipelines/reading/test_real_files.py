@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.reading import ReadingRefused, skipped
+from pipelines.reading import lines
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import read
 
 REAL = Path(__file__).parents[4] / "shared" / "real"
@@ -75,7 +76,7 @@ def test_components_side_by_side_below_help_and_example() -> None:
     assert set(rows.errors["code"]) == {"invalid_gtin"}  # both barcodes are made up
     upload, rows = read(data, {"columns": {"sku_code": "Code-barres"}})
     assert (upload.source["layout"], upload.rows, rows.rejected) == ("wide", 2, 0)
-    assert [line["reason"] for line in upload.source["skipped"]][:2] == [skipped.HELP, skipped.EXAMPLE]
+    assert [line["reason"] for line in upload.source["skipped"]][:2] == [lines.HELP, lines.EXAMPLE]
     data = (REAL / "off/import_csv_file_test.tsv.csv").read_bytes()
     upload, rows = read(data, {"columns": {"name": "product_name_fr"}})
     assert (upload.source["layout"], upload.rows) == ("wide", 7)

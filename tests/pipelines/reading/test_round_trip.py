@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import ean
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from schemas import words
 from schemas.fields import SKU, Field
 from schemas.vocabularies import VOCABULARIES

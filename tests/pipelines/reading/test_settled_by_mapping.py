@@ -5,9 +5,11 @@ from datetime import date
 
 import pytest
 
-from pipelines.reading import ReadingRefused, read_upload, type_rows
+from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.mapping import merged
 from pipelines.reading.questions import answer_with
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
 from tests.pipelines.reading.writing import workbook
 
 LONG = b"SKU;Name;Component;Material;Weight_g\nK-1;Mug box;Gift box;PAP;47,5\nK-1;Mug box;Label;PAP;5,25\n"

@@ -5,9 +5,11 @@ from datetime import date
 import polars as pl
 import pytest
 
-from pipelines.corrections import as_workbook, rejected_tables
-from pipelines.reading import Upload, read_upload, type_rows
-from pipelines.reading.refusal import ReadingRefused
+from pipelines.imports.corrections import as_workbook
+from pipelines.imports.rejections import rejected_tables
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import Upload, read_upload
 from tests.pipelines.reading.writing import workbook
 
 HEAD = ["sku_code", "name", "weight_grams", "material"]

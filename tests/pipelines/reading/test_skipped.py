@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.reading import skipped
+from pipelines.reading import lines
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 HEAD = ["sku_code", "name", "weight_grams", "material"]
@@ -23,21 +23,21 @@ def left_out(*rows: list[str], head: list[str] = HEAD) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (["EXAMPLE-001", "Bottle 500 ml", "12.5", "glass"], skipped.EXAMPLE),
-        (["Exemple :", "Bouteille", "12,5", "verre"], skipped.EXAMPLE),
-        (["A-9", "Beispiel: Flasche", "12", "Glas"], skipped.EXAMPLE),
-        (["A-9", "Bottle (example)", "12", "glass"], skipped.EXAMPLE),
-        (["M", "M", "K", "K"], skipped.HELP), (["Pflichtfeld", "Pflichtfeld", "Kann", "Kann"], skipped.HELP),
-        (["Text (255)", "Text (500)", "Zahl", "Auswahl"], skipped.HELP),
-        (["Mandatory. Your own code.", "Mandatory. What it is.", "Optional: in grams", "Optional"], skipped.HELP),
-        (["sku_code", "name", "weight_grams", "material"], skipped.REPEATED),
-        (["NTG-P-001", "NTG-P-002", "NTG-P-049", "NTG-P-050"], skipped.HELP),
+        (["EXAMPLE-001", "Bottle 500 ml", "12.5", "glass"], lines.EXAMPLE),
+        (["Exemple :", "Bouteille", "12,5", "verre"], lines.EXAMPLE),
+        (["A-9", "Beispiel: Flasche", "12", "Glas"], lines.EXAMPLE),
+        (["A-9", "Bottle (example)", "12", "glass"], lines.EXAMPLE),
+        (["M", "M", "K", "K"], lines.HELP), (["Pflichtfeld", "Pflichtfeld", "Kann", "Kann"], lines.HELP),
+        (["Text (255)", "Text (500)", "Zahl", "Auswahl"], lines.HELP),
+        (["Mandatory. Your own code.", "Mandatory. What it is.", "Optional: in grams", "Optional"], lines.HELP),
+        (["sku_code", "name", "weight_grams", "material"], lines.REPEATED),
+        (["NTG-P-001", "NTG-P-002", "NTG-P-049", "NTG-P-050"], lines.HELP),
         (["The code that your own system gives to the packaging", "its name", "without product", "of the list"],
-         skipped.HELP),
-        (["Total", "", "125.5", ""], skipped.TOTAL), (["", "Summe:", "125.5", ""], skipped.TOTAL),
-        (["Total général", "", "125.5", ""], skipped.TOTAL), (["TOTAL 2026", "3 SKUs total", "1", ""], None),
-        (["Date: 12.03.2026", "", "", ""], skipped.NOTE), (["", "Unterschrift", "", ""], skipped.NOTE),
-        (["We confirm that all of this is right", "", "", ""], skipped.NOTE),
+         lines.HELP),
+        (["Total", "", "125.5", ""], lines.TOTAL), (["", "Summe:", "125.5", ""], lines.TOTAL),
+        (["Total général", "", "125.5", ""], lines.TOTAL), (["TOTAL 2026", "3 SKUs total", "1", ""], None),
+        (["Date: 12.03.2026", "", "", ""], lines.NOTE), (["", "Unterschrift", "", ""], lines.NOTE),
+        (["We confirm that all of this is right", "", "", ""], lines.NOTE),
         (["TOTAL", "Total Quartz oil can", "125.5", "metal"], None),
         (["A-9", "Example Street bottle", "1", "glass"], None),
         (["EXA-1", "Bottle", "1", "glass"], None), (["M", "Bottle M", "1", "glass"], None),
@@ -51,9 +51,9 @@ def test_a_line_is_left_out_by_what_it_says(row: list[str], reason: str | None) 
 def test_help_is_only_looked_for_below_the_header_and_totals_everywhere() -> None:
     flags = ["M", "M", "K", "K"]
     assert left_out(flags, ["EXAMPLE-1", "e", "1", ""], DATA, ["Total", "", "9", ""], ["B", "b", "", ""]) == [
-        (2, skipped.HELP),
-        (3, skipped.EXAMPLE),
-        (5, skipped.TOTAL),
+        (2, lines.HELP),
+        (3, lines.EXAMPLE),
+        (5, lines.TOTAL),
     ]
     assert left_out(DATA, ["B", "M", "K", "K"])[:1] == []
 
@@ -66,7 +66,7 @@ def test_the_first_column_may_say_it_although_no_field_is_read_from_it() -> None
         ["", *DATA],
         ["Summe", "", "", "12.5", ""],
     ]
-    assert left_out(*rows, head=head) == [(2, skipped.HELP), (3, skipped.EXAMPLE), (5, skipped.TOTAL)]
+    assert left_out(*rows, head=head) == [(2, lines.HELP), (3, lines.EXAMPLE), (5, lines.TOTAL)]
 
 
 def test_a_first_column_with_a_header_holds_values_and_no_words_for_lines() -> None:
@@ -92,21 +92,21 @@ def test_no_more_lines_are_listed_than_a_person_reads() -> None:
 )
 def test_a_line_whose_figure_is_the_sum_of_its_column_is_a_total(total: list[str]) -> None:
     rows = [["A-1", "Bottle", "12.5", ""], ["A-2", "Cap", "2", ""]]
-    assert left_out(*rows, [*total[:3], ""]) == [(4, skipped.TOTAL)]
+    assert left_out(*rows, [*total[:3], ""]) == [(4, lines.TOTAL)]
     assert left_out(*rows, [total[0], total[1], "15", ""]) == []
     assert left_out(rows[0], [total[0], total[1], "12.5", ""]) == []
     again = [["B-1", "Jar", "3", ""], ["B-2", "Lid", "4", ""]]
     for figure in ("7", "21.5"):  # since the last total, or of all
         assert left_out(*rows, [*total[:3], ""], *again, [total[0], total[1], figure, ""]) == [
-            (4, skipped.TOTAL),
-            (7, skipped.TOTAL),
+            (4, lines.TOTAL),
+            (7, lines.TOTAL),
         ]
 
 
 def test_every_figure_of_a_total_is_a_sum() -> None:
     head = ["sku_code", "name", "weight_grams", "annual_volume_fr"]
     rows = [["A-1", "Bottle", "12,5", "10"], ["A-2", "Cap", "2,0", "20"]]
-    assert left_out(*rows, ["Total", "2 items", "14,5", "30"], head=head) == [(4, skipped.TOTAL)]
+    assert left_out(*rows, ["Total", "2 items", "14,5", "30"], head=head) == [(4, lines.TOTAL)]
     assert left_out(*rows, ["Total", "2 items", "14,5", "31"], head=head) == []
 
 
@@ -122,10 +122,10 @@ def test_every_figure_of_a_total_is_a_sum() -> None:
     ],
 )
 def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
-    assert left_out(DATA, *block) == [(at, skipped.NOTE) for at in range(3, 3 + len(block))]
+    assert left_out(DATA, *block) == [(at, lines.NOTE) for at in range(3, 3 + len(block))]
     # with a row below it only the titles are known for what they are
-    assert left_out(DATA, *block, DATA)[:1] == [(3, skipped.NOTE)]
-    assert (2 + len(block), skipped.NOTE) not in left_out(DATA, *block, DATA) or len(block) == 1
+    assert left_out(DATA, *block, DATA)[:1] == [(3, lines.NOTE)]
+    assert (2 + len(block), lines.NOTE) not in left_out(DATA, *block, DATA) or len(block) == 1
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_a_signature_block_is_no_sku(block: list[list[str]]) -> None:
     ],
 )
 def test_formats_below_the_header_are_help(row: list[str]) -> None:
-    assert left_out(["M", "M", "K", "K"], row, DATA) == [(2, skipped.HELP), (3, skipped.HELP)]
+    assert left_out(["M", "M", "K", "K"], row, DATA) == [(2, lines.HELP), (3, lines.HELP)]
     assert left_out(DATA, ["AN35", "Bottle", "3", ""]) == []

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading import ReadingRefused, delimited, read_upload
+from pipelines.reading import delimited
 from pipelines.reading.encoding import decode
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.upload import read_upload
 from tests.drawing import examples
 from tests.pipelines.reading.writing import TODAY, faults, read, values
 from tests.pipelines.reading.writing import delimited as write

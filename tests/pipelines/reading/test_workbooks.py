@@ -6,10 +6,10 @@ import zipfile
 
 import pytest
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from pipelines.reading.workbook import cells
+from pipelines.reading.workbook.book import Package
 from pipelines.reading.workbook.cells import Hidden
-from pipelines.reading.workbook.package import Package
 from tests.pipelines.reading.writing import faults, package, raw_workbook, read, sheet_xml, values, workbook
 
 TABLE = [["sku_code", "name"], ["A", "a"]]

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import xlsxwriter
 
 from compliance.catalogue import pinned, served
-from pipelines.reading import TypedRows, Upload, read_upload, type_rows
+from pipelines.reading.rows import TypedRows, type_rows
+from pipelines.reading.upload import Upload, read_upload
 
 TODAY = datetime.date(2026, 11, 21)
 SERVED = frozenset(entry.code for entry in served(pinned()))

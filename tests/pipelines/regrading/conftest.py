@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.regrading import work
+from pipelines import rules
 from tests.conftest import migrated
 from tests.pipelines.regrading.office import Office, opened
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,8 @@ def place(server: Database) -> Iterator[Database]:
 
 @pytest.fixture
 def office(place: Database, clock: StoppedClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    monkeypatch.setattr("warehouse.rulesets.registry.FRESH_SECONDS", 0.0)
-    monkeypatch.setattr(work, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("warehouse.rules.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rules, "FRESH_SECONDS", 0.0)
     with opened(place, clock, tmp_path) as office:
         office.activate({})  # of a name that no other test's SKUs have
         yield office

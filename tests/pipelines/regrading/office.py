@@ -12,18 +12,19 @@ import dagster as dg
 import psycopg
 
 from pipelines.engine.commands import regrade_portfolios
-from pipelines.regrading import Services, Totals, rulesets
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
-from services import audit
+from pipelines.rules import Services
+from schemas.skus.inputs import parse_sku
+from services import audit as audit_services
+from services import rules
+from services.skus.write import write_records
 from tests import ruling
 from tests.pipelines.stocked import Stocked, stock
 from tests.ruling import Change
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets, Totals
 
 OPERATOR = Origin("operator", "me", "operator", "c-2")
 CALLER = Origin("api_key", "k", "ERP", "c-1")
@@ -58,9 +59,9 @@ class Office(Stocked):
         """Add and activate a version of a new name; its name."""
         version = f"{next(_YEARS)}-01-01"
         with psycopg.connect(self.database.owner_url) as owner:
-            rulesets.add(owner, ruling.folder(self.folder, version, change), self.clock.now())
+            rules.add(owner, ruling.folder(self.folder, version, change), self.clock.now())
         with psycopg.connect(self.database.owner_url) as owner:
-            rulesets.activate(owner, version, OPERATOR, self.clock.now())
+            rules.activate(owner, version, OPERATOR, self.clock.now())
         if then_regrade:
             self.regrade()
         return version
@@ -92,7 +93,7 @@ class Office(Stocked):
 
     def chain_holds(self) -> bool:
         with self.pool.company(self.company) as conn:
-            return audit.verify(conn).ok
+            return audit_services.verify(conn).ok
 
 
 @contextmanager

@@ -9,11 +9,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from pipelines import regrading
+from pipelines import rules
 from tests.pipelines.regrading.office import Office
 from tests.ruling import BOTTLE, GLASS, LINES
 from tests.waiting import PATIENCE_SECONDS
-from warehouse.rulesets.registry import Rulesets
+from warehouse.rules import Rulesets
 
 
 @pytest.mark.parametrize("writes", [{**GLASS}, {"name": "another name"}], ids=["another grade", "the same grade"])
@@ -23,14 +23,14 @@ def test_a_write_that_comes_between_is_never_overwritten(
     """The write commits after the block was read and graded, before its rows are locked."""
     office.write(B_1=BOTTLE, B_2=BOTTLE)
     version = office.activate(LINES, then_regrade=False)
-    lock = regrading.block.lock_versions
+    lock = rules.block.lock_versions
 
     def lock_late(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
         if (office.held()["B-1"][2], codes) == (1, ["B-1", "B-2"]):
             office.write(B_1=writes)
         return lock(conn, codes)
 
-    monkeypatch.setattr("pipelines.regrading.block.lock_versions", lock_late)
+    monkeypatch.setattr("pipelines.rules.lock_versions", lock_late)
     office.regrade()
     grade = "A" if "components" in writes else "C"
     assert office.held() == {"B-1": (grade, version, 2), "B-2": ("C", version, 2)}
@@ -55,8 +55,8 @@ def test_writers_at_work_meanwhile_lose_nothing(office: Office) -> None:
         for change in (LINES, {}, LINES):
             version = office.activate(change, then_regrade=False)
             services = office.services(7)
-            regrading.wait_for_older_writers(office.pool, lambda: None)
-            regrading.regrade_company(services, office.company, lambda: None)
+            rules.wait_for_older_writers(office.pool, lambda: None)
+            rules.regrade_company(services, office.company, lambda: None)
         stop.set()
         for each in writers:
             each.result()
@@ -88,7 +88,7 @@ def test_an_activation_while_a_regrade_is_under_way_begins_anew(office: Office) 
         if next(blocks) == 1:
             office.activate({}, then_regrade=False)
 
-    regrading.regrade_company(services, office.company, activate_after_the_first)
+    rules.regrade_company(services, office.company, activate_after_the_first)
     assert {held[0] for held in office.held().values()} == {"B"}
     assert [held[2] for held in office.held().values()] == [3, 3, 1, 1]
 
@@ -106,7 +106,7 @@ def test_a_regrade_waits_for_writes_under_the_older_set(office: Office) -> None:
     with ThreadPoolExecutor(2) as threads:
         writer = threads.submit(late)
         assert begun.wait(PATIENCE_SECONDS)
-        waiting = threads.submit(regrading.wait_for_older_writers, office.pool, waited.set)
+        waiting = threads.submit(rules.wait_for_older_writers, office.pool, waited.set)
         assert waited.wait(PATIENCE_SECONDS)
         assert not waiting.done()
         go_on.set()
@@ -118,8 +118,8 @@ def test_a_process_follows_within_a_second_and_its_write_keeps_one_set(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("warehouse.rulesets.registry.FRESH_SECONDS", 1.0)
-    monkeypatch.setattr("warehouse.rulesets.registry.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("warehouse.rules.FRESH_SECONDS", 1.0)
+    monkeypatch.setattr("warehouse.rules.time", SimpleNamespace(monotonic=lambda: now[0]))
     elsewhere = Rulesets()
     office.write(elsewhere, B_1=BOTTLE)
     version = office.activate(LINES, then_regrade=False)

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pipelines import regrading
+from pipelines import rules
 from pipelines.engine.commands import regrade_portfolios
 from tests.pipelines.regrading.office import Office
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES
@@ -58,9 +58,9 @@ def test_it_goes_on_where_it_stopped_and_does_nothing_twice(office: Office) -> N
     for blocks in range(3):
         left = iter([None] * blocks)
         with pytest.raises(StopIteration):
-            regrading.regrade_company(services, office.company, lambda left=left: next(left))
+            rules.regrade_company(services, office.company, lambda left=left: next(left))
     assert [held[1] == version for held in office.held().values()] == [True] * 9 + [False]
-    regrading.regrade_company(services, office.company, lambda: None)
+    rules.regrade_company(services, office.company, lambda: None)
     totals = office.regrade()
     assert (totals.regraded.skus, totals.regraded.changed, len(totals.regraded.examples)) == (10, 10, 10)
     assert {held[2] for held in office.held().values()} == {2}
@@ -71,7 +71,7 @@ def test_a_block_that_breaks_off_leaves_nothing(office: Office, monkeypatch: pyt
     before = office.held(), office.entries()
     office.activate(LINES, then_regrade=False)
     with monkeypatch.context() as broken:
-        broken.setattr("warehouse.rulesets.regrades.advance", None)
+        broken.setattr("warehouse.rules.advance", None)
         with pytest.raises(TypeError):
             office.regrade()
     assert (office.held(), office.entries()[:-1]) == before
@@ -84,9 +84,7 @@ def test_workers_on_one_company_take_turns(office: Office) -> None:
     office.activate(LINES, then_regrade=False)
     services = office.services(2)
     with ThreadPoolExecutor(4) as threads:
-        for done in [
-            threads.submit(regrading.regrade_company, services, office.company, lambda: None) for _ in range(4)
-        ]:
+        for done in [threads.submit(rules.regrade_company, services, office.company, lambda: None) for _ in range(4)]:
             done.result()
     assert {held[2] for held in office.held().values()} == {2}
     assert office.regrade().regraded.changed == 30

@@ -2,23 +2,23 @@
 
 from typing import Any
 
-from pipelines.writing import present
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
+from schemas.skus.inputs import parse_sku
+from services.skus import detail as detail_skus
+from services.skus.write import write_records
 from tests.pipelines.regrading.office import CALLER, Office
 from tests.ruling import BOTTLE, FEATURE, GLASS, LINES
-from warehouse.skus import detail
+from warehouse.skus import queries
 
 
 def read(office: Office, code: str) -> dict[str, Any] | None:
     """`previous` as a read of the SKU answers it."""
     with office.pool.company(office.company) as conn:
-        found = conn.execute(detail.BY_CODE, {"sku_code": code, "today": office.clock.today()}).fetchone()
-        row = detail.row_of(found)
-        before = present.version_before(row)
-        shown = present.sku_detail(
+        found = conn.execute(queries.BY_CODE, {"sku_code": code, "today": office.clock.today()}).fetchone()
+        row = queries.row_of(found)
+        before = detail_skus.version_before(row)
+        shown = detail_skus.sku_detail(
             row,
-            present.record(row),
+            detail_skus.record(row),
             rules=office.rulesets.active(conn),
             doc_status="missing",
             graded_by=office.rulesets.of(conn, row["ruleset_version"]),

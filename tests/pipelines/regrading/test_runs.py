@@ -13,20 +13,21 @@ import pytest
 from compliance import ruleset
 from compliance.ruleset import RULES
 from compliance.tables import TableError
-from pipelines import regrading
+from pipelines import rules as rules_pipelines
 from pipelines.definitions import defs
 from pipelines.defs.sensors import due_companies, overdue_work
 from pipelines.engine import commands
-from pipelines.regrading import rulesets, work
+from services import rules as rules_services
 from tests import ruling
 from tests.conftest import migrated
 from tests.pipelines.regrading.office import OPERATOR, Office, opened
 from tests.pipelines.sensing import follow, of_job, requested_by, tick
 from tests.pipelines.shown import lines
 from tests.ruling import BOTTLE, GLASS, LINES
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.rulesets.registry import Rulesets
+from warehouse import rules as rules_warehouse
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.rules import Rulesets
 
 
 def test_the_run_shows_matrix_and_changes_and_one_company_is_one_step(office: Office) -> None:
@@ -62,21 +63,25 @@ def test_a_version_never_changes(office: Office, place: Database) -> None:
     version = office.activate(LINES)
     now, rules = office.clock.now(), len(ruleset.load().rules)
     with psycopg.connect(place.owner_url) as owner:
-        assert rulesets.add(owner, office.folder / version, now) == {"version": version, "active": True, "rules": rules}
+        assert rules_services.add(owner, office.folder / version, now) == {
+            "version": version,
+            "active": True,
+            "rules": rules,
+        }
         (office.folder / version / "scoring.csv").write_text(ruling.texts({})["scoring.csv"], encoding="utf-8")
         with pytest.raises(TableError, match="never changes"):
-            rulesets.add(owner, office.folder / version, now)
+            rules_services.add(owner, office.folder / version, now)
         with pytest.raises(TableError, match="by the day"):
-            rulesets.add(owner, ruling.folder(office.folder, "mine", {}), now)
+            rules_services.add(owner, ruling.folder(office.folder, "mine", {}), now)
         with pytest.raises(TableError, match="There is no rule-set 1999-01-01"):
-            rulesets.activate(owner, "1999-01-01", OPERATOR, now)
+            rules_services.activate(owner, "1999-01-01", OPERATOR, now)
     with psycopg.connect(place.owner_url) as owner:
         owner.execute("UPDATE rulesets SET tables = '{}' WHERE version = %s", (version,))
         with pytest.raises(TableError, match="not as it was added"):
             Rulesets().active(owner)
         owner.rollback()
-        assert rulesets.activate(owner, version, OPERATOR, now)["active"]
-        assert rulesets.list_versions(owner)[-1] == {"version": version, "active": True, "rules": rules}
+        assert rules_services.activate(owner, version, OPERATOR, now)["active"]
+        assert rules_services.list_versions(owner)[-1] == {"version": version, "active": True, "rules": rules}
 
 
 def regrades(office: Office) -> Callable[[dg.RunRequest], bool]:
@@ -149,7 +154,7 @@ def test_a_version_that_comes_back_is_asked_for_again(office: Office, monkeypatc
         office.clock.advance(timedelta(seconds=1))
         if back:
             with psycopg.connect(office.database.owner_url) as owner:
-                rulesets.activate(owner, first, OPERATOR, office.clock.now())
+                rules_services.activate(owner, first, OPERATOR, office.clock.now())
         else:
             office.activate(LINES, then_regrade=False)
         assert [run.success for run in look(office)] == [True]
@@ -192,24 +197,24 @@ def test_a_regrade_waits_for_older_writers_once_for_all_companies(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited = list[bool]()
-    monkeypatch.setattr(work, "wait_for_older_writers", lambda *_: waited.append(True))
+    monkeypatch.setattr(rules_pipelines, "wait_for_older_writers", lambda *_: waited.append(True))
     office.activate(LINES, then_regrade=False)
     for _ in range(2):
-        regrading.wait_once(office.pool, office.company, lambda: None)
+        rules_pipelines.wait_once(office.pool, office.company, lambda: None)
     assert len(waited) == 1
     office.activate({}, then_regrade=False)
-    regrading.wait_once(office.pool, office.company, lambda: None)
+    rules_pipelines.wait_once(office.pool, office.company, lambda: None)
     assert len(waited) == 2
     office.regrade()
-    regrading.wait_once(office.pool, office.company, lambda: None)
+    rules_pipelines.wait_once(office.pool, office.company, lambda: None)
     assert len(waited) == 2, "nothing is asked for"
 
 
 def test_a_release_with_newer_rules_regrades_what_is_held_once(
     server: Database, clock: StoppedClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warehouse.rulesets.registry.FRESH_SECONDS", 0.0)
-    monkeypatch.setattr(work, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("warehouse.rules.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rules_pipelines, "FRESH_SECONDS", 0.0)
     with migrated(server) as database, opened(database, clock, tmp_path) as office:
         office.write(B_1=BOTTLE, G_1=GLASS)
         before = office.held()
@@ -225,4 +230,4 @@ def test_a_release_with_newer_rules_regrades_what_is_held_once(
             instance=office.instance, resources=office.resources.as_definitions()
         )
         assert of_whole.success
-        assert regrading.open_regrades(office.pool) == []
+        assert rules_warehouse.open_regrades(office.pool) == []

@@ -7,16 +7,16 @@ from random import Random
 import pytest
 
 from compliance.ruleset import RULES, versions
-from pipelines import regrading
+from pipelines import rules
 from pipelines.defs.sensors import due_companies, overdue_work
-from pipelines.regrading import work
 from tests.compliance.worked import EXAMPLES, record_of
 from tests.conftest import migrated
 from tests.pipelines.regrading.office import Office, opened
 from tests.pipelines.regrading.test_previous import read
 from tests.pipelines.sensing import follow, of_job
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
+from warehouse import rules as rules_warehouse
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
 
 OLD, NEW = versions()
 SEED = 15
@@ -28,8 +28,8 @@ CODES = {f"S_{number:02}": name for number, name in enumerate(sorted(WORKED[OLD]
 @pytest.fixture
 def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The rules of the release before; another release is its folder with one more version."""
-    monkeypatch.setattr("warehouse.rulesets.registry.FRESH_SECONDS", 0.0)
-    monkeypatch.setattr(work, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("warehouse.rules.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rules, "FRESH_SECONDS", 0.0)
     shipped = tmp_path / "shipped"
     shutil.copytree(RULES / OLD, shipped / OLD)
     monkeypatch.setattr("compliance.ruleset.RULES", shipped)
@@ -56,13 +56,13 @@ def test_the_new_release_regrades_by_itself_and_says_what_was_before(
         for _ in range(5):  # broken off after so many blocks of three, each time by another process
             left = iter([None] * chance.randrange(1, 3))
             with pytest.raises(StopIteration):
-                regrading.regrade_company(office.services(3), office.company, lambda left=left: next(left))
+                rules.regrade_company(office.services(3), office.company, lambda left=left: next(left))
             assert office.chain_holds()
         assert [
             run.success
             for run in follow(due_companies, office.instance, office.resources, only=of_job("regrade_portfolios"))
         ] == [True]
-        assert regrading.open_regrades(office.pool) == []
+        assert rules_warehouse.open_regrades(office.pool) == []
         as_worked(office, NEW)
         regraded = {code for code, (_, by, _) in office.held().items() if by == NEW}
         assert len(regraded) > 10

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.sandbox.file_queue import MOST_WAITING, FileQueue, QueueFull
+from pipelines.readers.pool import MOST_WAITING, FileQueue, QueueFull
 
 
 def taken(queue: FileQueue[str]) -> str:

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from pipelines.sandbox.limits import Limits
-from pipelines.sandbox.pool import Readers
+from pipelines.readers.pool import Readers
+from pipelines.readers.requests import Limits
 from tests.pipelines.conftest import Desk
 from tests.pipelines.sandbox.files import SMALL, large_volumes
 

@@ -14,14 +14,19 @@ from typing import Any
 import psutil
 import pytest
 
-from pipelines.reading import ReadingRefused, read_upload
-from pipelines.reading.upload import PackedUpload
-from pipelines.sandbox.limits import Limits, ReadingStopped
-from pipelines.sandbox.pool import Readers
-from pipelines.sandbox.process import Reader, ReaderFault
-from pipelines.sandbox.requests import ReadRequest, detection_request, reading_request, typing_request
-from schemas.labels import LANGUAGES
-from schemas.messages import ORIGINAL, translate
+from pipelines.readers.pool import Readers
+from pipelines.readers.process import Reader, ReaderFault
+from pipelines.readers.requests import (
+    Limits,
+    ReadingStopped,
+    ReadRequest,
+    detection_request,
+    reading_request,
+    typing_request,
+)
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.upload import PackedUpload, read_upload
+from schemas.messages import LANGUAGES, ORIGINAL, translate
 from schemas.normalise import Unfit
 from tests.pipelines.sandbox.files import SMALL, large_document, large_table, large_volumes
 from tests.processes import lives
@@ -56,7 +61,7 @@ def processes() -> set[psutil.Process]:
     found = set()
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):
-            if "pipelines.sandbox.child" in child.cmdline():
+            if "pipelines.readers.child" in child.cmdline():
                 found.add(child)
     return found
 
@@ -104,7 +109,7 @@ def test_a_reading_is_stopped_and_the_next_one_is_done_by_another_process(limite
 
 HOARDER = """
 import os
-from pipelines.sandbox.confine import confine
+from pipelines.readers.child import confine
 confine(os.getppid(), memory_mib=10)
 held = bytearray(400 * 2**20)
 try:
@@ -215,9 +220,9 @@ def test_a_reader_takes_nothing_of_its_parent_along(limited, monkeypatch):
 PARENT = """
 import sys, time
 from datetime import date
-from pipelines.sandbox.limits import Limits
-from pipelines.sandbox.requests import reading_request
-from pipelines.sandbox.pool import Readers
+from pipelines.readers.requests import Limits
+from pipelines.readers.requests import reading_request
+from pipelines.readers.pool import Readers
 readers = Readers(Limits(cpu_seconds=600, wall_seconds=600, memory_mib=4096))
 readers.keep_warm()
 data = open(sys.argv[1], "rb").read()
@@ -248,7 +253,7 @@ def test_no_reader_outlives_a_parent_that_was_killed(tmp_path, busy):
 
 def test_a_reader_holds_no_database_driver_and_no_settings() -> None:
     """What has read hostile bytes has neither at hand; and each reader that waits is ten MiB smaller."""
-    unwanted = {"psycopg", "psutil", "structlog", "warehouse.settings"}
-    loaded = f"import sys, pipelines.sandbox.child; print({unwanted} & sys.modules.keys())"
+    unwanted = {"psycopg", "psutil", "structlog", "warehouse.operate.settings"}
+    loaded = f"import sys, pipelines.readers.child; print({unwanted} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -7,15 +7,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from compliance import ruleset
+from pipelines.writing.admit import Prepared
 from pipelines.writing.patch import from_records
-from pipelines.writing.prepared import Prepared
-from pipelines.writing.records import write_records
 from pipelines.writing.write import prepare, stage_rows, write_patch
-from schemas.models import parse_sku
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 ORIGIN = Origin("import", None, None, "c")

@@ -11,21 +11,19 @@ import polars as pl
 import psycopg
 import pytest
 
-from pipelines.figures.compute import compute_figures, loaded_catalogue
-from pipelines.figures.portfolio import blocks
-from pipelines.imports.undo import undo
+from pipelines.figures import blocks, compute_figures, loaded_catalogue
 from pipelines.writing.patch import from_records
-from pipelines.writing.records import write_records
-from pipelines.writing.volume_rows import write_resting_volumes, write_volumes
 from pipelines.writing.write import write_patch
-from schemas.models import parse_sku, parse_volumes
-from services.audit.verify import verify
-from warehouse.audit.origin import Origin
-from warehouse.companies import limits
+from schemas.skus.inputs import parse_sku, parse_volumes
+from services.audit import verify
+from services.imports.undo import undo
+from services.skus.write import write_records, write_resting_volumes, write_volumes
+from warehouse.audit.ledger import Origin
+from warehouse.companies import queries as queries_companies
+from warehouse.figures.publish import publish
 from warehouse.imports import queries
-from warehouse.rulesets.registry import Rulesets
+from warehouse.rules import Rulesets
 from warehouse.skus import archive
-from warehouse.snapshots.publish import publish
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET"}
@@ -228,7 +226,7 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
         if step % 20 == 19:
             assert placed_grams(pool, company, clock, tmp_path) == model.grams_placed()
     with pool.company(company) as conn:
-        assert limits.skus(conn, company).held == len(model.now())
+        assert queries_companies.skus(conn, company).held == len(model.now())
         assert verify(conn).ok
 
 

@@ -5,14 +5,14 @@ from uuid import UUID
 
 import pytest
 
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.skus import by_code
-from warehouse.skus.by_code import FEW
+from schemas.skus.inputs import parse_sku
+from services.skus.write import write_records
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
+from warehouse.skus import portfolio
+from warehouse.skus.portfolio import FEW
 from warehouse.skus.tables import STORED_COLUMNS
 
 ORIGIN = Origin("import", None, None, "c")
@@ -26,13 +26,13 @@ def test_a_code_of_any_characters_is_found(pool: Pool, company: UUID, clock: Sto
         write_records(conn, company, records, origin=ORIGIN, now=clock.now(), rulesets=Rulesets(), dry_run=False)
     codes = [*ODD, *(f"not held {at}" for at in range(more))]
     with pool.company(company) as conn:
-        held = by_code.read(conn, codes, (), clock.today(), locking=False)
+        held = portfolio.read(conn, codes, (), clock.today(), locking=False)
         assert sorted(held["sku_code"]) == sorted(ODD)
-        assert by_code.lock_versions(conn, codes) == dict.fromkeys(ODD, 1)
-        assert by_code.lock_versions(conn, []) == {}
+        assert portfolio.lock_versions(conn, codes) == dict.fromkeys(ODD, 1)
+        assert portfolio.lock_versions(conn, []) == {}
 
 
-@pytest.mark.parametrize("form", [by_code._BY_ONE, by_code._BY_FEW], ids=["one", "few"])
+@pytest.mark.parametrize("form", [portfolio._BY_ONE, portfolio._BY_FEW], ids=["one", "few"])
 def test_a_few_codes_are_found_each_by_itself(pool: Pool, company: UUID, clock: StoppedClock, form: str) -> None:
     """In a table that was never analysed, where Postgres would read all of a company's rows in place of ten codes."""
     records = {row: parse_sku({"sku_code": code, "name": "n"}) for row, code in enumerate(ODD)}
@@ -46,13 +46,13 @@ def test_a_few_codes_are_found_each_by_itself(pool: Pool, company: UUID, clock: 
         )
     with pool.company(company) as conn:
         for code in ODD:
-            assert by_code.read(conn, [code], (), clock.today(), locking=True)["sku_code"] == [code]
-        assert by_code.read(conn, ["not held"], (), clock.today(), locking=True)["sku_code"] == []
-        held = by_code.read(conn, ["SKU-9", "not held", "SKU-10", "SKU-1"], (), clock.today(), locking=True)
+            assert portfolio.read(conn, [code], (), clock.today(), locking=True)["sku_code"] == [code]
+        assert portfolio.read(conn, ["not held"], (), clock.today(), locking=True)["sku_code"] == []
+        held = portfolio.read(conn, ["SKU-9", "not held", "SKU-10", "SKU-1"], (), clock.today(), locking=True)
         assert held["sku_code"] == ["SKU-1", "SKU-10", "SKU-9"], "locked in their order"
         conn.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        query = by_code._query(form, ("sku_code",), locking=True)
-        kind, asked = ("text", "'SKU-7'") if form == by_code._BY_ONE else ("text[]", "'{SKU-7,SKU-8}'")
+        query = portfolio._query(form, ("sku_code",), locking=True)
+        kind, asked = ("text", "'SKU-7'") if form == portfolio._BY_ONE else ("text[]", "'{SKU-7,SKU-8}'")
         conn.execute(f"PREPARE asked ({kind}) AS {re.sub(r'%[(]codes?[)]s', '$1', query)}")
         plan = conn.execute(f"EXPLAIN EXECUTE asked ({asked})").fetchall()
         conn.execute("DEALLOCATE asked")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.writing.components import graph_text
-from pipelines.writing.matching import matched_ids
+from pipelines.writing.components import graph_text, matched_ids
 
 Line = dict[str, Any]
 

@@ -10,10 +10,10 @@ import pytest
 
 from pipelines.writing.idempotency import Answer, RepeatableRequest, ReusedKey
 from tests.waiting import PATIENCE_SECONDS, wait_until
-from warehouse.answers.queries import FIND
-from warehouse.clock import Clock
-from warehouse.database import Database
-from warehouse.sessions import Pool
+from warehouse.answers import FIND
+from warehouse.operate.clock import Clock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
 
 DONE = Answer(201, "application/json", b'{"done": true}')
 

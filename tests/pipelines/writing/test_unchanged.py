@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 
 from compliance import ruleset
-from pipelines.reading import read_upload, type_rows
-from pipelines.writing import unchanged
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
+from pipelines.writing import merge
 from pipelines.writing.patch import Patch, RowIssue, TypedPatch, from_typed
 from pipelines.writing.write import prepare, write_patch
 from schemas.issues import Issue
-from warehouse.audit.origin import Origin
-from warehouse.sessions import Pool
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Pool
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 BEFORE_THE_BAN = datetime(2026, 8, 11, 23, 59, tzinfo=UTC)
@@ -68,7 +69,7 @@ def write(pool: Pool, company: UUID, asked: TypedPatch, now: datetime = NOW) -> 
 
 def found(pool: Pool, company: UUID, asked: TypedPatch) -> set[int]:
     with pool.company(company) as conn:
-        grades = unchanged.find(conn, asked, RULES)
+        grades = merge.find(conn, asked, RULES)
     return set(asked.values["row"].filter(grades.is_not_null()))
 
 
@@ -96,7 +97,7 @@ def test_a_file_sent_again_is_found_whole_with_its_grades(pool: Pool, company: U
     asked = typed(portfolio(random.Random(7), empty=0.3, cleared=0))
     write(pool, company, asked)
     with pool.company(company) as conn:
-        grades = unchanged.find(conn, asked, RULES)
+        grades = merge.find(conn, asked, RULES)
         held = dict(conn.execute("SELECT sku_code, recyclability_grade FROM skus").fetchall())
     assert dict(zip(asked.values["sku_code"], grades, strict=True)) == held
 
@@ -115,14 +116,14 @@ def test_a_comparison_is_worth_its_cost_where_most_rows_are_held(
     write(pool, company, typed(rows))
     sent = [row if at % 3 < alike_in_three else row | {"name": "other"} for at, row in enumerate(rows)]
     with pool.company(company) as conn:
-        assert unchanged.likely(conn, typed(sent), RULES) is likely
+        assert merge.likely(conn, typed(sent), RULES) is likely
 
 
 def test_a_file_of_no_row_that_can_be_found_is_not_compared(pool: Pool, company: UUID) -> None:
     rows = [{"sku_code": "S1", "name": "Bottle", "description": "null"}]
     with pool.company(company) as conn:
-        assert not unchanged.likely(conn, typed(rows), RULES)
-        assert not unchanged.likely(conn, typed(rows).part(0, 0), RULES)
+        assert not merge.likely(conn, typed(rows), RULES)
+        assert not merge.likely(conn, typed(rows).part(0, 0), RULES)
     assert found(pool, company, typed(rows)) == set()
 
 

@@ -10,17 +10,16 @@ import psycopg
 import pytest
 
 from compliance import ruleset
-from compliance.unitless import UnitlessValue
-from pipelines.reading import read_upload, type_rows
-from pipelines.writing import unchanged
+from compliance.substances import UnitlessValue
+from pipelines.reading.rows import type_rows
+from pipelines.reading.upload import read_upload
+from pipelines.writing import merge
 from pipelines.writing.patch import Patch, TypedPatch, from_typed
-from pipelines.writing.records import WriteOutcome, write_records
-from pipelines.writing.unitless import HeldValue, held_values
-from pipelines.writing.volume_rows import write_volumes
-from pipelines.writing.write import prepare
-from schemas.models import parse_sku
-from warehouse.audit.origin import Origin
-from warehouse.rulesets.registry import Rulesets
+from pipelines.writing.write import HeldValue, held_values, prepare
+from schemas.skus.inputs import parse_sku
+from services.skus.write import WriteOutcome, write_records, write_volumes
+from warehouse.audit.ledger import Origin
+from warehouse.rules import Rulesets
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
 RULES = ruleset.load()
@@ -151,7 +150,7 @@ def test_a_row_of_a_file_that_says_nothing_new_is_judged_all_the_same(write, dat
     )
     sent = typed([{"sku_code": code, "name": "n", "material": "glass"} for code in "ABC"])
     with pool.company(company) as conn:
-        grades = unchanged.find(conn, sent, RULES)
+        grades = merge.find(conn, sent, RULES)
         patch = Patch.of(sent.values, sent.given)
         prepared = prepare(conn, patch, now=clock.now(), rules=RULES, whole_rows=False, locking=False)
     assert [grade is None for grade in grades] == [True, True, False]

@@ -8,14 +8,13 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from compliance.catalogue import pinned, served
-from pipelines.writing.records import write_records
-from pipelines.writing.volume_rows import write_volumes
 from schemas.issues import ISSUE_CODES
-from schemas.models import parse_volumes
 from schemas.refusals import Refused
+from schemas.skus.inputs import parse_volumes
+from services.skus.write import write_records, write_volumes
 from tests.drawing import examples
 from tests.pipelines.conftest import ORIGIN
-from warehouse.catalogue.queries import served_markets
+from warehouse.catalogue import served_markets
 
 MARKETS = ["fr", "DE", "UK", "gb", "us_ca", "US TX", "be-vlg", "BE"]
 BY_MARKET_YEAR_AND_HALF = st.fixed_dictionaries(

@@ -5,11 +5,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.records import WriteOutcome, write_records
-from schemas.models import SkuInput, parse_sku
-from warehouse.audit.origin import Origin
-from warehouse.library import queries as library
-from warehouse.rulesets.registry import Rulesets
+from schemas.skus.inputs import SkuInput, parse_sku
+from services.skus.write import WriteOutcome, write_records
+from warehouse import library
+from warehouse.audit.ledger import Origin
+from warehouse.rules import Rulesets
 
 ORIGIN = Origin("api_key", "k", "tests", "c-1")
 BODY = {"component_type": "body", "material_family": "plastic", "polymer_or_grade": "PET", "weight_g": 25}

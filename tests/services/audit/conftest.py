@@ -7,14 +7,14 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from pipelines.writing.records import WriteOutcome, write_records
-from schemas.models import parse_sku
+from schemas.skus.inputs import parse_sku
+from services.skus.write import WriteOutcome, write_records
 from warehouse.audit import ledger
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.database import Database
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.database import Database
+from warehouse.operate.sessions import Pool
+from warehouse.rules import Rulesets
 
 ORIGIN = Origin("api_key", "k", "ERP", "c-1", "192.0.2.7", "erp/1")
 

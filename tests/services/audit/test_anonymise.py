@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from warehouse.sweeps import anonymise
+from warehouse.operate.measures import anonymise
 
 
 def seen(pool, company):

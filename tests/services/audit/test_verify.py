@@ -6,8 +6,8 @@ import pytest
 
 from services.audit import verify
 from warehouse.audit.chain import CURRENT
+from warehouse.operate.measures import anonymise
 from warehouse.skus.tables import skus
-from warehouse.sweeps import anonymise
 from warehouse.tables import audit_entries, audit_transactions, sku_versions
 
 CAP = {"component_type": "cap", "material_family": "plastic", "weight_g": 2}

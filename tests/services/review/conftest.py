@@ -7,15 +7,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing import present
-from pipelines.writing.records import write_records
-from schemas.models import parse_sku
-from services import review
-from warehouse.audit.origin import Origin
-from warehouse.clock import StoppedClock
-from warehouse.rulesets.registry import Rulesets
-from warehouse.sessions import Pool
-from warehouse.skus import detail
+from schemas.skus.inputs import parse_sku
+from services.review import compare, decide, entries
+from services.skus import detail as detail_skus
+from services.skus.write import write_records
+from warehouse.audit.ledger import Origin
+from warehouse.operate.clock import StoppedClock
+from warehouse.operate.sessions import Pool
+from warehouse.review import entries as entries_review
+from warehouse.rules import Rulesets
+from warehouse.skus import queries
 
 CONNECTION = Origin("connection", str(uuid4()), "Assistant", "correlation-7")
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "correlation-8", "192.0.2.9", "browser")
@@ -59,29 +60,29 @@ class Queue:
 
     def held(self, sku_id: object) -> dict[str, Any]:
         with self.pool.company(self.company) as conn:
-            values = conn.execute(f"SELECT {detail.SELECT} FROM skus WHERE id = %s", [sku_id]).fetchone()
+            values = conn.execute(f"SELECT {queries.SELECT} FROM skus WHERE id = %s", [sku_id]).fetchone()
         assert values is not None
-        return present.fields(dict(zip(detail.COLUMNS, values, strict=True)))
+        return detail_skus.fields(dict(zip(queries.COLUMNS, values, strict=True)))
 
-    def filed(self, kind: str, payload: dict[str, Any], **more: Any) -> review.Entry:
+    def filed(self, kind: str, payload: dict[str, Any], **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
-            return review.file(
+            return entries.file(
                 conn, self.company, kind, payload, **{"origin": CONNECTION, "now": self.clock.now(), **more}
             )
 
-    def compared(self, entry: review.Entry) -> review.Comparison:
+    def compared(self, entry: entries_review.Entry) -> compare.Comparison:
         with self.pool.company(self.company) as conn:
-            return review.compare(conn, self.company, entry, now=self.clock.now(), rulesets=self.rulesets)
+            return compare.compare(conn, self.company, entry, now=self.clock.now(), rulesets=self.rulesets)
 
-    def accepted(self, entry: review.Entry, **more: Any) -> review.Entry:
+    def accepted(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
-            return review.accept(
+            return decide.accept(
                 conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
             )
 
-    def rejected(self, entry: review.Entry, **more: Any) -> review.Entry:
+    def rejected(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
-            return review.reject(
+            return decide.reject(
                 conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
             )
 

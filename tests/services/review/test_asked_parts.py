@@ -7,13 +7,14 @@ import orjson
 import psycopg
 import pytest
 
-from pipelines.answers.misapplied import find_misapplied
-from pipelines.answers.parts import facts_of
-from schemas.sku import SupplierResponse
-from services import review, supplier_requests
+from schemas.skus.types import SupplierResponse
+from services.review import compare
+from services.suppliers import requests
+from services.suppliers.parts import facts_of, find_misapplied
 from tests.services.review.conftest import PERSON, Queue
-from warehouse.audit.origin import Origin
-from warehouse.database import Database
+from warehouse.audit.ledger import Origin
+from warehouse.operate.database import Database
+from warehouse.review import entries
 
 PE = {
     "component_type": "label",
@@ -34,7 +35,7 @@ def asked(queue: Queue) -> tuple[str, str]:
     [line] = sku["components"]
     queue.clock.advance(timedelta(minutes=1))
     with queue.pool.company(queue.company) as conn:
-        supplier_requests.create(
+        requests.create(
             conn,
             queue.company,
             sku_code=sku["sku_code"],
@@ -47,10 +48,10 @@ def asked(queue: Queue) -> tuple[str, str]:
     return sku["id"], line["id"]
 
 
-def answered(queue: Queue) -> review.Entry:
+def answered(queue: Queue) -> entries.Entry:
     with queue.pool.company(queue.company) as conn:
         [request] = conn.execute("SELECT id FROM supplier_requests").fetchall()
-        return supplier_requests.submit(
+        return requests.submit(
             conn, queue.company, request[0], ANSWER, origin=SUPPLIER, now=queue.clock.now(), rulesets=queue.rulesets
         )
 
@@ -92,12 +93,12 @@ def test_a_part_that_is_another_now_is_a_conflict_until_it_is_compared(queue: Qu
     [part] = queue.compared(entry).asked
     assert (part.asked, part.now) == (facts_of(PE), facts_of(PET))
     assert part.differs == ("polymer_or_grade", "weight_g")
-    with pytest.raises(review.Conflict, match="not what it was"):
+    with pytest.raises(compare.Conflict, match="not what it was"):
         queue.accepted(entry)
     assert queue.held(sku_id)["components"][0]["weight_g"] == 0.8
     decided = queue.accepted(entry, parts_compared=True)
     assert queue.held(sku_id)["components"][0]["weight_g"] == 1.23
-    assert review.Comparison.of(decided.decided).asked == (part,)
+    assert compare.Comparison.of(decided.decided).asked == (part,)
     with queue.pool.company(queue.company) as conn:
         assert find_misapplied(conn) == [], "the person was shown it"
 
@@ -108,7 +109,7 @@ def test_type_material_and_position_are_compared(queue: Queue, asked, change):
     entry = answered(queue)
     wrote(queue, {**PE, **change, "id": pe})
     assert queue.compared(entry).asked[0].differs == tuple(change)
-    with pytest.raises(review.Conflict, match="not what it was"):
+    with pytest.raises(compare.Conflict, match="not what it was"):
         queue.accepted(entry)
     assert queue.rejected(entry).state == "rejected"
 
@@ -120,7 +121,7 @@ def test_a_request_from_before_it_was_kept_has_it_from_the_versions(queue: Queue
     entry = answered(queue)
     assert entry.payload["asked"] == {pe: facts_of(PE)}
     as_before(queue, database, FORGET_ENTRY)
-    with pytest.raises(review.Conflict, match="not what it was"):
+    with pytest.raises(compare.Conflict, match="not what it was"):
         queue.accepted(entry)
 
 
@@ -145,7 +146,7 @@ def test_a_proposal_about_a_part_that_is_another_now(queue: Queue, asked, databa
         as_before(queue, database, FORGET_ENTRY)
     queue.clock.advance(timedelta(minutes=1))
     wrote(queue, {**PET, "id": pe})
-    with pytest.raises(review.Conflict, match="not what it was"):
+    with pytest.raises(compare.Conflict, match="not what it was"):
         queue.accepted(entry)
     assert queue.accepted(entry, parts_compared=True).state == "accepted"
 

@@ -6,14 +6,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines import housekeeping
-from pipelines.housekeeping import orphans
+from pipelines import operate
 from schemas.refusals import Refused
-from services.review import files
-from services.technical_files import key_of
-from warehouse.objects import Objects
-from warehouse.settings import Settings
-from warehouse.technical_files.queries import File
+from services.files import key_of
+from services.review import entries
+from warehouse.files import File
+from warehouse.operate.objects import Objects
+from warehouse.operate.settings import Settings
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def objects(tmp_path: Path) -> Objects:
 def attached(queue, *, file_id=None, **to):
     file = File(file_id or uuid4(), "a.pdf", "application/pdf", 4, "0" * 64, "test_report", None, "Lab", None, None)
     with queue.pool.company(queue.company) as conn:
-        files.attach(conn, queue.company, file, now=queue.clock.now(), **to)
+        entries.attach(conn, queue.company, file, now=queue.clock.now(), **to)
     return file.id
 
 
@@ -34,9 +33,9 @@ def test_a_file_that_waits_is_no_orphan(queue, objects):
     for file_id in (waiting, stray):
         key = key_of(queue.company, file_id)
         objects.put(key, b"%PDF")
-        then = (objects.folder / key).stat().st_mtime - orphans.GRACE.total_seconds() - 60
+        then = (objects.folder / key).stat().st_mtime - operate.GRACE.total_seconds() - 60
         os.utime(objects.folder / key, (then, then))
-    housekeeping.remove_orphans(queue.pool, objects, lambda: None)
+    operate.remove_orphans(queue.pool, objects, lambda: None)
     assert [key for key, _ in objects.stored(queue.company, "files")] == [key_of(queue.company, waiting)]
 
 
@@ -62,7 +61,7 @@ def test_a_rejected_document_is_no_technical_file(queue):
 
 def test_a_request_takes_so_many_files_and_no_more(queue):
     request = uuid4()
-    for _ in range(files.MOST_FILES):
+    for _ in range(entries.MOST_FILES):
         attached(queue, request_id=request)
     with pytest.raises(Refused):
         attached(queue, request_id=request)

@@ -8,11 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pipelines.writing.volume_rows import write_volumes
 from schemas.messages import translate
 from schemas.refusals import NotThere, Refused
-from services import review, what_if
 from services.audit import verify
+from services.review import compare
+from services.review import entries as entries_review
+from services.skus import what_if
+from services.skus.write import write_volumes
 from tests.services.review.conftest import PERSON
 from warehouse.review import entries
 
@@ -59,12 +61,12 @@ def test_a_proposal_is_compared_written_and_audited(queue):
 def test_the_reason_of_a_grade_is_kept_with_its_template(queue):
     comparison = queue.compared(proposal(queue))
     kept = json.loads(json.dumps(comparison.as_dict()))
-    assert review.Comparison.of(kept).after == comparison.after
-    assert translate(review.Comparison.of(kept).after.reason, "de").startswith(
+    assert compare.Comparison.of(kept).after == comparison.after
+    assert translate(compare.Comparison.of(kept).after.reason, "de").startswith(
         "Nicht recyclingfähig wegen der Gestaltung"
     )
     del kept["after"]["template"]
-    assert translate(review.Comparison.of(kept).after.reason, "de") == comparison.after.reason
+    assert translate(compare.Comparison.of(kept).after.reason, "de") == comparison.after.reason
 
 
 def test_a_rejection_applies_nothing(queue):
@@ -79,7 +81,7 @@ def test_what_is_decided_stays_decided(queue, first):
     entry = proposal(queue)
     getattr(queue, first)(entry)
     for decide in (queue.accepted, queue.rejected):
-        with pytest.raises(review.Conflict, match=first):
+        with pytest.raises(compare.Conflict, match=first):
             decide(entry)
 
 
@@ -89,7 +91,7 @@ def test_of_two_people_at_once_one_decides(queue):
     def decide(number):
         try:
             return (queue.accepted if number % 2 else queue.rejected)(entry).state
-        except review.Conflict:
+        except compare.Conflict:
             return None
 
     with ThreadPoolExecutor(6) as threads:
@@ -103,7 +105,7 @@ def test_a_sku_that_changed_since_it_was_shown_is_not_written(queue):
     entry = proposal(queue)
     seen = queue.compared(entry).version
     queue.wrote(name="Bottle, new")
-    with pytest.raises(review.Conflict, match="changed since"):
+    with pytest.raises(compare.Conflict, match="changed since"):
         queue.accepted(entry, seen_version=seen)
     assert queue.compared(entry).version == 2
     assert queue.accepted(entry, seen_version=2).state == "accepted"
@@ -115,7 +117,7 @@ def test_what_the_law_forbids_is_told_and_not_written(queue):
     comparison = queue.compared(entry)
     assert [issue.code for issue in comparison.issues] == ["pfas_food_contact_prohibited"]
     assert "Article 5(5)" in comparison.refused
-    with pytest.raises(review.Conflict, match=r"Article 5\(5\)"):
+    with pytest.raises(compare.Conflict, match=r"Article 5\(5\)"):
         queue.accepted(entry)
     assert queue.held(sku["id"])["substances"]["pfas"] is None
     assert queue.rejected(entry).state == "rejected"
@@ -129,7 +131,7 @@ def test_units_make_a_market_for_a_proposal_and_for_a_question_too(queue):
         writing = {"origin": PERSON, "now": queue.clock.now(), "rulesets": queue.rulesets, "dry_run": False}
         write_volumes(conn, queue.company, sku["sku_code"], rows, **writing)
     entry = proposal(queue, FORBIDDEN, sku_id=sku["id"])
-    with pytest.raises(review.Conflict, match=r"units of 2026 \(5\) make DE a market"):
+    with pytest.raises(compare.Conflict, match=r"units of 2026 \(5\) make DE a market"):
         queue.accepted(entry)
     with queue.pool.company(queue.company) as conn:
         asking = {"now": queue.clock.now(), "rulesets": queue.rulesets}
@@ -144,7 +146,7 @@ def test_a_proposal_can_make_a_sku_as_far_as_the_plan_allows(other):
     assert (other.compared(new[0]).version, other.compared(new[0]).before) == (None, None)
     assert other.accepted(new[0]).state == "accepted"
     assert "1000" in other.compared(new[1]).refused
-    with pytest.raises(review.Conflict, match="1000"):
+    with pytest.raises(compare.Conflict, match="1000"):
         other.accepted(new[1])
 
 
@@ -152,7 +154,7 @@ def test_a_sku_that_was_made_meanwhile_is_not_written_over(queue):
     entry = queue.filed("sku_update", {"changes": {"sku_code": "BOTTLE-1", "name": "Proposed"}})
     sku = queue.wrote()
     assert "exists by now" in queue.compared(entry).refused
-    with pytest.raises(review.Conflict, match="exists by now"):
+    with pytest.raises(compare.Conflict, match="exists by now"):
         queue.accepted(entry)
     assert queue.held(sku["id"])["name"] == "Bottle"
 
@@ -210,7 +212,7 @@ def test_a_draft_becomes_a_valid_declaration_once_nothing_is_open(queue, clock):
 
 
 def test_a_draft_about_nothing_cannot_be_issued(queue):
-    with pytest.raises(review.Conflict, match="names no item"):
+    with pytest.raises(compare.Conflict, match="names no item"):
         queue.accepted(queue.filed("doc_draft", {"reference": "DOC-7"}))
 
 
@@ -239,9 +241,9 @@ def test_another_companys_entries_are_nobodys(queue, other):
     with other.pool.company(other.company) as conn:
         assert entries.page(conn) == ([], 0)
         with pytest.raises(NotThere):
-            review.load_entry(conn, entry.id)
+            entries_review.load_entry(conn, entry.id)
         with pytest.raises(NotThere):
-            review.load_entry(conn, uuid4())
+            entries_review.load_entry(conn, uuid4())
     assert queue.accepted(entry).state == "accepted"
 
 

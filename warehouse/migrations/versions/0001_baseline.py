@@ -9,7 +9,7 @@ evaluates once a statement instead of once a row.
 from alembic import op
 from sqlalchemy import text
 
-from warehouse import baseline
+from warehouse.operate import migrate
 
 revision = "0001"
 down_revision = None
@@ -32,7 +32,7 @@ def upgrade() -> None:
     connection = op.get_bind()
     letters = connection.execute(text(_COLLATIONS)).scalar()
     op.execute("SET LOCAL check_function_bodies = off")  # they name tables that are made after them
-    for statements in baseline.files():
+    for statements in migrate.files():
         collated = statements.replace(f"COLLATE {_LETTERS}", f"COLLATE {letters}" if letters else "")
         connection.exec_driver_sql(collated)
     for table, column in connection.execute(text(_WITH_A_COMPANY)).all():

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipelines.reading import ReadingRefused
-from pipelines.reading.grid import letter
+from pipelines.reading.grid import ReadingRefused, letter
 from tests.pipelines.reading.writing import Table, delimited, raw_workbook, read, sheet_xml, workbook
 
 HEAD = ["sku_code", "name", "weight_grams"]

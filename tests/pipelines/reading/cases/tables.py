@@ -1,6 +1,6 @@
 """Cases 15 to 25: where the table stands, and which of its lines are data."""
 
-from pipelines.reading import skipped, workbook_tables
+from pipelines.reading import lines, upload
 from tests.pipelines.reading.cases.casebook import HEAD, READ, A, B, Case, book, filtered, rows_of
 from tests.pipelines.reading.writing import workbook
 
@@ -17,13 +17,13 @@ CASES = [
         17,
         book(["M", "M", "K"], ["Text (255)", "Text", "Zahl"], ["code", "name", "weight_grams"], A, B),
         READ,
-        source={"skipped": [{"line": line, "reason": skipped.HELP} for line in (2, 3, 4)]},
+        source={"skipped": [{"line": line, "reason": lines.HELP} for line in (2, 3, 4)]},
     ),
     Case(
         18,
         book(["Exemple :", "Bouteille", "12,5"], A, B),
         READ,
-        source={"skipped": [{"line": 2, "reason": skipped.EXAMPLE}]},
+        source={"skipped": [{"line": 2, "reason": lines.EXAMPLE}]},
     ),
     Case(19, workbook({"Cover": [["Our portfolio"]], "Liste": [HEAD, A, B]}), READ, source={"sheet": "Liste"}),
     Case(
@@ -76,9 +76,9 @@ CASES = [
         READ,
         source={
             "skipped": [
-                {"line": 4, "reason": skipped.TOTAL},
-                {"line": 5, "reason": skipped.NOTE},
-                {"line": 6, "reason": skipped.NOTE},
+                {"line": 4, "reason": lines.TOTAL},
+                {"line": 5, "reason": lines.NOTE},
+                {"line": 6, "reason": lines.NOTE},
             ]
         },
     ),
@@ -92,7 +92,7 @@ CASES = [
         source={"header_row": 51},
     ),
     *(
-        Case(17, book(help_line, A, B), READ, source={"skipped": [{"line": 2, "reason": skipped.HELP}]})
+        Case(17, book(help_line, A, B), READ, source={"skipped": [{"line": 2, "reason": lines.HELP}]})
         for help_line in (
             ["string", "string", "decimal"],
             ["Obligatoire", "Obligatoire", "Facultatif"],
@@ -101,9 +101,7 @@ CASES = [
         )
     ),
     *(
-        Case(
-            18, book([code, "Bouteille", 1.5], A, B), READ, source={"skipped": [{"line": 2, "reason": skipped.EXAMPLE}]}
-        )
+        Case(18, book([code, "Bouteille", 1.5], A, B), READ, source={"skipped": [{"line": 2, "reason": lines.EXAMPLE}]})
         for code in ("EXAMPLE-001", "Ex. : 12345", "ex: 1", "e.g. 123", "z. B. 123", "Ej.: 1")
     ),
     Case(18, book(["EX-001", "Bottle", 1.5]), {"EX-001": 1.5}),
@@ -114,8 +112,8 @@ CASES = [
         source={
             "sheet": "Liste",
             "unread_sheets": [
-                {"sheet": "Cover", "reason": workbook_tables.HEADLESS},
-                {"sheet": "Februar", "reason": workbook_tables.NOT_NEEDED},
+                {"sheet": "Cover", "reason": upload.HEADLESS},
+                {"sheet": "Februar", "reason": upload.NOT_NEEDED},
             ],
         },
     ),
@@ -125,7 +123,7 @@ CASES = [
         20,
         workbook({"Liste": [HEAD, A, B], "Codes": [HEAD, ["X", "x", 1]]}, hidden=["Codes"]),
         READ,
-        source={"hidden": None, "unread_sheets": [{"sheet": "Codes", "reason": workbook_tables.HIDDEN}]},
+        source={"hidden": None, "unread_sheets": [{"sheet": "Codes", "reason": upload.HIDDEN}]},
     ),
     Case(20, filtered(HEAD, A, B), READ, source={"hidden": {"rows": 1, "lines": [3], "columns": ["C"]}}),
     *(
@@ -163,7 +161,7 @@ CASES = [
         source={
             "skipped": [
                 {"line": line, "reason": reason}
-                for line, reason in ((4, skipped.NOTE), (5, skipped.TOTAL), (6, skipped.TOTAL), (7, skipped.NOTE))
+                for line, reason in ((4, lines.NOTE), (5, lines.TOTAL), (6, lines.TOTAL), (7, lines.NOTE))
             ]
         },
     ),

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading import ReadingRefused
-from pipelines.reading.material_texts import family_of_detail
-from schemas.code_lists import code_lists
-from schemas.report import Asked
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.unknown_materials import family_of_detail
+from schemas.imports.types import Asked
+from schemas.words import code_lists
 from tests.drawing import examples
 from tests.pipelines.reading.writing import Table, delimited, read, workbook
 

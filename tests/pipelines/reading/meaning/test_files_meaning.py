@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.reading import ReadingRefused
 from pipelines.reading.encoding import decode
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.writing import read
 
 FILES = Path(__file__).parent / "files"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from pipelines.reading import ReadingRefused
+from pipelines.reading.grid import ReadingRefused
 from tests.pipelines.reading.senders.sent import Record, Sent
 from tests.pipelines.reading.writing import read
 

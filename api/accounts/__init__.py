@@ -1,0 +1,1 @@
+"""Accounts: people, keys, tokens and the sign-in: the modules of `api` about it."""

@@ -1,0 +1,313 @@
+"""One's own account: where one is signed in, ending sessions, leaving. The password has a page of its own."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.accounts.sign_in import Credentials, check_person
+from api.http.requests import origin_of_actor
+from api.http.service import service_of
+from api.pages import sessions
+from api.pages.concurrency import run_limited
+from api.pages.forms import Form, origin_of, path_id, read_form, read_visitor_form, visitor_page
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect, text
+from api.pages.sessions import Administrator, Session, Viewer
+from schemas.accounts import ROLES, Role
+from schemas.refusals import NotThere
+from services import accounts as managing
+from services.accounts import Act, AddressTaken, LastAdministrator
+from warehouse.accounts import people, sign_in
+from warehouse.accounts.people import Linked as Person
+from warehouse.audit import ledger
+
+router = APIRouter(prefix="/account")
+
+
+@router.get("")
+async def get_account(request: Request, session: Viewer) -> Response:
+    """Show the person's role and sessions."""
+    return await run_in_threadpool(_page, request, session)
+
+
+@router.post("/sessions")
+async def post_sessions(request: Request, session: Viewer) -> Response:
+    """End one session of the person, or all of them, this one too."""
+    form = await read_form(request, session)
+    await run_in_threadpool(_end, request, session, form)
+    return redirect(link(request, "/account"))
+
+
+@router.post("/leave")
+async def post_leave(request: Request, session: Viewer) -> Response:
+    """End the person's own account, with its sessions and connections."""
+    form = await read_form(request, session)
+    if form.get("sure") != "yes":
+        return await run_in_threadpool(_page, request, session, ("sure", "account.sure.needed"))
+    try:
+        await run_in_threadpool(_leave, request, session)
+    except LastAdministrator:
+        return await run_in_threadpool(_page, request, session, ("sure", "people.last"))
+    answer = redirect(link(request, "/sign-in"))
+    sessions.forget(request, answer)
+    return answer
+
+
+def _end(request: Request, session: Session, form: Form) -> None:
+    chosen: UUID | None = None
+    if form.get("session") != "all":
+        try:
+            chosen = UUID(form.get("session", ""))
+        except ValueError:
+            raise NotThere from None
+    with service_of(request).writes.company(session.company_id) as conn:
+        if not managing.end_sessions(conn, _act(request, session), session.user_id, chosen):
+            raise NotThere
+
+
+def _leave(request: Request, session: Session) -> None:
+    with service_of(request).writes.company(session.company_id) as conn:
+        managing.disable(conn, _act(request, session), session.user_id)
+
+
+def _act(request: Request, session: Session) -> Act:
+    return Act(session.company_id, origin_of(request, session), service_of(request).clock.now())
+
+
+def _page(request: Request, session: Session, fault: tuple[str, str] | None = None) -> Response:
+    service = service_of(request)
+    with service.writes.company(session.company_id) as conn:
+        found = people.sessions(conn, session.user_id, service.clock.now())
+        own = people.session_id(conn, sessions.token_of(request) or "")
+    return page(
+        request,
+        "account.html",
+        session=session,
+        status=400 if fault else 200,
+        sessions=found,
+        own=own,
+        faults=[(fault[0], text(fault[1], language_of(request)))] if fault else [],
+    )
+
+
+password_router = APIRouter()
+
+
+@password_router.get("/password")
+async def get_password(request: Request, session: Viewer) -> Response:
+    """Show the form of a signed-in person."""
+    return _form(request, session.email, session=session)
+
+
+@password_router.post("/password")
+async def post_password(request: Request, session: Viewer) -> Response:
+    """Set the new password of a person who knows the old one."""
+    form = await read_form(request, session)
+    if fault := _fault_of(form):
+        return _form(request, session.email, ("new", fault), session=session)
+    if not await check_person(request, Credentials(session.email, form.get("old", ""))):
+        return _form(request, session.email, ("old", "password.old_wrong"), session=session)
+    person = Person(session.user_id, session.company_id, session.email)
+    await run_limited(request, "password", _set_password, request, person, form["new"])
+    return _to_sign_in(request)
+
+
+@password_router.get("/password/{token}")
+async def get_link(request: Request) -> Response:
+    """Show the form behind a link."""
+    person = await run_in_threadpool(_person_of_link, request)
+    return _form(request, person.email)
+
+
+@password_router.post("/password/{token}")
+async def post_link(request: Request) -> Response:
+    """Set the new password, once."""
+    form = await read_visitor_form(request)
+    person = await run_in_threadpool(_person_of_link, request)
+    if fault := _fault_of(form):
+        return _form(request, person.email, ("new", fault))
+    await run_limited(request, "password", _set_password, request, person, form["new"], request.path_params["token"])
+    return _to_sign_in(request)
+
+
+def _form(request: Request, email: str, *faults: tuple[str, str], session: Session | None = None) -> Response:
+    """Show the form, of the signed-in person or behind a link; `faults` are an input's name and a text's key."""
+    render: Callable[..., Response] = visitor_page
+    if session is not None:
+        render = partial(page, session=session, csrf=session.csrf)
+    lang, shortest = language_of(request), sign_in.SHORTEST
+    return render(
+        request,
+        "password.html",
+        status=400 if faults else 200,
+        email=email,
+        shortest=shortest,
+        faults=[(name, text(key, lang, shortest=shortest)) for name, key in faults],
+    )
+
+
+def _person_of_link(request: Request) -> Person:
+    """Return whose password the link sets. Raise `PageRefused` for one that is unknown, used or expired."""
+    service = service_of(request)
+    with service.writes.system() as connection:
+        found = people.person_of_link(connection, request.path_params["token"], service.clock.now())
+    if found is None:
+        raise PageRefused(404, "password.over")
+    return found
+
+
+def _fault_of(form: Form) -> str | None:
+    """Return the text of the new password's fault."""
+    if sign_in.normalised(form.get("new", "")) != sign_in.normalised(form.get("again", "")):
+        return "password.differ"
+    fault = sign_in.fault(form.get("new", ""))
+    return f"password.{fault}" if fault else None
+
+
+def _set_password(request: Request, person: Person, password: str, token: str | None = None) -> None:
+    """Set the password, with an entry in the company's ledger; a link's `token` is used up.
+
+    Raise `PageRefused` where the account has ended, or the link is over.
+    """
+    service, password_hash = service_of(request), sign_in.hash_password(password)
+    with service.writes.company(person.company_id) as connection:
+        if token is not None and not people.use_link(connection, token, service.clock.now()):
+            raise PageRefused(404, "password.over")
+        if not people.set_password(connection, person.user_id, password_hash):
+            raise PageRefused(404, "password.over")
+        ledger.enter(
+            connection,
+            person.company_id,
+            "user.password_set",
+            person.user_id,
+            before={},
+            after={},
+            origin=origin_of_actor(request, "user", str(person.user_id), person.email),
+            now=service.clock.now(),
+        )
+
+
+def _to_sign_in(request: Request) -> Response:
+    answer = redirect(link(request, "/sign-in"))
+    sessions.forget(request, answer)
+    return answer
+
+
+people_router = APIRouter(prefix="/people")
+
+
+class _NewLink(NamedTuple):
+    """A link that is shown once, and for whom it is."""
+
+    email: str
+    url: str
+
+
+@people_router.get("")
+async def get_people(request: Request, session: Administrator) -> Response:
+    """List the people of the company."""
+    return await run_in_threadpool(_people_page, request, session)
+
+
+@people_router.post("")
+async def post_person(request: Request, session: Administrator) -> Response:
+    """Invite a person; the link is shown once, on the page that answers."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_invite, request, session, form)
+
+
+@people_router.post("/{id}")
+async def post_change(request: Request, session: Administrator) -> Response:
+    """Give another role, make a link, disable, or let back: what the pressed button says."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_change, request, session, form)
+
+
+def _invite(request: Request, session: Session, form: Form) -> Response:
+    email, role = people.known_as(form.get("email", "")), _role(form)
+    if not people.is_address(email):
+        return _people_page(request, session, form=form, fault=("email", "people.no_address"))
+    if role is None:
+        return _people_page(request, session, form=form, fault=("role", "people.no_role"))
+    try:
+        with service_of(request).writes.company(session.company_id) as conn:
+            _, token = managing.invite(conn, _act(request, session), email, role)
+    except AddressTaken:
+        return _people_page(request, session, form=form, fault=("email", "people.taken"))
+    return _people_page(request, session, new_link=_NewLink(email, _url(request, token)))
+
+
+def _role(form: Form) -> Role | None:
+    sent = form.get("role", "")
+    return next((role for role in ROLES if role == sent), None)
+
+
+def _change(request: Request, session: Session, form: Form) -> Response:
+    user_id, act = path_id(request), _act(request, session)
+    token: str | None = None
+    try:
+        with service_of(request).writes.company(session.company_id) as conn:
+            match form.get("step"), _role(form):
+                case "role", str() as role:
+                    managing.change_role(conn, act, user_id, role)
+                case "link", _:
+                    token = managing.new_link(conn, act, user_id)
+                case "disable", _:
+                    managing.disable(conn, act, user_id)
+                case "second_factor_off", _:
+                    managing.second_factor_off(conn, act, user_id)
+                case "return", _:
+                    managing.let_back(conn, act, user_id)
+                case _:
+                    raise NotThere
+    except LastAdministrator:
+        return _people_page(request, session, fault=("", "people.last"))
+    except AddressTaken:
+        return _people_page(request, session, fault=("", "people.taken"))
+    if token is not None:
+        return _people_page(
+            request, session, new_link=_NewLink(_email_of(request, session, user_id), _url(request, token))
+        )
+    return redirect(link(request, "/people"))
+
+
+def _email_of(request: Request, session: Session, user_id: UUID) -> str:
+    service = service_of(request)
+    with service.writes.company(session.company_id) as conn:
+        person = people.one(conn, user_id, service.clock.now())
+    return person.email if person else ""
+
+
+def _url(request: Request, token: str) -> str:
+    return f"{service_of(request).settings.base_url}/password/{token}"
+
+
+def _people_page(
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    fault: tuple[str, str] | None = None,
+    new_link: _NewLink | None = None,
+) -> Response:
+    service, lang = service_of(request), language_of(request)
+    with service.writes.company(session.company_id) as conn:
+        found = people.every(conn, service.clock.now())
+    faults: Sequence[tuple[str, str]] = [(fault[0], text(fault[1], lang))] if fault else []
+    return page(
+        request,
+        "people.html",
+        session=session,
+        status=400 if fault else 200,
+        people=found,
+        roles=[(role, text(f"role.{role}", lang)) for role in ROLES],
+        new_link=new_link,
+        given=form or Form([]),
+        faults=faults,
+    )

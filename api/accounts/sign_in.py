@@ -1,0 +1,394 @@
+"""Signs people in and out. A sign-in always begins a new session, whatever cookie the browser sent.
+
+`api.accounts.sign_in` compares the password. Guesses from everywhere slow an account down and never lock it.
+"""
+
+import io
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+import qrcode
+from anyio import to_thread
+from fastapi import APIRouter
+from markupsafe import Markup
+from qrcode.image.svg import SvgPathImage
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.requests import client_address, client_network, origin_of_actor
+from api.http.service import Service, service_of
+from api.pages import sessions
+from api.pages.concurrency import run_limited
+from api.pages.forms import Form, origin_of, read_form, read_visitor_form, visitor_page
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect, text
+from api.pages.sessions import Session, Viewer, session_of
+from schemas.addresses import coarse_network_of
+from services import accounts as codes
+from services import accounts as managing
+from services.accounts import Act, Ticket, seal_of
+from warehouse.accounts import people, sign_in
+from warehouse.accounts.people import Attempt as PeopleAttempt
+from warehouse.audit import ledger
+from warehouse.operate.keys import Seal
+from warehouse.operate.sessions import Connection
+
+
+class Credentials(NamedTuple):
+    """The email and the password that were sent."""
+
+    email: str
+    password: str
+
+
+class Attempt(Protocol):
+    """The account that a sign-in is compared with: no hash where there is none, and the seconds to wait."""
+
+    @property
+    def password_hash(self) -> str | None:
+        """Return the hash of the account's password."""
+
+    @property
+    def retry_after(self) -> int:
+        """Return the seconds to wait; 0 below the limits."""
+
+
+FoundAttempt = TypeVar("FoundAttempt", bound=Attempt)
+CountAttempt: TypeAlias = Callable[[Connection, str, str, datetime], FoundAttempt]
+"""Looks up the account of an email and counts the attempt from a network, as `users.attempt` does."""
+
+
+def credentials_of(form: Form) -> Credentials | None:
+    """Return the credentials of a sign-in form; None for texts that no account can have."""
+    email, password = form.get("email", ""), form.get("password", "")
+    if len(email) > sign_in.LONGEST or sign_in.is_too_long(password) or "\x00" in email:
+        return None
+    return Credentials(email, password)
+
+
+async def compare(
+    request: Request, count_attempt: CountAttempt[FoundAttempt], sent: Credentials
+) -> tuple[FoundAttempt, bool]:
+    """Return the account with the email, and whether the password is right. Raise `PageRefused` over a limit."""
+    return await run_limited(
+        request, "password", _compare, service_of(request), count_attempt, sent, client_network(request)
+    )
+
+
+def _compare(
+    service: Service, count_attempt: CountAttempt[FoundAttempt], sent: Credentials, network: str
+) -> tuple[FoundAttempt, bool]:
+    with service.writes.system() as connection:
+        found = count_attempt(connection, sent.email, network, service.clock.now())
+        if found.retry_after:
+            raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(found.retry_after)})
+        is_right = sign_in.is_right(sent.password, found.password_hash)
+        if is_right:
+            people.undo_attempt(connection)
+        return found, is_right
+
+
+second_factor_router = APIRouter(prefix="/account/second-factor")
+
+_WAIT_SECONDS: Final = 60
+"""How long an account takes no codes after too many wrong ones, from all networks together."""
+ISSUER: Final = "Packaging compliance"
+"""What an authenticator app shows beside the codes."""
+
+
+@second_factor_router.get("")
+async def get_second_factor(request: Request, session: Viewer) -> Response:
+    """Show a new secret to set up, or how to switch it off."""
+    return await run_in_threadpool(_page, request, session)
+
+
+@second_factor_router.post("")
+async def post_second_factor(request: Request, session: Viewer) -> Response:
+    """Switch the second factor on with a first code, or off with one."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_switch, request, session, form)
+
+
+def ticket_of(person: PeopleAttempt, email: str) -> Ticket:
+    """Return the ticket of somebody whose password was right."""
+    assert person.company_id is not None
+    assert person.user_id is not None
+    return Ticket(person.user_id, person.company_id, people.known_as(email))
+
+
+def ticket_in(request: Request, sent: str) -> Ticket | None:
+    """Return the person of the ticket that a form brought; None where it is over."""
+    return codes.read_ticket(_seal(request), sent, service_of(request).clock.now())
+
+
+def has_second_factor(request: Request, person: Ticket) -> bool:
+    """Return whether a person is asked for a code."""
+    with service_of(request).writes.company(person.company_id) as conn:
+        return sign_in.sealed_secret(conn, person.user_id) is not None
+
+
+def code_form(request: Request, person: Ticket, back: str, *, is_wrong: bool = False) -> Response:
+    """Return the page that asks for the code."""
+    ticket = codes.ticket(_seal(request), person, service_of(request).clock.now())
+    faults = [("code", text("second_factor.wrong", language_of(request)))] if is_wrong else []
+    return visitor_page(
+        request,
+        "sign_in_code.html",
+        status=403 if is_wrong else 200,
+        action=link(request, "/sign-in/code"),
+        next=back,
+        ticket=ticket,
+        faults=faults,
+    )
+
+
+def check_code(request: Request, person: Ticket, code: str) -> bool:
+    """Return whether a code is right, and use it up; a wrong one counts as a wrong password does.
+
+    Raise `PageRefused` over the limit, and `Refused` where the key is not here.
+    """
+    service, now = service_of(request), service_of(request).clock.now()
+    with service.writes.system() as counting:
+        found = people.attempt(counting, person.email, client_network(request), now)
+        # A password may be guessed at from everywhere, slowly; six digits may not (RFC 4226, section 7.3).
+        if wait := found.retry_after or _WAIT_SECONDS * found.is_slow:
+            raise PageRefused(429, "sign_in.wait", headers={"Retry-After": str(wait)})
+        with service.writes.company(person.company_id) as conn:
+            kind = codes.is_right(conn, _seal(request), person.user_id, code, now)
+            if kind == "recovery":
+                origin = origin_of_actor(request, "user", str(person.user_id), person.email)
+                action, left = "user.recovery_code_used", sign_in.recovery_codes_left(conn, person.user_id)
+                ledger.enter(
+                    conn,
+                    person.company_id,
+                    action,
+                    person.user_id,
+                    origin=origin,
+                    now=now,
+                    before=None,
+                    after={"left": left},
+                )
+        if kind is not None:
+            people.undo_attempt(counting)
+    return kind is not None
+
+
+def _seal(request: Request) -> Seal:
+    return seal_of(service_of(request).settings)
+
+
+def _switch(request: Request, session: Session, form: Form) -> Response:
+    service, seal = service_of(request), _seal(request)
+    now = service.clock.now()
+    act = Act(session.company_id, origin_of(request, session), now)
+    if form.get("step") == "off":
+        person = Ticket(session.user_id, session.company_id, session.email)
+        if not check_code(request, person, form.get("code", "")):
+            return _page(request, session, is_wrong=True)
+        with service.writes.company(session.company_id) as conn:
+            managing.second_factor_off(conn, act, session.user_id)
+        return redirect(link(request, "/account"))
+    secret = _secret_in(seal, form.get("secret", ""), session)
+    step = None if secret is None else codes.step_of(secret, form.get("code", ""), now)
+    if secret is None or step is None:
+        return _page(request, session, secret=secret, is_wrong=True)
+    with service.writes.company(session.company_id) as conn:
+        if sign_in.sealed_secret(conn, session.user_id) is not None:
+            raise PageRefused(409, "second_factor.is_on")
+        sealed = seal.seal_to_keep(conn, secret, session.user_id.bytes)
+        shown = managing.second_factor_on(conn, act, session.user_id, sealed, step)
+    return page(request, "recovery_codes.html", session=session, codes=shown)
+
+
+def _secret_in(seal: Seal, sent: str, session: Session) -> bytes | None:
+    try:
+        return seal.unseal(urlsafe_b64decode(sent), b"new" + session.user_id.bytes)
+    except ValueError:
+        return None
+
+
+def _page(request: Request, session: Session, *, secret: bytes | None = None, is_wrong: bool = False) -> Response:
+    seal = _seal(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        seal.check(conn)
+        is_on = sign_in.sealed_secret(conn, session.user_id) is not None
+        left = sign_in.recovery_codes_left(conn, session.user_id)
+    secret = secret or codes.new_secret()
+    sealed = seal.seal(secret, b"new" + session.user_id.bytes)
+    return page(
+        request,
+        "second_factor.html",
+        session=session,
+        status=400 if is_wrong else 200,
+        is_on=is_on,
+        left=left,
+        secret=codes.shown(secret),
+        sealed=urlsafe_b64encode(sealed).decode(),
+        picture=None if is_on else _picture(codes.address(secret, session.email, ISSUER)),
+        faults=[("code", text("second_factor.wrong", language_of(request)))] if is_wrong else [],
+    )
+
+
+def _picture(content: str) -> Markup:
+    """Return the content as a picture that an app reads: an SVG of our own making, without anything from outside."""
+    drawn = io.BytesIO()
+    qrcode.make(content, image_factory=SvgPathImage).save(drawn)
+    return Markup(drawn.getvalue().decode().partition("?>")[2])  # noqa: S704  (a QR code's path has no text in it)
+
+
+router = APIRouter()
+
+HOME: Final = "/portfolio"
+"""The page after a sign-in without another target."""
+_SIGN_IN: Final = "/sign-in"
+
+
+@router.get(_SIGN_IN)
+async def get_sign_in(request: Request) -> Response:
+    """Show the form; a signed-in person is redirected."""
+    back = local_path(request.query_params.get("next", "")) or link(request, HOME)
+    if await session_of(request) is not None:
+        return redirect(back)
+    return sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back)
+
+
+@router.post(_SIGN_IN)
+async def post_sign_in(request: Request) -> Response:
+    """Exchange email and password for a session, and redirect to the requested page."""
+    form = await read_visitor_form(request)
+    back = local_path(form.get("next", "")) or link(request, HOME)
+    sent = credentials_of(form)
+    person = await check_person(request, sent) if sent else None
+    if person is None or sent is None:
+        shown = sent or Credentials("", "")
+        answer = sign_in_form(request, "sign_in.html", link(request, _SIGN_IN), back, refused=shown)
+        if (failed := getattr(request.state, "failed_sign_in", None)) is not None:
+            answer.background = BackgroundTask(_note_failure, request, failed)
+        return answer
+    ticket = ticket_of(person, sent.email)
+    if await to_thread.run_sync(has_second_factor, request, ticket):
+        return code_form(request, ticket, back)
+    return await _signed_in(request, ticket, back)
+
+
+@router.post(f"{_SIGN_IN}/code")
+async def post_code(request: Request) -> Response:
+    """Exchange a one-time or recovery code, after the right password, for a session."""
+    form = await read_visitor_form(request)
+    back = local_path(form.get("next", "")) or link(request, HOME)
+    ticket = ticket_in(request, form.get("ticket", ""))
+    if ticket is None:
+        return redirect(link(request, _SIGN_IN, next=back))
+    if not await run_limited(request, "password", check_code, request, ticket, form.get("code", "")):
+        answer = code_form(request, ticket, back, is_wrong=True)
+        answer.background = BackgroundTask(_note_failure, request, ticket)
+        return answer
+    return await _signed_in(request, ticket, back)
+
+
+async def _signed_in(request: Request, person: Ticket, back: str) -> Response:
+    """Begin a session in place of the browser's own, and redirect to the requested page."""
+    token = await to_thread.run_sync(_begin_session, request, person)
+    await _end_session(request)
+    answer = redirect(back)
+    sessions.remember(request, answer, token)
+    return answer
+
+
+@router.post("/sign-out")
+async def post_sign_out(request: Request, session: Viewer) -> Response:
+    """End the session in the browser and in the database."""
+    await read_form(request, session)
+    await _end_session(request)
+    answer = redirect(link(request, _SIGN_IN))
+    sessions.forget(request, answer)
+    return answer
+
+
+def local_path(address: str) -> str | None:
+    """Return a path of this service to go back to, None for anything that could lead elsewhere."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    leads_away = parts.scheme or parts.netloc or not address.startswith("/") or address.startswith("//")
+    return None if leads_away or "\\" in address or not address.isprintable() else address
+
+
+def sign_in_form(
+    request: Request, template: str, action: str, back: str, *, refused: Credentials | None = None
+) -> Response:
+    """Show the form of people or of staff; with `refused` the email that was sent, and that it is wrong."""
+    faults = [("email", text("sign_in.wrong", language_of(request)))] if refused else []
+    return visitor_page(
+        request,
+        template,
+        status=403 if refused else 200,
+        action=action,
+        next=back,
+        faults=faults,
+        given={"email": refused.email} if refused else {},
+    )
+
+
+async def check_person(request: Request, sent: Credentials) -> PeopleAttempt | None:
+    """Return the person with these credentials, None where there is none; a wrong password is counted.
+
+    Raise `PageRefused` over a limit. Where many networks guess at the account, the answer takes longer, also for the
+    right password: a faster answer would reveal that it is right.
+    """
+    found, is_right = await compare(request, people.attempt, sent)
+    if found.is_slow:
+        await anyio.sleep(people.SLOW_SECONDS)
+    if not is_right and found.user_id is not None:
+        request.state.failed_sign_in = found
+    return found if is_right else None
+
+
+def _begin_session(request: Request, person: Ticket) -> str:
+    """Return the token of a new session, with the entry of the sign-in."""
+    service, at = service_of(request), service_of(request).clock.now()
+    origin = origin_of_actor(request, "user", str(person.user_id), person.email)
+    network = coarse_network_of(client_address(request) or "")
+    with service.writes.company(person.company_id) as connection:
+        token = people.begin(
+            connection, person.company_id, person.user_id, at, network=network, agent=origin.user_agent
+        )
+        ledger.enter(
+            connection,
+            person.company_id,
+            "user.signed_in",
+            person.user_id,
+            origin=origin,
+            now=at,
+            before=None,
+            after=None,
+        )
+    return token
+
+
+def _note_failure(request: Request, person: PeopleAttempt | Ticket) -> None:
+    """Enter a wrong password or code in the ledger, after the answer, which so takes as long for every account."""
+    assert person.company_id is not None
+    assert person.user_id is not None
+    service, at = service_of(request), service_of(request).clock.now()
+    origin = replace(origin_of_actor(request, "system", "", None), actor_id=None)
+    with service.writes.company(person.company_id) as connection:
+        if people.note_failure(connection, person.user_id, at):
+            action = "user.sign_in_failed"
+            ledger.enter(
+                connection, person.company_id, action, person.user_id, origin=origin, now=at, before=None, after=None
+            )
+
+
+async def _end_session(request: Request) -> None:
+    """End the session of the request's cookie, where it has one."""
+    if token := sessions.token_of(request):
+        await sessions.end(request, people.end, token)

@@ -1,0 +1,1 @@
+"""Assistants: connections, consent and confirmations: the modules of `api` about it."""

@@ -1,0 +1,1 @@
+"""The audit ledger: the modules of `api` about it."""

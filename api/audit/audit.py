@@ -1,0 +1,140 @@
+"""Audit page for administrators: who did what, when, and each changed field before and after."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime, time
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.audit.pages import action_in_words, payload_rows, reason_in_words, value_in_words
+from api.http.service import service_of
+from api.pages.forms import offset_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page, text
+from api.pages.sessions import Administrator, Session
+from api.skus.words import changed_rows
+from schemas.json_values import Json, JsonMapping, JsonObject
+from schemas.messages import header
+from schemas.vocabularies import ACTIONS, RESOURCE_TYPES, actions_of
+from services.audit import audit_page
+from warehouse.audit import entries
+
+router = APIRouter(prefix="/audit")
+
+PAGE_SIZE: Final = 50
+_PAGES: Final = {"sku": "/items/{}", "sku_volumes": "/items/{}", "import": "/imports/{}"}
+"""The page of a record, by its resource type."""
+_CODES: Final[Mapping[str, tuple[str, ...]]] = {
+    "kind": ("review.kind",),
+    "role": ("role",),
+    "status": ("imports.state", "doc.status"),
+    "state": ("review.state", "webhooks.state"),
+    "disabled_reason": ("webhooks.reason",),
+    "scopes": ("keys.scope",),
+    "half": ("figures.half",),
+    "format": ("declarations.format",),
+    "lang": ("lang",),
+}
+"""Fields whose values are codes, with the beginnings of the keys of their words."""
+
+
+@router.get("")
+async def get_audit(request: Request, session: Administrator) -> Response:
+    """List the entries of the audit log, the newest first, narrowed by person, kind and day."""
+    return await run_in_threadpool(_page, request, session)
+
+
+def _page(request: Request, session: Session) -> Response:
+    offset, lang = offset_of(request), language_of(request)
+    asked, filters = _asked(request), _filters(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        row = conn.execute(entries.page(PAGE_SIZE, offset, tuple(filters)), filters).fetchone()
+    included, found = row or (False, "")
+    if not included:
+        raise PageRefused(403, "audit.not_included")
+    shown: Json = audit_page(found, PAGE_SIZE, offset)
+    kinds = sorted((text(f"audit.resource.{kind}", lang), kind) for kind in RESOURCE_TYPES)
+    return page(
+        request,
+        "audit.html",
+        session=session,
+        entries=[_entry(entry, lang) for entry in shown["data"]],
+        total=shown["pagination"]["total"],
+        offset=offset,
+        size=PAGE_SIZE,
+        given=asked,
+        kinds=[(kind, name) for name, kind in kinds],
+    )
+
+
+def _asked(request: Request) -> dict[str, str]:
+    return {name: request.query_params.get(name, "").strip() for name in ("actor", "kind", "since", "until")}
+
+
+def _filters(request: Request) -> dict[str, object]:
+    """Return the filters of the address; what no entry can have is left out."""
+    asked, filters = _asked(request), dict[str, object]()
+    if asked["actor"] and asked["actor"].isprintable():
+        filters["actor"] = asked["actor"]
+    if asked["kind"] in RESOURCE_TYPES:
+        filters["actions"] = list(actions_of(asked["kind"]))
+    for name, of_day in (("since", time.min), ("until", time.max)):
+        try:
+            filters[name] = datetime.combine(date.fromisoformat(asked[name]), of_day, UTC)
+        except ValueError:
+            continue
+    return filters
+
+
+def _entry(entry: JsonMapping, lang: str) -> JsonObject:
+    """Return an entry in words: the action, the record with its page, and the fields that it changed."""
+    resource = entry["action"].partition(".")[0]
+    assert entry["action"] in ACTIONS, "the ledger has known actions"
+    if resource == "sku":
+        changed = changed_rows(entry["before"], entry["after"] or {}, lang)
+    else:
+        before, after = entry["before"] or {}, entry["after"] or {}
+        names = [name for name in dict.fromkeys((*before, *after)) if name != "payload"]
+        changed = [
+            {"name": _name(name, lang), "now": _value(name, before.get(name), lang), "then": _value(name, now, lang)}
+            for name, now in ((name, after.get(name)) for name in names)
+        ]
+        filed = payload_rows(after.get("kind", ""), after["payload"], lang) if "payload" in after else ()
+        changed += [{"name": name, "now": None, "then": value} for name, value in filed]
+    named = _PAGES.get(resource)
+    return {
+        **entry,
+        "what": action_in_words(entry["action"], lang),
+        "reason": entry["reason"] and reason_in_words(entry["reason"], lang),
+        "page": named.format(entry["resource_id"]) if named else None,
+        "changed": changed,
+    }
+
+
+def _name(name: str, lang: str) -> str:
+    """Return the name of an entry's field in words; a company's own word, such as `material: Karton`, is one."""
+    keys = (f"{group}.{name}" for group in ("audit.field", "review.payload", "imports"))
+    return next(_texts(keys, lang), header("sku", name, lang))
+
+
+def _value(name: str, stored: object, lang: str) -> str:
+    """Return the value of an entry's field in words; codes of few fields have words in the texts."""
+    if isinstance(stored, Mapping) and stored:
+        return "; ".join(f"{_name(each, lang)}: {_value(each, value, lang)}" for each, value in stored.items())
+    if isinstance(stored, list) and stored and isinstance(stored[0], Mapping):
+        return ", ".join(_value(name, each, lang) for each in stored)
+    if name == "types" and isinstance(stored, list):
+        return ", ".join(action_in_words(each, lang) for each in stored)
+    keys = (f"{group}.{stored}" for group in _CODES.get(name, ()))
+    return next(_texts(keys, lang), value_in_words(stored, "market" if name == "market" else None, lang))
+
+
+def _texts(keys: Iterable[str], lang: str) -> Iterator[str]:
+    """Yield the texts of the keys that have one."""
+    for key in keys:
+        with suppress(KeyError):
+            yield text(key, lang)

@@ -1,0 +1,1 @@
+"""The catalogue of jurisdictions: the modules of `api` about it."""

@@ -1,0 +1,51 @@
+"""GET /jurisdictions: lists the catalogue, without a credential. An entry's depth is computed for the current day."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import json_of
+from api.http.auth import Credential, admit, optional_credential
+from api.http.parameters import Limit, Offset
+from api.http.service import service_of
+from api.openapi.document import PUBLIC_ERRORS, V1, operation
+from compliance import catalogue
+from schemas.catalogue import JurisdictionListResponse
+from warehouse import catalogue as catalogue_warehouse
+
+router = APIRouter(prefix=f"{V1}/jurisdictions", tags=["Jurisdictions"])
+
+
+@router.get(
+    "",
+    **operation(
+        "List jurisdictions",
+        answers={200: JurisdictionListResponse},
+        errors=("invalid_api_key", "invalid_token", *PUBLIC_ERRORS),
+    ),
+)
+async def list_jurisdictions(
+    request: Request,
+    credential: Annotated[Credential | None, Depends(optional_credential)],
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """The EPR catalogue by code. `depth`: 1 signalled, 2 sourced, 3 guided (reviewed by a lawyer within 18 months).
+
+    `coverage` counts the whole catalogue, not the page. Never an amount of a fee or a legal opinion. No credential is
+    needed; one that is sent is checked and counted as everywhere.
+    """
+    if credential is not None:
+        await admit(request, credential, "read")
+    service = service_of(request)
+    entries = catalogue.served(await service.reading(catalogue_warehouse.read_every))
+    today = service.clock.today()
+    return json_of(
+        {
+            "data": [shown.as_dict(today) for shown in entries[offset : offset + limit]],
+            "coverage": catalogue.coverage(entries, today),
+            "pagination": {"limit": limit, "offset": offset, "total": len(entries)},
+        }
+    )

@@ -1,0 +1,1 @@
+"""The feed of changes, and webhooks: the modules of `api` about it."""

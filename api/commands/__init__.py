@@ -1,1 +1,0 @@
-"""Commands of `pcds`, one module per group; `shared` has what they share."""

@@ -1,0 +1,1 @@
+"""Companies, their plans and test companies: the modules of `api` about it."""

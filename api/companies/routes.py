@@ -1,0 +1,70 @@
+"""POST /sandbox/reset: empties the sandbox that a test key reaches (decision 0064)."""
+
+from dataclasses import replace
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import json_of
+from api.http.auth import Writer
+from api.http.errors import Forbidden
+from api.http.parameters import DryRun
+from api.http.requests import fingerprint
+from api.http.writing import Write
+from api.openapi.document import READ_ERRORS, V1, operation
+from schemas.companies import SandboxResetResult
+from schemas.json_values import JsonObject
+from schemas.messages import Message
+from services import companies
+from warehouse.companies import sandboxes as stored
+from warehouse.operate.sessions import owner_transaction
+
+router = APIRouter(prefix=f"{V1}/sandbox", tags=["Access"])
+
+_ONLY_TEST_KEYS: Final = Message("Only a test key, which begins with svc_test_, can reset its sandbox.")
+
+
+@router.post(
+    "/reset",
+    **operation(
+        "Empty the sandbox",
+        answers={200: SandboxResetResult},
+        errors=(*READ_ERRORS, "insufficient_scope", "idempotency_key_reuse"),
+        preview=True,
+    ),
+)
+async def post_reset(request: Request, key: Writer, dry_run: DryRun) -> Response:
+    """Empties the company of a test key: no SKU, file, import, webhook, word, link or entry of the audit log is left.
+
+    Test keys, their request windows and tokens stay. A cursor of `GET /changes` ends with it: begin again without
+    `after`. Any other key is refused, with 403. What was there is erased at once after the answer.
+    """
+    return await run_in_threadpool(_reset, Write.by_key(request, key), dry_run=dry_run)
+
+
+def _reset(write: Write, *, dry_run: bool) -> Response:
+    service, asked = write.service, fingerprint({})
+    with service.writes.company(write.company_id) as conn:
+        account, skus = stored.account_of(conn, write.company_id), stored.held(conn, write.company_id)
+    if account is None:
+        raise Forbidden("write", _ONLY_TEST_KEYS)
+    if dry_run:
+        return write.answer(asked, lambda _: None, lambda _: _shown(write, skus, dry_run=True), dry_run=True)
+    if (answered := write.answered(asked, dry_run=False)) is not None:
+        return answered
+    with owner_transaction(service.database.owner_url) as owner:
+        done = companies.reset(owner, account, write.company_id, origin=write.origin, now=write.now)
+        # The answer is kept with the reset, and in the new sandbox, where the key of a repeat leads.
+        reached = replace(write, company_id=done.sandbox)
+        answer = reached.answer_in(owner, asked, lambda: _shown(write, done.skus, dry_run=False))
+    answer.background = BackgroundTask(companies.erase_left, service.settings, service.database, write.now)
+    return answer
+
+
+def _shown(write: Write, skus: int, *, dry_run: bool) -> Response:
+    data: JsonObject = {"reset_at": write.now.isoformat().replace("+00:00", "Z"), "skus_removed": skus}
+    return json_of({"dry_run": dry_run, "data": data})

@@ -1,0 +1,1 @@
+"""Declarations of conformity (DoC): the modules of `api` about it."""

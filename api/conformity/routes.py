@@ -1,0 +1,393 @@
+"""Declarations of conformity from draft to issue: drafts of an item, issuing, renewing, withdrawing, PDFs.
+
+These are our own operations beside the contract, marked preview; `services.conformity.documents` does the work, for
+pages too.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Final, TypeVar
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import json_of, json_text, revalidated
+from api.http.auth import Presented, admit_in_thread, read
+from api.http.parameters import DryRun, Limit, Offset, RecordId, one_of
+from api.http.requests import fingerprint, unreadable
+from api.http.service import service_of
+from api.http.writing import JsonWrite, Write
+from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from schemas.answers import Error
+from schemas.conformity import (
+    POINT,
+    DocDraftInput,
+    DocDraftListResponse,
+    DocDraftResponse,
+    DocDraftResult,
+    DocIssueInput,
+    DocListResponse,
+    DocResponse,
+    DocResult,
+    DocSearchResponse,
+    DocWithdrawInput,
+)
+from schemas.issues import Issue
+from schemas.json_values import Json, JsonObject
+from schemas.messages import Message, message_of
+from schemas.normalise import Unfit
+from schemas.refusals import NotThere, Refused
+from schemas.skus.inputs import parse_body, validator
+from services.conformity import documents
+from services.conformity.documents import Prepared
+from services.conformity.issuing import Completed
+from services.review import compare
+from warehouse import conformity
+from warehouse import conformity as declarations
+from warehouse.operate.sessions import Connection
+from warehouse.review import entries
+
+router = APIRouter(prefix=V1, tags=["Declarations"])
+
+T = TypeVar("T")
+Model = TypeVar("Model", bound=BaseModel)
+_MOST_DAYS: Final = 36_500
+_LANGUAGES: Final = ("en", "fr", "de")
+_READ: Final = (*READ_ERRORS, "not_found")
+_WRITE: Final = (*(code for code in WRITE_ERRORS if code != "plan_limit_reached"), "not_found")
+
+
+def _uuid(value: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError:
+        raise Unfit("invalid_format", Message("This parameter is the id of a SKU: a UUID.")) from None
+
+
+def _days(value: str) -> int:
+    if not (value.isascii() and value.isdigit() and len(value) <= len(str(_MOST_DAYS)) and int(value) <= _MOST_DAYS):
+        raise Unfit("out_of_range", Message("Send whole days from 0 to {most}.", most=_MOST_DAYS))
+    return int(value)
+
+
+SkuId = Annotated[
+    UUID | None,
+    BeforeValidator(validator(_uuid)),
+    WithJsonSchema({"type": "string", "format": "uuid"}),
+    Query(description="Only those of this SKU."),
+]
+State = Annotated[
+    str | None,
+    AfterValidator(validator(one_of, conformity.STATES)),
+    WithJsonSchema({"type": "string", "enum": list(conformity.STATES)}),
+    Query(description="Only those in this state today."),
+]
+EndsWithin = Annotated[
+    int | None,
+    BeforeValidator(validator(_days)),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": _MOST_DAYS}),
+    Query(description="Only valid ones whose last day is today or within so many days, and that none renews."),
+]
+Lang = Annotated[
+    str | None,
+    AfterValidator(validator(one_of, _LANGUAGES)),
+    WithJsonSchema({"type": "string", "enum": list(_LANGUAGES)}),
+    Query(description="One of the declaration's languages; without it the first."),
+]
+_PDF_ANSWER: Final = operation("PDF of a declaration", answers={200: Error}, errors=_READ, preview=True)
+_PDF_ANSWER["responses"][200] = {
+    "description": "The document byte for byte as it was issued.",
+    "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
+}
+
+
+@router.get(
+    "/docs/search",
+    **operation("Find declarations", answers={200: DocSearchResponse}, errors=READ_ERRORS, preview=True),
+)
+async def search_docs(
+    request: Request,
+    presented: Presented,
+    *,
+    sku_id: SkuId = None,
+    state: State = None,
+    ends_within: EndsWithin = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """The declarations of `GET /docs` with their items, languages, renewals and ends: of the company or of one SKU.
+
+    Withdrawn ones stay listed. With `ends_within` those that end soon and that no valid declaration renews.
+    """
+    today = service_of(request).clock.today()
+    asked = conformity.filters(today=today, sku_id=sku_id, state=state, ends_within=ends_within)
+    (page,) = await read(request, presented, conformity.page_of_register(limit, offset), asked)
+    return json_text(page)
+
+
+@router.get(
+    "/docs/{id}",
+    **operation("One declaration", answers={200: DocResponse}, errors=_READ, revalidated=True, preview=True),
+)
+def get_doc(request: Request, presented: Presented, doc_id: RecordId) -> Response:
+    """One declaration with its item, its languages and what became of it."""
+
+    def work(conn: Connection) -> Response:
+        return json_of({"data": documents.one(conn, doc_id, service_of(request).clock.now())})
+
+    return revalidated(request, _read(request, presented, work))
+
+
+@router.get("/docs/{id}/pdf", response_class=Response, **_PDF_ANSWER)
+def get_doc_pdf(request: Request, presented: Presented, doc_id: RecordId, lang: Lang = None) -> Response:
+    """The PDF of a declaration that was issued here, in one of its languages; 404 where there is none."""
+    pdf = _read(request, presented, lambda conn: declarations.pdf_in(conn, doc_id, lang))
+    if pdf is None:
+        raise NotThere
+    return Response(pdf, media_type="application/pdf", headers={"X-Content-Type-Options": "nosniff"})
+
+
+@router.get(
+    "/doc-drafts",
+    **operation("List drafts of declarations", answers={200: DocDraftListResponse}, errors=READ_ERRORS, preview=True),
+)
+def list_drafts(
+    request: Request, presented: Presented, sku_id: SkuId = None, limit: Limit = 50, offset: Offset = 0
+) -> Response:
+    """The drafts that wait to be issued, newest first, with their open points."""
+
+    def work(conn: Connection) -> Response:
+        found, total = entries.doc_drafts(conn, sku_id=sku_id, limit=limit, offset=offset)
+        data = [_draft_shown(request, conn, entry) for entry in found]
+        return json_of({"data": data, "pagination": {"limit": limit, "offset": offset, "total": total}})
+
+    return _read(request, presented, work)
+
+
+@router.get(
+    "/doc-drafts/{id}",
+    **operation("One draft of a declaration", answers={200: DocDraftResponse}, errors=_READ, preview=True),
+)
+def get_draft(request: Request, presented: Presented, draft_id: RecordId) -> Response:
+    """One draft, open or decided: each point of Annex VIII, what the records say on it, and whether it is open."""
+
+    def work(conn: Connection) -> Response:
+        return json_of({"data": _draft_shown(request, conn, documents.load_draft(conn, draft_id))})
+
+    return _read(request, presented, work)
+
+
+@router.post(
+    "/skus/{id}/doc-drafts",
+    **operation(
+        "Draft a declaration for a SKU",
+        body=body_of(DocDraftInput),
+        answers={200: DocDraftResult, 201: DocDraftResult},
+        errors=_WRITE,
+        preview=True,
+    ),
+)
+def post_draft(received: JsonWrite, sku_id: RecordId, dry_run: DryRun) -> Response:
+    """Fills the points of Annex VIII of Regulation (EU) 2025/40 from the records, in each language, and files it.
+
+    It waits in the review queue; nothing is issued or signed. `points` says which are open.
+    """
+    write, body = received.admitted()
+    sent = parse_body(DocDraftInput, body)
+
+    def prepare(conn: Connection) -> Prepared:
+        return documents.prepare(
+            conn,
+            sku_id,
+            reference=sent.reference,
+            lang=sent.lang or "en",
+            now=write.now,
+            rulesets=write.service.rulesets,
+        )
+
+    return _filed(write, prepare, body, dry_run=dry_run)
+
+
+@router.post(
+    "/docs/{id}/renew",
+    **operation(
+        "Draft a renewal of a declaration",
+        body=body_of(DocDraftInput),
+        answers={200: DocDraftResult, 201: DocDraftResult},
+        errors=_WRITE,
+        preview=True,
+    ),
+)
+def post_renewal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> Response:
+    """Files a draft from the records as they are now; once it is issued, it names the declaration that it renews.
+
+    The earlier declaration stays until its last day, or until it is withdrawn.
+    """
+    write, body = received.admitted()
+    sent = parse_body(DocDraftInput, body)
+
+    def prepare(conn: Connection) -> Prepared:
+        return documents.prepare_renewal(
+            conn, doc_id, reference=sent.reference, lang=sent.lang, now=write.now, rulesets=write.service.rulesets
+        )
+
+    return _filed(write, prepare, body, dry_run=dry_run)
+
+
+@router.post(
+    "/doc-drafts/{id}/issue",
+    **operation(
+        "Issue a declaration",
+        body=body_of(DocIssueInput),
+        answers={200: DocResult, 201: DocResult},
+        errors=(*_WRITE, "not_conform"),
+        preview=True,
+    ),
+)
+def post_issue(received: JsonWrite, draft_id: RecordId, dry_run: DryRun) -> Response:
+    """Completes a draft, and stores the declaration with a PDF in each language; it is valid from then on.
+
+    Refused where an open point has no text, and with `not_conform` where the SKU's own record contradicts conformity:
+    PFAS above a limit in food contact, heavy metals above theirs, a format ban in force on `issued_on`. `details` name
+    each fact. Neither content nor PDF ever changes.
+    """
+    write, body = received.admitted()
+    sent = parse_body(DocIssueInput, body)
+    fields = sent.model_dump(include={"on_behalf_of", "signatory", "function", "place", "issued_on"})
+    fields |= {"expires_on": sent.expires_on or "", "languages": " ".join(sent.languages)}
+    fields |= {f"{POINT}{key}": text for key, text in sent.points.items()}
+
+    def work(conn: Connection) -> JsonObject:
+        rulesets = write.service.rulesets
+        entry = documents.load_draft(conn, draft_id)
+        _refuse_unasked(sent, _draft_shown(write.request, conn, entry))
+        if dry_run:
+            completed = documents.would_issue(conn, draft_id, fields, now=write.now, rulesets=rulesets)
+            return {"dry_run": True, "data": _unissued(entry, completed, write)}
+        doc_id = documents.issue(
+            conn, write.company_id, draft_id, fields, origin=write.origin, now=write.now, rulesets=rulesets
+        )
+        return {"dry_run": False, "data": documents.one(conn, doc_id, write.now)}
+
+    show = partial(json_of, status=200 if dry_run else 201)
+    return write.answer(fingerprint(body), partial(_refusing, work), show, dry_run=dry_run)
+
+
+@router.post(
+    "/docs/{id}/withdraw",
+    **operation(
+        "Withdraw a declaration", body=body_of(DocWithdrawInput), answers={200: DocResult}, errors=_WRITE, preview=True
+    ),
+)
+def post_withdrawal(received: JsonWrite, doc_id: RecordId, dry_run: DryRun) -> Response:
+    """Ends a declaration for a reason, which is kept: it covers its SKU no longer. Its record and PDF stay.
+
+    The stable list `GET /docs` shows it as `rejected`.
+    """
+    write, body = received.admitted()
+    sent = parse_body(DocWithdrawInput, body)
+
+    def work(conn: Connection) -> JsonObject:
+        documents.withdraw(
+            conn, write.company_id, doc_id, reason=sent.reason, origin=write.origin, now=write.now, dry_run=dry_run
+        )
+        found = documents.one(conn, doc_id, write.now)
+        if dry_run:
+            at = write.now.isoformat().replace("+00:00", "Z")
+            found |= {"state": "withdrawn", "withdrawn_at": at, "withdrawn_reason": sent.reason, "updated_at": at}
+        return {"dry_run": dry_run, "data": found}
+
+    return write.answer(fingerprint(body), partial(_refusing, work), json_of, dry_run=dry_run)
+
+
+def _read(request: Request, presented: Presented, work: Callable[[Connection], T]) -> T:
+    """Return what the work reads as the company of the caller, who is admitted first."""
+    key = admit_in_thread(request, presented, "read")
+    with service_of(request).writes.company(key.company_id) as conn:
+        return _refusing(work, conn)
+
+
+def _refusing(work: Callable[[Connection], T], conn: Connection) -> T:
+    """Return what the work returns; what it cannot do is the contract's refusal."""
+    try:
+        return work(conn)
+    except compare.Conflict as conflict:
+        raise unreadable(message_of(str(conflict))) from None
+    except Refused as refused:
+        raise Refused([_of_body(issue) for issue in refused.issues], refused.code) from None
+
+
+def _of_body(issue: Issue) -> Issue:
+    """Return a fault of the issuing form under the name that its field has in the body."""
+    field = issue.field
+    named = f"points.{field.removeprefix(POINT)}" if field and field.startswith(POINT) else field
+    return Issue(issue.code, issue.message, named)
+
+
+def _refuse_unasked(sent: DocIssueInput, draft: JsonObject) -> None:
+    """Refuse texts for points that the draft leaves to the records: they would be lost."""
+    asked = [point["key"] for point in draft["points"] if point["open"]]
+    unasked = [key for key in sent.points if key not in asked]
+    sentence = Message("The draft asks for no text on this point; it asks for {asked}.", asked=", ".join(asked))
+    if unasked:
+        raise Refused([Issue("unknown_field", sentence, f"points.{key}") for key in unasked])
+
+
+def _draft_shown(request: Request, conn: Connection, entry: entries.Entry) -> JsonObject:
+    service = service_of(request)
+    return documents.draft_as_answer(conn, entry, now=service.clock.now(), rulesets=service.rulesets)
+
+
+def _filed(write: Write, prepare: Callable[[Connection], Prepared], body: Json, *, dry_run: bool) -> Response:
+    """File the draft that is prepared in the transaction, and answer with it."""
+
+    def work(conn: Connection) -> JsonObject:
+        prepared = prepare(conn)
+        if dry_run:
+            return {"dry_run": True, "data": documents.prepared_as_answer(prepared, write.origin, write.now)}
+        entry = documents.file(conn, write.company_id, prepared, origin=write.origin, now=write.now)
+        return {"dry_run": False, "data": _draft_shown(write.request, conn, entry)}
+
+    show = partial(json_of, status=200 if dry_run else 201)
+    return write.answer(fingerprint(body), partial(_refusing, work), show, dry_run=dry_run)
+
+
+def _unissued(entry: entries.Entry, completed: Completed, write: Write) -> JsonObject:
+    """Return the declaration that a draft would become, without an id."""
+    at, form = write.now.isoformat().replace("+00:00", "Z"), completed.form
+    return {
+        "id": None,
+        "sku_id": entry.sku_id,
+        "sku_code": entry.sku_code,
+        "sku_name": entry.sku_name,
+        "reference": completed.draft.reference,
+        "supplier_name": None,
+        "state": "valid",
+        "issued_on": form.issued_on,
+        "expires_on": form.expires_on,
+        "days_left": None if form.expires_on is None else (form.expires_on - write.now.date()).days,
+        "languages": [each.lang for each in (completed.declared, *completed.further)],
+        "renews": entry.payload.get("renews"),
+        "renewed_by": None,
+        "withdrawn_at": None,
+        "withdrawn_reason": None,
+        "created_at": at,
+        "updated_at": at,
+    }
+
+
+docs_router = APIRouter(prefix=f"{V1}/docs", tags=["Declarations"])
+
+
+@docs_router.get("", **operation("List DoCs", answers={200: DocListResponse}, errors=READ_ERRORS, revalidated=True))
+async def list_docs(request: Request, presented: Presented, limit: Limit = 50, offset: Offset = 0) -> Response:
+    """A page of Declarations of Conformity, newest first: metadata only, no contents and no addresses of files.
+
+    `status` is of the UTC day of the request: a valid DoC whose `expires_on` has passed reads as expired.
+    """
+    query = conformity.page(limit, offset)
+    (page,) = await read(request, presented, query, {"today": service_of(request).clock.today()})
+    return revalidated(request, json_text(page))

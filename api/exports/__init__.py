@@ -1,0 +1,1 @@
+"""Exports: the whole portfolio as files: the modules of `api` about it."""

@@ -1,0 +1,1 @@
+"""Figures: snapshots, tonnes, obligations and gaps: the modules of `api` about it."""

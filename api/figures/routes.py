@@ -1,0 +1,188 @@
+"""GET /figures/…: a company's tonnes, what could not be counted, and the verdicts on its duties, for machines.
+
+The figures are the last that were computed from a snapshot (docs/figures.md); each answer names its instant, and how
+many write transactions came since. Numbers are exact decimals.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import json_text
+from api.http.auth import Credential, Presented, read
+from api.http.parameters import Limit, Offset
+from api.http.service import service_of
+from api.openapi.document import READ_ERRORS, V1, operation
+from api.pages.concurrency import run_limited
+from schemas import normalise, texts
+from schemas.figures import ObligationListResponse, TonnesListResponse, UncountedListResponse, UndecidedListResponse
+from schemas.json_values import JsonObject
+from schemas.messages import Message
+from schemas.normalise import Unfit
+from schemas.skus.inputs import validator
+from services.filings.files import compact_json
+from warehouse.companies import queries as companies
+from warehouse.figures import stored as stored_figures
+from warehouse.figures.stored import Table, figure_rows
+
+router = APIRouter(prefix=f"{V1}/figures", tags=["Figures"])
+
+_YEARS: Final = range(2000, 2101)
+_HALVES: Final = ("0", "1", "2")
+
+
+def _year(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{4}", value) or int(value) not in _YEARS:
+        bounds = {"first": str(_YEARS[0]), "last": str(_YEARS[-1])}
+        raise Unfit("out_of_range", Message("Send a calendar year from {first} to {last}.", **bounds))
+    return int(value)
+
+
+def _half(value: str) -> int:
+    if value not in _HALVES:
+        raise Unfit("out_of_range", Message("Send 0 for the calendar year, or 1 or 2 for a half of it."))
+    return int(value)
+
+
+def _text(value: str) -> str:
+    if (sentence := texts.control_in(value)) is not None:
+        raise Unfit("invalid_format", sentence)
+    return texts.code(value)
+
+
+_ANY_TEXT: Final = WithJsonSchema({"type": "string", "pattern": r"^[^\u0000]*$"})
+Market = Annotated[
+    str | None,
+    AfterValidator(validator(normalise.market)),
+    WithJsonSchema({"type": "string"}),
+    Query(description="Only this market: a code of /jurisdictions, normalised as in volumes."),
+]
+Year = Annotated[
+    int | None,
+    BeforeValidator(validator(_year)),
+    WithJsonSchema({"type": "integer", "minimum": _YEARS[0], "maximum": _YEARS[-1]}),
+    Query(description="Only this calendar year."),
+]
+Half = Annotated[
+    int | None,
+    BeforeValidator(validator(_half)),
+    WithJsonSchema({"type": "integer", "enum": [0, 1, 2]}),
+    Query(description="Only this period: 0 is the calendar year, 1 and 2 are semesters."),
+]
+CategoryCode = Annotated[
+    str | None, AfterValidator(validator(_text)), _ANY_TEXT, Query(description="Only this category, by its code.")
+]
+SkuCode = Annotated[
+    str | None, AfterValidator(validator(_text)), _ANY_TEXT, Query(description="Only this sku_code, compared exactly.")
+]
+
+
+def _listing(summary: str, model: type[BaseModel]) -> JsonObject:
+    return operation(summary, answers={200: model}, errors=READ_ERRORS, preview=True)
+
+
+@router.get("/tonnes", **_listing("Tonnes by market, period and category", TonnesListResponse))
+async def list_tonnes(
+    request: Request,
+    presented: Presented,
+    *,
+    market: Market = None,
+    year: Year = None,
+    half: Half = None,
+    category_code: CategoryCode = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """Tonnes placed on each market by scheme category, in all and as far as the category is about them.
+
+    What they do not count is listed by /figures/uncounted. Never add the row of a year (half 0) to those of its halves.
+    """
+    filters = {"market": market, "year": year, "half": half, "category_code": category_code}
+    return await _page(request, presented, "tonnes", filters, limit=limit, offset=offset)
+
+
+@router.get("/uncounted", **_listing("SKUs that figures do not count", UncountedListResponse))
+async def list_uncounted(
+    request: Request,
+    presented: Presented,
+    *,
+    market: Market = None,
+    year: Year = None,
+    half: Half = None,
+    sku_code: SkuCode = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """What could not be counted: a row per market, period, SKU and reason, with the fields that would settle it."""
+    filters = {"market": market, "year": year, "half": half, "sku_code": sku_code}
+    return await _page(request, presented, "uncounted", filters, limit=limit, offset=offset)
+
+
+@router.get("/undecided", **_listing("SKUs whose scope is not decided", UndecidedListResponse))
+async def list_undecided(
+    request: Request,
+    presented: Presented,
+    *,
+    market: Market = None,
+    year: Year = None,
+    half: Half = None,
+    sku_code: SkuCode = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """What `undecided_tonnes` wait for: a row per market, period, SKU and set of fields, with its categories."""
+    filters = {"market": market, "year": year, "half": half, "sku_code": sku_code}
+    return await _page(request, presented, "scope_missing", filters, limit=limit, offset=offset)
+
+
+@router.get("/obligations", **_listing("Duties by market and year", ObligationListResponse))
+async def list_obligations(
+    request: Request,
+    presented: Presented,
+    *,
+    market: Market = None,
+    year: Year = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """Each threshold of a market with the tonnes that count for it, the verdict, its source, and what is missing.
+
+    `tonnes_upper` adds what is not decided. `confidence` says how sure the threshold is, `scope_confidence` how sure it
+    is that this packaging is meant. No legal advice.
+    """
+    return await _page(request, presented, "obligations", {"market": market, "year": year}, limit=limit, offset=offset)
+
+
+async def _page(
+    request: Request, presented: Credential, table: Table, filters: Mapping[str, object], *, limit: int, offset: int
+) -> Response:
+    """Return a page of a table; an empty one where the company has no figures yet."""
+    (links,) = await read(request, presented, companies.LINKS, {})
+    service, company_id = service_of(request), request.state.company_id
+
+    def page() -> bytes:
+        stored = stored_figures.current(service.settings.data_dir, company_id)
+        data, total = figure_rows(stored, table, filters, limit=limit, offset=offset) if stored else ([], 0)
+        pagination = {"limit": limit, "offset": offset, "total": total}
+        return compact_json({**_origin(stored, links), "data": data, "pagination": pagination})
+
+    return json_text((await run_limited(request, "portfolio", page)).decode())
+
+
+def _origin(stored: stored_figures.StoredFigures | None, links: int) -> dict[str, object]:
+    """Return what the figures were computed from, and how many write transactions came since."""
+    if stored is None:
+        return dict.fromkeys(("as_of", "snapshot", "ruleset_version", "catalogue_hash", "newer_writes"))
+    origin = stored.origin
+    return {
+        "as_of": origin.as_of.isoformat().replace("+00:00", "Z"),
+        "snapshot": origin.snapshot,
+        "ruleset_version": origin.ruleset_version,
+        "catalogue_hash": origin.catalogue_hash,
+        "newer_writes": max(links - origin.number, 0),
+    }

@@ -1,0 +1,1 @@
+"""Technical files of a SKU: the modules of `api` about it."""

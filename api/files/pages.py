@@ -1,0 +1,162 @@
+"""Page of one item's documents: drafting a declaration, uploading technical files, downloading them.
+
+The interface's own functions do it: `services.conformity.documents` for drafts, `api.files.routes` for files.
+"""
+
+import hmac
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.conformity.pages import draft_fields, draft_language, filed, languages, listed
+from api.files.routes import download, receive
+from api.http.errors import HttpRefusal, http_refusal
+from api.http.requests import FileForm
+from api.http.service import service_of
+from api.http.writing import Write
+from api.pages import forms
+from api.pages.forms import Form, path_id, read_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Editor, Session, Viewer
+from schemas.json_values import JsonObject
+from schemas.refusals import NotThere, Refused
+from schemas.vocabularies import CONTENTS, TAKEN
+from services.conformity import documents
+from services.conformity.documents import Prepared
+from warehouse import conformity, files
+from warehouse.operate.sessions import Connection
+from warehouse.review import entries
+from warehouse.skus import queries as skus
+
+router = APIRouter(prefix="/items/{id}")
+
+_FILES_SHOWN: Final = 200
+
+
+@router.get("/documents")
+async def get_documents(request: Request, session: Viewer) -> Response:
+    """Show an item's declarations, drafts and technical files, with the forms that draft and upload."""
+    return await run_in_threadpool(_page, request, session)
+
+
+@router.post("/documents")
+async def post_draft(request: Request, session: Editor) -> Response:
+    """Draft a declaration of the item, and lead to the draft, which asks what is open."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_draft, request, session, form)
+
+
+@router.post("/files")
+async def post_file(request: Request, session: Editor) -> Response:
+    """Store a technical file, as `POST /skus/{id}/files` does."""
+    if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
+        raise PageRefused(403, "refused.form")
+    sku_id, form = path_id(request), FileForm(request, answering=True)
+
+    def write_of() -> Write:
+        beside = dict(form.beside)
+        if not hmac.compare_digest(beside.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
+            raise PageRefused(403, "refused.form")
+        name, once = session.email, beside.get("once") or None
+        return Write.by(request, session.company_id, "user", str(session.user_id), name, form_key=once)
+
+    try:
+        await receive(request, session.company_id, sku_id, form, write_of)
+    except (HttpRefusal, Refused) as error:
+        refused = http_refusal(error)
+        faults = _faults_of_file(refused, form, language_of(request))
+        return await run_in_threadpool(
+            _page, request, session, form=Form(form.typed), faults=faults, status=refused.response("").status_code
+        )
+    return redirect(f"{link(request, f'/items/{sku_id}/documents', stored='yes')}#files")
+
+
+@router.get("/files/{file_id}")
+async def get_file(request: Request, session: Viewer) -> Response:
+    """Return a technical file, for download."""
+    sku_id, file_id = path_id(request), path_id(request, "file_id")
+    return await run_in_threadpool(download, request, session.company_id, sku_id, file_id)
+
+
+def _faults_of_file(refused: HttpRefusal, form: FileForm, lang: str) -> list[tuple[str, str]]:
+    """Return the faults of an upload at their inputs, in the person's language."""
+    if not form.filename and not form.size_bytes:
+        return [("file", text("documents.file.needed", lang))]
+    issues = [issue for issue in refused.details or () if "message" in issue] or [{"message": str(refused)}]
+    return [_fault_of(str(issue.get("field") or "file"), issue["message"], lang) for issue in issues]
+
+
+def _fault_of(name: str, message: str, lang: str) -> tuple[str, str]:
+    return name, f"{text(f'documents.{name}', lang)}: {said(message, lang)}"
+
+
+def _draft(request: Request, session: Session, form: Form) -> Response:
+    service, sku_id = service_of(request), path_id(request)
+    reference, faults = draft_fields(form, language_of(request))
+    if faults:
+        return _page(request, session, form=form, faults=faults)
+
+    def prepare(conn: Connection) -> Prepared:
+        return documents.prepare(
+            conn,
+            sku_id,
+            reference=reference,
+            lang=draft_language(form, language_of(request)),
+            now=service.clock.now(),
+            rulesets=service.rulesets,
+        )
+
+    entry_id = filed(request, session, form, prepare)
+    return redirect(link(request, f"/review/{entry_id}"))
+
+
+def _page(
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    faults: Sequence[tuple[str, str]] = (),
+    status: int = 400,
+) -> Response:
+    service, lang, sku_id = service_of(request), language_of(request), path_id(request)
+    with service.writes.company(session.company_id) as conn:
+        code = skus.code_of(conn, sku_id)
+        if code is None:
+            raise NotThere
+        docs, _ = listed(conn, conformity.filters(today=service.clock.today(), sku_id=sku_id))
+        waiting, _ = entries.doc_drafts(conn, sku_id=sku_id)
+        now, rulesets = service.clock.now(), service.rulesets
+        drafts = [documents.draft_as_answer(conn, entry, now=now, rulesets=rulesets) for entry in waiting]
+        attached = _files(conn, sku_id)
+    return page(
+        request,
+        "item_documents.html",
+        session=session,
+        status=status if faults else 200,
+        sku_id=sku_id,
+        code=code,
+        docs=docs,
+        drafts=drafts,
+        files=attached,
+        types=CONTENTS[lang],
+        taken=TAKEN,
+        stored=request.query_params.get("stored") == "yes",
+        once=str(uuid4()),
+        languages_to_draft=languages(lang),
+        given=form or Form([("draft_lang", lang)]),
+        faults=faults,
+    )
+
+
+def _files(conn: Connection, sku_id: UUID) -> list[JsonObject]:
+    """Return the newest files of an item as the interface lists them."""
+    row = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone()
+    found: list[JsonObject] = orjson.loads(row[0])["data"] if row else []
+    return found

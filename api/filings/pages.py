@@ -1,0 +1,223 @@
+"""Pages on which people make a declaration: choose, see it checked, keep it, download it, correct it; what is due.
+
+The form is the body of POST /declarations (`api.filings.routes.declare`): checking is its dry run, keeping sends the
+SHA-256 of what was shown.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.audit.pages import fact_in_words
+from api.filings.routes import declare, file_answer
+from api.http.errors import HttpRefusal, http_refusal
+from api.http.service import service_of
+from api.pages.forms import Form, market_code, offset_of, path_id, read_form, unread_values, write_of
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Approver, Session, Viewer
+from pipelines.figures import loaded_catalogue
+from schemas.filings import FORMATS, UK_FORMAT
+from schemas.json_values import JsonObject
+from schemas.messages import word
+from schemas.refusals import NotThere, Refused
+from services.filings.filing import due
+from warehouse import filings
+from warehouse.figures import stored as stored_figures
+from warehouse.figures.stored import periods
+from warehouse.filings import PARTS, Row
+
+router = APIRouter(prefix="/declarations")
+
+PAGE_SIZE: Final = 50
+_CHOICES: Final = {
+    "organisation_size": ("size", ("L", "S")),
+    "activity": ("activity", ("SO", "PF", "IM", "SE", "HL", "OM")),
+    "household_type": ("type", ("HH", "NH")),
+}
+"""Fields of a UK producer with a list: the beginning of their words' keys, and the codes."""
+_UK_FIELDS: Final = ("organisation_id", *_CHOICES, "subsidiary_id")
+FIELDS: Final = ("market", "year", "half", "format", *_UK_FIELDS, "ratings", "drinks", "corrects")
+"""The fields of the form, which the page of a checked declaration sends again."""
+_RATING: Final = ("sku_code", "component_type", "rating")
+_DRINKS: Final = ("sku_code", "drinks_container")
+_ANSWERS: Final = {"Y": True, "N": False}
+
+
+@router.get("")
+async def get_declarations(request: Request, session: Viewer) -> Response:
+    """Show the form, what is due, and what is kept; with `corrects` the form is filled in from that declaration."""
+    return await run_in_threadpool(_list_page, request, session)
+
+
+@router.post("")
+async def post_declaration(request: Request, session: Approver) -> Response:
+    """Check what the form wants and show it, or keep it where it was checked."""
+    form = await read_form(request, session)
+    is_kept = form.get("step") == "keep"
+    body = _body_of(form) | ({"sha256": form.get("sha256", "")} if is_kept else {})
+    write = await run_in_threadpool(write_of, request, session, form.get("once"))
+    try:
+        if unread := unread_values(body):
+            raise Refused(unread)
+        answer = await declare(request, write, body, dry_run=not is_kept)
+    except Refused as refused:
+        faults = list(_faults(http_refusal(refused), form, language_of(request)))
+        first = next((issue.stored_id for issue in refused.issues if issue.stored_id), None)
+        return await run_in_threadpool(_list_page, request, session, form=form, faults=faults, first=first)
+    made = orjson.loads(answer.body)
+    if is_kept:
+        return redirect(link(request, f"/declarations/kept/{made['data']['id']}"))
+    return page(
+        request,
+        "declaration_check.html",
+        session=session,
+        made=made,
+        fact=partial(fact_in_words, lang=language_of(request)),
+        once=str(uuid4()),
+        sent=[(name, form[name]) for name in FIELDS if form.get(name)],
+    )
+
+
+@router.get("/kept/{id}")
+async def get_kept(request: Request, session: Viewer) -> Response:
+    """Show one kept declaration. Raise `PageRefused` where the company has none of this id."""
+    found = await run_in_threadpool(_kept, request, session, path_id(request))
+    beside = [part for part in PARTS if part == "declaration" or found.format == "csv"]
+    if found.format == UK_FORMAT:
+        beside = ["declaration", "uncounted"]
+    fact = partial(fact_in_words, lang=language_of(request))
+    return page(request, "declaration.html", session=session, found=found, parts=beside, fact=fact)
+
+
+@router.get("/kept/{id}/content")
+async def get_kept_content(request: Request, session: Viewer) -> Response:
+    """Return the bytes as they were kept. Raise `PageRefused` where there are none."""
+    chosen = next((part for part in PARTS if part == request.query_params.get("part", "declaration")), None)
+    declaration_id = path_id(request)
+
+    def read() -> tuple[str, str, bytes, bytes] | None:
+        with service_of(request).writes.company(session.company_id) as conn:
+            return filings.content(conn, declaration_id, chosen) if chosen else None
+
+    found = await run_in_threadpool(read)
+    if found is None:
+        raise NotThere
+    answer = file_answer(*found)
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    return answer
+
+
+def _kept(request: Request, session: Session, declaration_id: UUID) -> Row:
+    with service_of(request).writes.company(session.company_id) as conn:
+        found = filings.by_id(conn, declaration_id)
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _list_page(
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    faults: Sequence[tuple[str, str]] = (),
+    first: str | None = None,
+) -> Response:
+    """Return the page; `first` is the declaration that is kept already, where the form wants an equal one."""
+    service, lang, offset = service_of(request), language_of(request), offset_of(request)
+    given = form or _prefilled_form(request, session)
+    stored = stored_figures.current(service.settings.data_dir, session.company_id)
+    placed = {(market, year) for market, year, _ in periods(stored)} if stored else set()
+    markets = sorted({market for market, _ in placed})
+    with service.writes.company(session.company_id) as conn:
+        found, total = filings.newest(conn, limit=PAGE_SIZE, offset=offset)
+        entries = {entry.code: entry for entry in loaded_catalogue(conn).entries}
+        calendar = due(entries, placed, filings.latest(conn), service.clock.today())
+    return page(
+        request,
+        "declarations.html",
+        session=session,
+        status=400 if faults else 200,
+        faults=faults,
+        first=first,
+        given=given,
+        markets=[(code, word("market", code, lang)) for code in markets],
+        halves=[(str(half), text(f"figures.half.{half}", lang)) for half in range(3)],
+        formats=[(name, text(f"declarations.format.{name}", lang)) for name in reversed(FORMATS)],
+        choices={
+            name: [(code, text(f"declarations.{key}.{code}", lang)) for code in codes]
+            for name, (key, codes) in _CHOICES.items()
+        },
+        calendar=calendar,
+        found=found,
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+    )
+
+
+def _prefilled_form(request: Request, session: Session) -> Form:
+    """Return the form filled in from the first declaration of the one that `corrects` names; else as the address says.
+
+    A row of the calendar leads here with its market, year and half, one of Great Britain with the UK file.
+    """
+    wanted = request.query_params.get("corrects")
+    if not wanted:
+        asked = request.query_params
+        return Form({name: asked[name] for name in ("market", "year", "half", "format") if asked.get(name)})
+    try:
+        found = _kept(request, session, UUID(wanted))
+    except ValueError:
+        raise NotThere from None
+    values = {name: str(getattr(found, name)) for name in ("market", "year", "half", "format")}
+    return Form({**values, **(found.producer or {}), "corrects": str(found.corrects or found.id)})
+
+
+def _body_of(form: Form) -> JsonObject:
+    """Return the body of POST /declarations; what is no number stays text, which the body's model refuses."""
+    sent = {name: form.get(name, "").strip() for name in FIELDS}
+    body: JsonObject = {"market": market_code(sent["market"]), "format": sent["format"]}
+    body |= {name: _number(sent[name]) for name in ("year", "half") if sent[name]}
+    if sent["corrects"]:
+        body["corrects"] = sent["corrects"]
+    if sent["format"] == UK_FORMAT:
+        uk: JsonObject = {name: sent[name] for name in _UK_FIELDS if sent[name]}
+        drinks = [dict(row) for row in _lines(sent["drinks"], _DRINKS)]
+        for row in drinks:
+            row["drinks_container"] = _ANSWERS.get(row.get("drinks_container", ""), row.get("drinks_container"))
+        body["uk"] = uk | {"ratings": list(_lines(sent["ratings"], _RATING)), "drinks": drinks}
+    return body
+
+
+def _number(sent: str) -> int | str:
+    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) <= len("2026") else sent
+
+
+def _lines(sent: str, names: Sequence[str]) -> Iterator[JsonObject]:
+    """Yield each line that is not empty, its cells by the names of the columns; cells behind them by their place."""
+    for cells in csv.reader(sent.splitlines(), delimiter=";"):
+        if cells:
+            known = (*names, *(f"column {place}" for place in range(len(names) + 1, len(cells) + 1)))
+            yield {name: cell.strip() for name, cell in zip(known, cells, strict=False)}
+
+
+def _faults(refused: HttpRefusal, form: Form, lang: str) -> Iterator[tuple[str, str]]:
+    """Yield each fault at its field of the form."""
+    for issue in refused.details or ():
+        field = str(issue.get("field") or "").removeprefix("uk.").partition("[")[0]
+        sentence = said(issue["message"], lang) if "message" in issue else ""
+        if "id" in issue:
+            field, sentence = "", text("declarations.already", lang)
+        if field in ("market", "year") and not form.get(field, "").strip():
+            sentence = text(f"declarations.choose.{field}", lang)
+        elif field in _UK_FIELDS or field in ("ratings", "drinks"):
+            sentence = f"{text(f'declarations.{field}', lang)}: {sentence}"
+        yield field if field in FIELDS else "organisation_id" if field == "uk" else "", sentence

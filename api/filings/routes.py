@@ -1,0 +1,198 @@
+"""Declarations over REST: made of the newest snapshot, kept as filed, read and downloaded. They never change.
+
+`services.filings.filing` makes and keeps them; the pages call the same functions.
+"""
+
+import base64
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from pydantic import BeforeValidator, WithJsonSchema
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.figures.routes import Half, Market, Year
+from api.http.answers import json_text
+from api.http.auth import Presented, read
+from api.http.parameters import DryRun, Limit, Offset, RecordId
+from api.http.requests import fingerprint
+from api.http.writing import JsonWrite, Write
+from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation
+from api.pages.concurrency import run_limited
+from schemas.filings import (
+    DeclarationDetailResponse,
+    DeclarationInput,
+    DeclarationListResponse,
+    DeclarationWriteResult,
+    parse_declaration,
+)
+from schemas.json_values import Json, JsonMapping
+from schemas.messages import Message
+from schemas.normalise import Unfit
+from schemas.refusals import NotThere
+from schemas.skus.inputs import validator
+from services.filings import filing
+from services.filings.files import compact_json
+from services.filings.filing import Made, Prepared
+from warehouse import filings
+from warehouse.filings import PARTS, Part, Row
+from warehouse.operate.sessions import Connection
+
+router = APIRouter(prefix=f"{V1}/declarations", tags=["Kept declarations"])
+
+_CONTENT: Final = operation(
+    "The bytes of a kept declaration",
+    answers={200: DeclarationDetailResponse},
+    errors=(*READ_ERRORS, "not_found"),
+    preview=True,
+)
+_CONTENT["response_class"] = Response  # else the framework publishes a JSON answer besides
+_CONTENT["responses"][200] = {
+    "description": "The bytes as they were kept.",
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    "headers": {
+        "Repr-Digest": {
+            "description": "Their SHA-256 (RFC 9530): `sha-256=:…:`, in Base64.",
+            "schema": {"type": "string"},
+        },
+        "Content-Disposition": {"description": "The name of the file.", "schema": {"type": "string"}},
+    },
+}
+
+
+def _part(value: str) -> str:
+    if value not in PARTS:
+        raise Unfit("not_in_vocabulary", Message("This parameter is one of {allowed}.", allowed=", ".join(PARTS)))
+    return value
+
+
+PartName = Annotated[
+    Part,
+    BeforeValidator(validator(_part)),
+    WithJsonSchema({"type": "string", "enum": list(PARTS)}),
+    Query(description="The declaration, or a list beside it: of SKUs not counted, or of scopes not decided."),
+]
+
+
+@router.get(
+    "",
+    **operation("List kept declarations", answers={200: DeclarationListResponse}, errors=READ_ERRORS, preview=True),
+)
+async def list_declarations(
+    request: Request,
+    presented: Presented,
+    *,
+    market: Market = None,
+    year: Year = None,
+    half: Half = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Response:
+    """A page of declarations as they were filed, newest first. A correction names the one that it corrects."""
+    filters = {"market": market, "year": year, "half": half}
+    filters = {name: value for name, value in filters.items() if value is not None}
+    (page,) = await read(request, presented, filings.page(limit, offset, tuple(filters)), filters)
+    return json_text(page)
+
+
+@router.get(
+    "/{id}",
+    **operation(
+        "One kept declaration",
+        answers={200: DeclarationDetailResponse},
+        errors=(*READ_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+async def get_declaration(request: Request, presented: Presented, declaration_id: RecordId) -> Response:
+    """What it is of, what it was made from, who kept it and when, and what the producer stated."""
+    (found,) = await read(request, presented, filings.DETAIL, {"id": declaration_id})
+    if found is None:
+        raise NotThere
+    return json_text(f'{{"data":{found}}}')
+
+
+@router.get("/{id}/content", **_CONTENT)
+async def get_content(
+    request: Request, presented: Presented, declaration_id: RecordId, part: PartName = "declaration"
+) -> Response:
+    """The file as it was kept, to the byte. 404 where the declaration has no such list beside it."""
+    filename, _, data, sha256 = await read(request, presented, filings.content_of(part), {"id": declaration_id})
+    if data is None:
+        raise NotThere
+    return file_answer(filename, "application/octet-stream", data, sha256)
+
+
+def file_answer(filename: str, media_type: str, data: bytes, sha256: bytes) -> Response:
+    """Return bytes to be stored as a file, with their SHA-256."""
+    headers = {
+        "Repr-Digest": f"sha-256=:{base64.b64encode(sha256).decode()}:",
+        "Content-Disposition": f'attachment; filename="{filename}"',
+        "Cache-Control": "private, no-store",
+    }
+    return Response(data, media_type=media_type, headers=headers)
+
+
+@router.post(
+    "",
+    **operation(
+        "Make a declaration and keep it",
+        body=body_of(DeclarationInput),
+        answers={200: DeclarationWriteResult, 201: DeclarationWriteResult},
+        errors=(*WRITE_ERRORS, "already_declared"),
+        preview=True,
+    ),
+)
+async def post_declaration(request: Request, received: JsonWrite, dry_run: DryRun) -> Response:
+    """Makes a declaration from the newest snapshot: 201 when it is kept, 200 with `dry_run`, which only shows it.
+
+    Send the `sha256` of a dry run to keep exactly what it showed; where the file has changed since, nothing is kept.
+    Nothing changes or removes a kept declaration: a correction is a new one whose `corrects` is the id of the first.
+    A second first declaration of the same market, period, format and organisation is refused (409), a dry run too.
+    """
+    write, body = await run_in_threadpool(received.admitted)
+    return await declare(request, write, body, dry_run=dry_run)
+
+
+async def declare(request: Request, write: Write, body: Json, *, dry_run: bool) -> Response:
+    """Return the contract's answer to a declaration's body; the pages show it. Raise `Refused`."""
+    digest = fingerprint(body)
+    if earlier := await run_in_threadpool(write.answered, digest, dry_run=dry_run):
+        return earlier
+    prepared, made = await _made(request, write, parse_declaration(body))
+    return await run_in_threadpool(_settled, write, digest, prepared, made, dry_run=dry_run)
+
+
+async def _made(request: Request, write: Write, wanted: DeclarationInput) -> tuple[Prepared, Made]:
+    """Return a declaration that is not kept, made when there is a place for such work. Raise `Refused`."""
+    service = write.service
+
+    def prepare(conn: Connection) -> Prepared:
+        data_dir, rulesets = service.settings.data_dir, service.rulesets
+        return filing.prepare(conn, write.company_id, wanted, data_dir=data_dir, rulesets=rulesets)
+
+    prepared = await run_in_threadpool(service.writes.run, write.company_id, prepare, repeatable=True)
+    return prepared, await run_limited(request, "portfolio", filing.make, prepared.inputs, wanted)
+
+
+def _settled(write: Write, digest: bytes, prepared: Prepared, made: Made, *, dry_run: bool) -> Response:
+    """Keep the declaration unless it is a dry run, and return the answer."""
+
+    def work(conn: Connection) -> Row:
+        if dry_run:
+            return filing.row_of(made, None, write.origin, write.now)
+        return filing.keep(conn, write.company_id, made, origin=write.origin, now=write.now)
+
+    def show(row: Row) -> Response:
+        shown: JsonMapping = {
+            "outcome": "created",
+            "dry_run": dry_run,
+            "newer_writes": prepared.newer_writes,
+            "data": row.as_dict(),
+            "left_out": [dict(each) for each in made.uncounted],
+        }
+        status = 200 if dry_run else 201
+        return Response(compact_json(shown), status, media_type="application/json")
+
+    return write.answer(digest, work, show, dry_run=dry_run)

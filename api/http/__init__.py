@@ -1,0 +1,1 @@
+"""What all REST operations share: credential, limits, errors, answers: the modules of `api` about it."""

@@ -1,0 +1,180 @@
+"""Authenticates a request by its key or bearer token, checks the operation's scope, and applies the request limit.
+
+An unknown and a revoked credential are treated alike: one digest, one statement, one comparison, one answer. The same
+statement counts the request (`docs/decisions/0007-rate-limits-in-one-sql-statement.md`). Reads send it together with
+their query (`api.http.auth`); writes call this module before they look at the body.
+"""
+
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final  # Any: rows and parameters, whose types the statement says
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from api.http.errors import Forbidden, RateLimited, Unauthenticated
+from api.http.parameters import READS, refuse_unknown_parameters
+from api.http.service import service_of
+from schemas.vocabularies import VOCABULARIES
+from warehouse.accounts import keys
+from warehouse.accounts.keys import (
+    ADMIT,
+    CALLER_COLUMNS,
+    PREFIX,
+    REQUESTS_PER_MINUTE,
+    TEST_PREFIX,
+    Key,
+    Rate,
+    digest,
+    with_caller,
+)
+from warehouse.operate.sessions import AsyncConnection
+
+TOKEN_PATH = "/api/v1/oauth/token"  # noqa: S105  (a path)
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """The credential of a request, as its digest; not looked up yet."""
+
+    digest: bytes
+    is_token: bool
+    is_test: bool
+    """Whether it is of a sandbox, as its prefix says."""
+
+
+SCHEMES: Final[Mapping[str, Any]] = {
+    "ApiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-API-Key",
+        "description": f"A key of the company, beginning with {PREFIX}.",
+    },
+    "BearerToken": {
+        "type": "oauth2",
+        "description": "A token from the token endpoint: client_id is the key's id, client_secret the key.",
+        "flows": {
+            "clientCredentials": {
+                "tokenUrl": TOKEN_PATH,
+                "scopes": {scope: f"Operations that {scope}." for scope in VOCABULARIES["scope"]},
+            }
+        },
+    },
+}
+"""The two credentials as the document publishes them (OpenAPI 3.1, Security Scheme Object)."""
+
+
+async def credential_of(request: Request) -> Credential:
+    """Return the request's credential, the key where it has both; raise `Unauthenticated` where it has none."""
+    key = request.headers.get("X-API-Key")
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if not key and scheme.lower() == "bearer":
+        token = token.strip()
+        credential = Credential(digest(token), is_token=True, is_test=token.startswith(keys.TEST_ACCESS_PREFIX))
+    elif key and key.startswith(PREFIX):
+        credential = Credential(digest(key), is_token=False, is_test=key.startswith(TEST_PREFIX))
+    else:
+        raise Unauthenticated("missing_api_key")
+    request.state.credential = credential
+    return credential
+
+
+Presented = Annotated[Credential, Depends(credential_of)]
+"""The credential of a read, to be looked up in the same statement as the read's query."""
+
+
+async def optional_credential(request: Request) -> Credential | None:
+    """Return the credential of a request that needs none."""
+    try:
+        return await credential_of(request)
+    except Unauthenticated:
+        return None
+
+
+def admit_parameters(request: Request, credential: Credential) -> dict[str, Any]:
+    """Return the parameters of `ADMIT`."""
+    return {
+        "presented": credential.digest,
+        "is_token": credential.is_token,
+        "usual_ceiling": REQUESTS_PER_MINUTE,
+        "asked_at": service_of(request).clock.now(),
+    }
+
+
+def accept_key(request: Request, row: Sequence[Any] | None, credential: Credential, scope: str) -> Key:
+    """Return the live key behind the row of `ADMIT`; add its company to the log.
+
+    Raise `Unauthenticated`, `RateLimited` or `Forbidden`, in this order, then `Refused` for a parameter that the
+    write does not have.
+    """
+    request.state.credential = None
+    digest_found = bytes(row[5]) if row else bytes(len(credential.digest))
+    if not hmac.compare_digest(digest_found, credential.digest) or row is None:
+        raise Unauthenticated("invalid_token" if credential.is_token else "invalid_api_key")
+    key, retry_after = Key(*row[:5]), row[6]
+    request.state.company_id, request.state.client_id = key.company_id, key.client_id
+    request.state.rate, request.state.is_sandbox = Rate(*row[7:]), credential.is_test
+    if retry_after:
+        raise RateLimited(retry_after)
+    if scope not in key.scopes:
+        raise Forbidden(scope)
+    refuse_unknown_parameters(request)
+    return key
+
+
+async def admit(request: Request, credential: Credential, scope: str) -> Key:
+    """Return the live key of a credential, looked up and counted by itself; raise as `accept_key` does."""
+    asked = admit_parameters(request, credential)
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await connection.execute(ADMIT, asked)).fetchone()
+
+    return accept_key(request, await service_of(request).reading(ask), credential, scope)
+
+
+def admit_in_thread(request: Request, credential: Credential, scope: str) -> Key:
+    """Return the same in a thread, asked on the connection that the write uses next (decision 0048)."""
+    rows = service_of(request).writes.asked(ADMIT, admit_parameters(request, credential))
+    return accept_key(request, rows[0] if rows else None, credential, scope)
+
+
+async def admit_left_over(request: Request) -> None:
+    """Admit a request that was refused for another reason before its credential was looked up, so that it is counted.
+
+    Raise as `accept_key` does: a caller without access learns nothing else.
+    """
+    credential: Credential | None = getattr(request.state, "credential", None)
+    if credential is not None:
+        await admit(request, credential, "read" if request.method in READS else "write")
+
+
+async def _writer(request: Request) -> Key:
+    return await admit(request, await credential_of(request), "write")
+
+
+async def _reader(request: Request) -> Key:
+    return await admit(request, await credential_of(request), "read")
+
+
+Reader = Annotated[Key, Depends(_reader)]
+"""The key of a read that is more than one query, checked before any other part of the request."""
+
+Writer = Annotated[Key, Depends(_writer)]
+"""The key of a write, checked before any other part of the request."""
+
+
+async def read(request: Request, credential: Credential, query: str, parameters: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the columns of the query's one row, read as the key's company; all null where it has no such row.
+
+    Raise the refusals of `api.http.auth`.
+    """
+    asked = {**parameters, **admit_parameters(request, credential)}
+
+    async def ask(connection: AsyncConnection) -> tuple[Any, ...] | None:
+        return await (await connection.execute(with_caller(query), asked)).fetchone()
+
+    row = await service_of(request).reading(ask)
+    accept_key(request, row and row[:CALLER_COLUMNS], credential, "read")
+    assert row is not None, "a credential that does not count was refused above"
+    return row[CALLER_COLUMNS:]

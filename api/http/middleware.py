@@ -1,0 +1,249 @@
+"""Adds a correlation id and one log line to each request, and answers exceptions of the service.
+
+This is the outermost layer, so that every answer passes it: those of handlers and of the framework, the one for an
+uncaught exception, and the one for a request that was running when the process had to end. The log line names company
+and route and the caller's network (/24, of IPv6 /48), never a whole address, a header's value or a body.
+"""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Final  # Any: ASGI's list of headers
+from uuid import uuid4
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http import metrics
+from api.http.answers import accepted_language, in_language
+from api.http.errors import Fault, HttpRefusal, Stopping
+from api.openapi.document import V1
+from schemas.addresses import behind, coarse_network_of
+from warehouse.accounts.keys import Rate
+from warehouse.operate import logs, tracing
+from warehouse.operate.surroundings import is_passing
+
+if TYPE_CHECKING:
+    from warehouse.operate.otlp import Traced
+
+
+NO_STORE: Final = (b"cache-control", b"no-store")
+NO_SNIFFING: Final = (b"x-content-type-options", b"nosniff")
+ALWAYS: Final = (NO_STORE, NO_SNIFFING)
+
+
+def of_rate(rate: Rate | None) -> list[tuple[bytes, bytes]]:
+    """Return the headers that say what is left of a key's limit; none of a request that counts for no key.
+
+    They are those of the IETF's draft-ietf-httpapi-ratelimit-headers-10, which has two structured fields.
+    """
+    if rate is None:
+        return []
+    policy = f'"key";q={rate.quota};w=60'
+    left = f'"key";r={rate.remaining};t={rate.reset}'
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", left.encode())]
+
+
+def of_sandbox(*, is_sandbox: bool) -> list[tuple[bytes, bytes]]:
+    """Return the header that marks what a test key is answered; none for any other request."""
+    return [(b"sandbox", b"true")] if is_sandbox else []
+
+
+def with_common_headers(headers: Iterable[tuple[bytes, bytes]], *more: tuple[bytes, bytes]) -> list[Any]:
+    """Return the headers of an answer, adding the common ones that it lacks and replacing its own by `more`."""
+    kept_headers = [each for each in headers if not any(each[0].lower() == name for name, _ in more)]
+    names = {name.lower() for name, _ in kept_headers}
+    return [*kept_headers, *(each for each in ALWAYS if each[0] not in names), *more]
+
+
+HEADER: Final = "X-Correlation-Id"
+_ACCEPTED: Final = re.compile(r"[\x21-\x7e]{1,128}")
+_LOGGER: Final = logging.getLogger("pcds.requests")
+_CLIENT_CLOSED: Final = 499
+"""Status that is logged, never sent: the caller closed the connection before its body was complete."""
+
+
+class Correlation:
+    """ASGI middleware; adds `correlation_id` to the request's state and to every log line written during it."""
+
+    def __init__(self, app: ASGIApp, fault: Callable[[Request, HttpRefusal], Response] | None = None) -> None:
+        """`app` answers requests, `fault` answers an uncaught exception; without it that answer is JSON."""
+        self.app, self.fault = app, fault or _json
+        self.log: structlog.stdlib.BoundLogger = structlog.get_logger(_LOGGER.name).bind()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, with an id; measure its time, log it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(HEADER, "")
+        identifier = given if _ACCEPTED.fullmatch(given) else str(uuid4())
+        state = scope.setdefault("state", {})
+        state["correlation_id"] = identifier
+        status = 0
+        begun = time.perf_counter()
+        header = (b"x-correlation-id", identifier.encode("ascii"))
+
+        async def named(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                rate = of_rate(state.get("rate"))
+                sandbox = of_sandbox(is_sandbox=state.get("is_sandbox", False))
+                message["headers"] = with_common_headers(message.get("headers", ()), header, *rate, *sandbox)
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(correlation_id=identifier), _traced(scope) as span:
+            try:
+                await self.app(scope, receive, named)
+            except ClientDisconnect:
+                status = _CLIENT_CLOSED
+            except asyncio.CancelledError:  # the grace period of running requests at a stop is over
+                if status:
+                    raise
+                await self._answer(scope, receive, named, Stopping())
+            except Exception as error:
+                passing = is_passing(error)
+                self.log.exception("fault", method=scope["method"], route=_route(scope), passing=passing)
+                if status:  # too late for another answer: let the server break the connection
+                    raise
+                await self._answer(scope, receive, named, Fault(passing=passing))
+            finally:
+                self._log_request(scope, status, begun)
+                if span is not None:
+                    _describe(span, scope, status)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, refused: HttpRefusal) -> None:
+        """Send the answer to a fault or a stop; JSON where rendering the page fails."""
+        request = Request(scope)
+        try:
+            answer = self.fault(request, refused)
+        except Exception:  # the pages themselves may be broken
+            self.log.exception("fault", method=scope["method"], route=_route(scope))
+            answer = _json(request, refused)
+        await answer(scope, receive, send)
+
+    def _log_request(self, scope: Scope, status: int, begun: float) -> None:
+        state, route, seconds = scope["state"], _route(scope), time.perf_counter() - begun
+        if "app" in scope:  # not where one API process passes a request on to another, which counts it already
+            metrics.note(scope["method"], route, status, seconds)
+        fields = {
+            "method": scope["method"],
+            "route": route,
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "company": str(state["company_id"]) if "company_id" in state else None,
+            "client": str(state["client_id"]) if "client_id" in state else None,
+            "network": _network(scope),
+        }
+        logs.write_line(_LOGGER, logging.DEBUG if route in _PROBES else logging.INFO, "request", fields)
+
+
+def _traced(scope: Scope) -> AbstractContextManager["Traced | None"]:
+    """Trace the request, as part of the caller's trace where it names one."""
+    if not tracing.is_on() or scope["path"] in _PROBES:
+        return nullcontext()
+    return tracing.span(scope["method"], kind="SERVER", parent=Headers(scope=scope).get("traceparent"))
+
+
+def _describe(span: "Traced", scope: Scope, status: int) -> None:
+    state, route = scope["state"], _route(scope)
+    attributes = {
+        "http.request.method": scope["method"],
+        "http.route": route,
+        "http.response.status_code": status,
+        "pcds.correlation_id": state["correlation_id"],
+        "pcds.company_id": str(state["company_id"]) if "company_id" in state else None,
+    }
+    span.describe(f"{scope['method']} {route or ''}".strip(), attributes, failed=status >= 500)
+
+
+def _json(request: Request, refused: HttpRefusal) -> Response:
+    return in_language(refused.response(request.state.correlation_id), accepted_language(request))
+
+
+_PROBES: Final = ("/healthz", "/readyz", "/metrics")
+"""Paths that monitors request all the time; their answers are not logged."""
+
+
+def _route(scope: Scope) -> str | None:
+    """Return the path's template: it groups log lines, and contains nothing that a caller made up."""
+    return getattr(scope.get("route"), "path", None)
+
+
+def _network(scope: Scope) -> str | None:
+    """Return the network of the caller, seen through trusted proxies; None where no app of ours answered."""
+    service = getattr(scope["app"].state, "service", None) if "app" in scope else None
+    if service is None or scope.get("client") is None:
+        return None
+    forwarded = Headers(scope=scope).get("x-forwarded-for", "")
+    return coarse_network_of(behind(scope["client"][0], forwarded, service.settings.trusted_proxies) or "")
+
+
+class LoggedRoute(Route):
+    """A route whose template stands in the request's log line, as the framework's own do."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match as a route does, and name it."""
+        found, of_route = super().matches(scope)
+        return found, {**of_route, "route": self}
+
+
+LEAST_BYTES: Final = 32 * 2**10
+"""Below this size an answer takes less time to send than to compress."""
+_LEVEL: Final = 1
+_PLAIN: Final[tuple[list[str], ...]] = ([], ["gzip"], ["gzip, deflate"], ["identity"])
+"""What most programs send, which the library reads rightly."""
+_WEIGHT: Final = re.compile(r"(?:^|;)\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
+_COMPRESSED_ALREADY: Final = (
+    *DEFAULT_EXCLUDED_CONTENT_TYPES,
+    "application/pdf",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+)
+
+
+class Compression:
+    """ASGI middleware around the app; everything but reads of the REST API passes it unchanged."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._gzip = GZipMiddleware(app, LEAST_BYTES, _LEVEL, exclude_content_types=_COMPRESSED_ALREADY)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and compress the answer where it is a large one of a read."""
+        is_read = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(f"{V1}/")
+        if is_read and (sent := Headers(scope=scope).getlist("accept-encoding")) not in _PLAIN:
+            # The library looks for the word gzip alone, and so finds it in `gzip;q=0` too, and not in `*`. The scope
+            # stays the same object: the route that answers is noted in it, for the log.
+            others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+            coding = b"gzip" if takes_gzip(sent) else b"identity"
+            scope["headers"] = [*others, (b"accept-encoding", coding)]
+        await (self._gzip if is_read else self.app)(scope, receive, send)
+
+
+def takes_gzip(sent: Iterable[str]) -> bool:
+    """Return whether a caller takes gzip by its Accept-Encoding (RFC 9110, section 12.5.3); `sent` are its values.
+
+    A coding of weight 0 is refused; `*` stands for those that are not named. Without the header nothing is compressed.
+    """
+    weights: dict[str, float] = {}
+    for each in ",".join(sent).split(","):
+        coding, _, parameters = each.partition(";")
+        weights[coding.strip().lower()] = _weight(parameters)
+    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
+
+
+def _weight(parameters: str) -> float:
+    """Return the weight of a coding; 1 where none is said, 0 for one that cannot be read."""
+    found = _WEIGHT.search(parameters)
+    if found is None:
+        return 0.0 if parameters.strip() else 1.0
+    return float(found[1])

@@ -1,0 +1,274 @@
+"""Runs every write of the REST API: admits the caller, runs one transaction of the company, renders the answer.
+
+A write handler reads downwards: its parameters, `received.admitted()`, `write.answer`. What a write does in its
+transaction and how its result is shown belong to the handler: this module knows no field and no record. With an
+Idempotency-Key the answer is stored in the same transaction, and a repeat gets it instead of a second write
+(`pipelines.writing.idempotency` defines what is stored, how long, and which request waits for which).
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Final, Self, TypeVar
+from uuid import UUID
+
+from fastapi import Depends, Header
+from pydantic import BeforeValidator, WithJsonSchema
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import accepted_language, in_language
+from api.http.auth import Credential, admit, admit_in_thread, credential_of
+from api.http.errors import KeyReused, OverPlan, VersionConflict
+from api.http.parameters import idempotency_key
+from api.http.requests import MAX_JSON_BYTES, content_length, fingerprint, json_body, origin_of_actor
+from api.http.service import Service, service_of
+from pipelines.writing import idempotency
+from pipelines.writing.idempotency import RepeatableRequest
+from pipelines.writing.write import PlanLimitReached, StorageFull
+from schemas.json_values import Json
+from schemas.messages import Message
+from schemas.normalise import Unfit
+from schemas.skus.inputs import ReasonInput, parse_body, validator
+from warehouse.accounts.keys import Key
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Connection
+
+T = TypeVar("T")
+
+_SMALL_BYTES: Final = 64 * 2**10
+"""Size of a body that is read before its caller is admitted: the server buffers as many bytes of any request."""
+_REPLAYED: Final = {"Idempotent-Replayed": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write of an admitted caller: whose company, from whom, when, and in which language it is answered."""
+
+    request: Request
+    service: Service
+    company_id: UUID
+    origin: Origin
+    now: datetime
+    lang: str
+    form_key: str | None = None
+    """What a form has in place of an Idempotency-Key, so that it does nothing twice when it is sent twice."""
+
+    @classmethod
+    def by(
+        cls,
+        request: Request,
+        company_id: UUID,
+        actor_type: str,
+        actor_id: str,
+        name: str | None = None,
+        *,
+        form_key: str | None = None,
+    ) -> Self:
+        """Return the write of an actor of any type, which begins now."""
+        service, origin = service_of(request), origin_of_actor(request, actor_type, actor_id, name)
+        return cls(request, service, company_id, origin, service.clock.now(), accepted_language(request), form_key)
+
+    @classmethod
+    def by_key(cls, request: Request, key: Key) -> Self:
+        """Return the write of a key's caller."""
+        return cls.by(request, key.company_id, "api_key", str(key.client_id), key.name)
+
+    def answer(
+        self,
+        fingerprint: bytes,
+        work: Callable[[Connection], T],
+        show: Callable[[T], Response],
+        *,
+        dry_run: bool = False,
+        pipelined: bool = False,
+    ) -> Response:
+        """Return what `show` renders of the result of `work`, which runs in one transaction of the company.
+
+        `work` raises refusals, and is called again where writers collide or a connection is lost. `show` does not query
+        the database: it runs during the commit, unless the answer is stored in the transaction.
+
+        `fingerprint` is `api.http.requests.fingerprint` of the whole meaning of the request beside its path. An equal
+        request
+        with the same Idempotency-Key gets the first one's answer; only success answers are stored. A `dry_run` stores
+        none and gets none. With `pipelined` the statements of `work` travel together (`Pool.company`).
+        """
+        known = self._known(fingerprint, dry_run=dry_run)
+        response: Response
+
+        def shown(result: T) -> None:
+            nonlocal response
+            response = in_language(show(result), self.lang)
+
+        def work_once(conn: Connection) -> Response:
+            assert known is not None, "the request can be repeated"
+            return self._answer_in(conn, known, lambda: show(work(conn)))
+
+        try:
+            if known is not None:
+                return self.service.writes.run(self.company_id, work_once, pipelined=pipelined, repeatable=True)
+            self.service.writes.run(self.company_id, work, then=shown, pipelined=pipelined)
+        except StorageFull as full:
+            raise OverPlan(limit=full.limit, held=full.held, new=full.new, message=str(full)) from None
+        except PlanLimitReached as reached:
+            raise OverPlan(limit=reached.limit, held=reached.held, new=reached.new) from None
+        except idempotency.ReusedKey:
+            raise KeyReused from None
+        return response
+
+    def answer_in(self, conn: Connection, fingerprint: bytes, show: Callable[[], Response]) -> Response:
+        """Return what `show` renders, kept in the caller's own transaction of this write's company, or the kept answer.
+
+        For a handler whose work no transaction of the application's role can do.
+        """
+        known = self._known(fingerprint, dry_run=False)
+        return in_language(show(), self.lang) if known is None else self._answer_in(conn, known, show)
+
+    def _answer_in(self, conn: Connection, known: RepeatableRequest, show: Callable[[], Response]) -> Response:
+        if stored := known.recall(conn, self.service.clock.now()):
+            return _replayed(stored)
+        fresh = in_language(show(), self.lang)
+        if fresh.status_code < 300:
+            stored = idempotency.Answer(fresh.status_code, str(fresh.media_type), bytes(fresh.body))
+            known.keep(conn, stored, self.service.clock.now())
+        return fresh
+
+    def answered(self, fingerprint: bytes, *, dry_run: bool) -> Response | None:
+        """Return the answer that an equal request already had, for a handler that works before its transaction."""
+        known = self._known(fingerprint, dry_run=dry_run)
+        if known is None:
+            return None
+        try:
+            stored = self.service.writes.run(
+                self.company_id, lambda conn: known.recall(conn, self.now), pipelined=True, repeatable=True
+            )
+        except idempotency.ReusedKey:
+            raise KeyReused from None
+        return _replayed(stored) if stored else None
+
+    def _known(self, fingerprint: bytes, *, dry_run: bool) -> RepeatableRequest | None:
+        """Return the identity of a repeatable request; None without an Idempotency-Key or if nothing is written."""
+        request, key = self.request, self.form_key or idempotency_key(self.request)
+        if key is None or dry_run:
+            return None
+        path = request.scope["path"]
+        return RepeatableRequest.of(self.company_id, method=request.method, path=path, key=key, fingerprint=fingerprint)
+
+
+def _replayed(stored: idempotency.Answer) -> Response:
+    """Return the stored answer, with the header that marks a repeat."""
+    return Response(stored.body, stored.status, _REPLAYED, media_type=stored.media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The parsed JSON of a write; `key` is the caller of a large body, admitted before it was read."""
+
+    request: Request
+    credential: Credential
+    key: Key | None
+    body: Json
+    """What `json_body` parsed: any JSON value, which the handler validates."""
+
+    def admitted(self) -> tuple[Write, Json]:
+        """Return the caller's write and the body; the caller of a small body is admitted here (decision 0048)."""
+        key = self.key or admit_in_thread(self.request, self.credential, "write")
+        return Write.by_key(self.request, key), self.body
+
+
+async def _received(request: Request) -> Received:
+    credential = await credential_of(request)
+    large = (content_length(request) or MAX_JSON_BYTES) > _SMALL_BYTES
+    key = await admit(request, credential, "write") if large else None
+    return Received(request, credential, key, await json_body(request))
+
+
+JsonWrite = Annotated[Received, Depends(_received)]
+"""A write's caller and body. A fault in it is answered once its caller is admitted.
+
+It is no Pydantic model of the framework's: the contract has the Idempotency-Key judged before the body's fields, a
+batch's rows refused one by one, and any content type taken (decision 0049).
+"""
+
+
+ETAG: Final = {"ETag": "The version of the SKU; send it back as If-Match."}
+"""The header of an answer that shows a SKU, with its meaning."""
+_TAG: Final = r'(?:W/)?"[\x21\x23-\x7e]*"'
+_TAGS: Final = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*", re.ASCII)
+_ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The entity tags of an If-Match; `*` is met by any stored SKU, a weak tag by none (RFC 9110, section 13.1.1)."""
+
+    tags: frozenset[str]
+
+    @classmethod
+    def of_version(cls, version: int | None) -> Self:
+        """Return the precondition of one version, which none meets where it is None."""
+        return cls(frozenset() if version is None else frozenset({_tag(version)}))
+
+    def check(self, version: int | None) -> None:
+        """Raise `VersionConflict` where the stored version is another; None where the SKU is not stored."""
+        if version is None or not self.tags & {_ANY, _tag(version)}:
+            raise VersionConflict(version)
+
+
+def _precondition(value: str) -> Precondition:
+    if value != _ANY and not _TAGS.fullmatch(value):
+        raise Unfit("invalid_format", Message('If-Match is a version in quotes, such as "3", or *.'))
+    return Precondition(frozenset(re.findall(_TAG, value)) or frozenset({_ANY}))
+
+
+IfMatch = Annotated[
+    Precondition | None,
+    BeforeValidator(validator(_precondition)),
+    WithJsonSchema({"type": "string"}),
+    Header(
+        alias="If-Match",
+        description="The ETag of the SKU that the write was made for; refused with 412 where it has changed since.",
+    ),
+]
+
+
+def _create_only(value: str) -> bool:
+    if value != _ANY:
+        raise Unfit("invalid_format", Message("If-None-Match of a write is *: the SKU must not exist yet."))
+    return True
+
+
+CreateOnly = Annotated[
+    bool | None,
+    BeforeValidator(validator(_create_only)),
+    WithJsonSchema({"type": "string", "enum": [_ANY]}),
+    Header(
+        alias="If-None-Match",
+        description="`*`: the SKU is created or nothing is written; refused with 412 where it exists, archived or not.",
+    ),
+]
+
+
+def fingerprint_for(body: object, if_match: Precondition | None, *, create_only: bool = False) -> bytes:
+    """Return the fingerprint of a write: its body, and the versions that it was made for where it names some."""
+    if create_only:
+        return fingerprint([body, sorted(if_match.tags) if if_match else None, _ANY])
+    return fingerprint(body if if_match is None else [body, sorted(if_match.tags)])
+
+
+def with_etag(answer: Response, version: int | None) -> Response:
+    """Return the answer with the entity tag of the SKU that it shows; without one where nothing is stored."""
+    if version is not None:
+        answer.headers["ETag"] = _tag(version)
+    return answer
+
+
+def _tag(version: int) -> str:
+    return f'"{version}"'
+
+
+def with_reason(write: Write, body: Json) -> Write:
+    """Return the write with the reason of its body, which the audit log keeps. Raise `Refused`."""
+    sent = parse_body(ReasonInput, body)
+    return replace(write, origin=replace(write.origin, reason=sent.reason))

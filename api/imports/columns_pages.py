@@ -1,0 +1,280 @@
+"""Shows how the columns of a file were read, and turns a person's other choices into a mapping.
+
+A form has one choice for each column: `sku.A` for column A of the main table, `component.A` for one of the components
+sheet; the value is the field, empty for none. What the person left as it was stays as it was read. Where a needed
+column was not known, the form also asks for the line of the headers.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, Literal
+
+from api.imports.submit import sheets_mapping
+from api.pages.render import rows, text
+from pipelines.reading.columns import field_column
+from pipelines.reading.fields import fields_of
+from pipelines.reading.mapping import merged
+from pipelines.reading.questions import answer_with
+from schemas.imports.types import Asked, ImportSource, SourceSheet
+from schemas.messages import header, word
+
+Table = Literal["sku", "component"]
+_READ_ONLY: Final = frozenset({"measured_weight_g", "shape"})
+"""Fields without a header of their own: files have them, records do not."""
+_OF_PART: Final = re.compile(r"component_(?:(\d+)_)?(\w+)")
+_VOLUME: Final = re.compile(r"annual_volume_([a-z]{2}(?:_[a-z0-9]{1,3})??)(?:_(\d{4})(?:_h([12]))?)?")
+_COLUMNS_UNKNOWN: Final = ("missing_column", "ambiguous_column", "invalid_mapping")
+"""Why a file was refused that has an outline; a file that was accepted fails for other reasons."""
+_MOST_UNREAD: Final = 20
+"""Columns that are not read and stand between the others all the same."""
+_WITHOUT: Final = ""
+"""The choice of no field."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """One column of the file with what was read from it; `field` is empty where none was."""
+
+    table: Table
+    sheet: str | None
+    column: str
+    header: str
+    field: str
+    samples: Sequence[str]
+    could_be: Sequence[str] = ()
+    message: str | None = None
+
+    @property
+    def input(self) -> str:
+        """The name of the column's choice in the form."""
+        return f"{self.table}.{self.column}"
+
+
+def shown_columns(source: ImportSource) -> list[ShownColumn]:
+    """Return every column of both tables: those that are read, those that are asked about, those that are not read."""
+    parts = source["components"]
+    found = [*_of_table("sku", source["sheet"], source), *_asked(source)]
+    if parts is not None:
+        table: Table = "component" if _is_own_sheet(source, parts) else "sku"
+        found += _of_table(table, parts["sheet"], parts)
+    first: dict[str, ShownColumn] = {}
+    for column in found:  # one column may serve several fields; a person chooses one
+        if column.input not in first or (column.field and not first[column.input].field):
+            first[column.input] = column
+    return sorted(first.values(), key=lambda each: (each.table != "sku", len(each.column), each.column))
+
+
+def apart(columns: Sequence[ShownColumn]) -> tuple[list[ShownColumn], list[ShownColumn]]:
+    """Return the columns that a page shows, and those that it folds away: columns that are not read, where many are.
+
+    A file of a product database has two hundred of them, and the report stands below.
+    """
+    shown = [each for each in columns if each.field or each.message is not None]
+    unread = [each for each in columns if not each.field and each.message is None]
+    return ([*columns], []) if len(unread) <= _MOST_UNREAD or not shown else (shown, unread)
+
+
+def field_choices(column: ShownColumn, source: ImportSource, lang: str) -> list[tuple[str, str]]:
+    """Return the fields that a column can be, with their words: those of its table, and what it is now."""
+    tables: list[Table] = ["component"] if column.table == "component" else ["sku"]
+    if column.table == "sku" and source["layout"] != "rows":
+        tables.append("component")
+    choices = {name: name_of_field(table, name, lang) for table in reversed(tables) for name in fields_of(table)}
+    if column.field:
+        choices.setdefault(column.field, name_of_field(column.table, column.field, lang))
+    needed = ("sku_code", "component_type" if column.table == "component" else "name")
+    first = [(field, choices.pop(field)) for field in needed if field in choices]
+    return [*first, *sorted(choices.items(), key=lambda choice: choice[1].casefold())]
+
+
+def name_of_field(table: Table, field: str, lang: str) -> str:
+    """Return the header of a field; one that only imports read is named by the pages.
+
+    A line of several components numbers their fields: `component_2_weight_g` is the weight of the second.
+    """
+    found = _OF_PART.fullmatch(field)
+    if found and field not in {*fields_of("sku"), *fields_of("component")}:
+        part = f"{found[1]}. {text('item.part', lang)}" if found[1] else text("item.part", lang)
+        return f"{part}: {name_of_field('component', found[2], lang)}"
+    if found := _VOLUME.fullmatch(field):
+        half = text(f"half.{found[3]}", lang) if found[3] else ""
+        period = ", ".join(each for each in (found[2], half) if each)
+        market = found[1].upper().replace("_", "-")
+        return text("imports.field.annual_volume", lang, market=market, period=period).strip()
+    return text(f"imports.field.{field}", lang) if field in _READ_ONLY else header(table, field, lang)
+
+
+def chosen_mapping(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
+    """Return the mapping with which the file is read as the form says."""
+    parts, columns = source["components"], shown_columns(source)
+    mapping = _mapping_of("sku", source, columns, form) | sheets_mapping(source)
+    if parts is not None and _is_own_sheet(source, parts):
+        of_parts = _mapping_of("component", parts, columns, form)
+        mapping["components"] = {**of_parts, "sheet": parts["sheet"]}
+    return mapping
+
+
+def header_row_input(table: Table) -> str:
+    """Return the name of the input for the line of a table's headers."""
+    return f"{table}.header_row"
+
+
+def _mapping_of(
+    table: Table, read: ImportSource | SourceSheet, shown: Iterable[ShownColumn], form: Mapping[str, str]
+) -> dict[str, object]:
+    """Return the mapping of one table: what a mapping had settled before, then what the form changes."""
+    mapped, columns = set(read.get("mapped", ())), [each for each in shown if each.table == table]
+    chosen: dict[str, list[str]] = {}
+    off = {each["field"] for each in read.get("switched_off", ())}
+    for each in columns:
+        now = form.get(each.input, each.field)
+        if now != each.field or now in mapped:
+            chosen.setdefault(now, []).append(each.column)
+        if now != each.field and each.field:
+            off.add(each.field)
+    kept = {form.get(each.input, each.field) for each in columns}
+    settled: dict[str, object] = dict.fromkeys(sorted(off - kept))
+    settled |= {name: at[0] if len(at) == 1 else at for name, at in chosen.items() if name != _WITHOUT}
+    mapping: dict[str, object] = {"columns": settled} if settled else {}
+    for key in ("constants", "values"):
+        if given := read.get(key):
+            mapping[key] = given
+    line = form.get(header_row_input(table), str(read["header_row"]) if read.get("header_row_mapped") else "").strip()
+    if line:
+        mapping["header_row"] = int(line) if line.isdecimal() else line
+    return mapping
+
+
+def asked_for_columns(*, dry_run: bool, failure_code: str | None, failure_kind: str | None = None) -> bool:
+    """Return whether an import is a dry run that ended with questions about the file, which a person can answer.
+
+    `failure_kind` is the kind of its first question; where nobody knew the columns, it may have none.
+    """
+    return dry_run and (failure_code in _COLUMNS_UNKNOWN or failure_kind is not None)
+
+
+def _of_table(table: Table, sheet: str | None, read: ImportSource | SourceSheet) -> Iterator[ShownColumn]:
+    samples = read.get("samples", {})
+    for each in read["columns"]:
+        yield ShownColumn(table, sheet, each["column"], each["header"], each["field"], samples.get(each["column"], ()))
+    for ignored in read["ignored"]:
+        at = ignored["column"]
+        yield ShownColumn(table, sheet, at, ignored["header"], _WITHOUT, samples.get(at, ()))
+
+
+def _asked(source: ImportSource) -> Iterator[ShownColumn]:
+    for each in source.get("asked", ()):
+        if not is_about_column(each) or each["column"] is None or each["header"] is None:
+            continue
+        yield ShownColumn(
+            "component" if "components" in each["answer"] else "sku",
+            each.get("sheet", source["sheet"]),
+            each["column"],
+            each["header"],
+            _WITHOUT,
+            source.get("samples", {}).get(each["column"], ()),
+            each["could_be"],
+            each["message"],
+        )
+
+
+def is_about_column(asked: Asked) -> bool:
+    """Return whether a question is which field a column is, as the table of columns asks it; old ones have no kind."""
+    return asked.get("kind", "column") == "column" and asked["column"] is not None
+
+
+def _is_own_sheet(source: ImportSource, parts: SourceSheet) -> bool:
+    return parts["sheet"] is not None and parts["sheet"] != source["sheet"]
+
+
+_NOT_READ: Final = "-"
+"""The choice that a column is nothing that is read."""
+_WORDS: Final = frozenset(row["key"] for row in rows() if row["key"].startswith("imports.asked."))
+"""Texts of choices that are words of the mapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its place in the file, its input in the form, and the choices with their words."""
+
+    input: str
+    place: str
+    message: str
+    choices: Sequence[tuple[str, str]]
+
+
+def open_questions(source: ImportSource, lang: str, *, beside_columns: bool) -> list[Question]:
+    """Return the questions of an import; `beside_columns` where the table of columns asks what a column is."""
+    return [
+        Question(f"answer.{at}", _place(asked, lang), asked["message"], _choices(asked, lang))
+        for at, asked in enumerate(source.get("asked", ()))
+        if not (beside_columns and is_about_column(asked))
+    ]
+
+
+def chosen_answers(source: ImportSource, form: Mapping[str, str]) -> dict[str, object]:
+    """Return the pieces of mapping that a form chose, together."""
+    pieces = [
+        _switched_off(asked) if choice == _NOT_READ else answer_with(asked, choice)
+        for at, asked in enumerate(source.get("asked", ()))
+        if (choice := form.get(f"answer.{at}", "")) in {code for code, _ in _choices(asked, "en")}
+    ]
+    return reduce(merged, pieces, {})
+
+
+def _place(asked: Asked, lang: str) -> str:
+    """Return where in the file a question is: its sheet, column and lines."""
+    column = asked["column"] and text("imports.asked.column", lang, column=asked["column"])
+    lines = asked.get("lines") and text("imports.asked.lines", lang, lines=asked["lines"])
+    return ", ".join(each for each in (asked.get("sheet"), column, lines) if each)
+
+
+def _choices(asked: Asked, lang: str) -> list[tuple[str, str]]:
+    if not asked.get("answer"):  # of an import of an earlier release
+        return []
+    choices = [(choice, _word(asked, choice, lang)) for choice in asked["could_be"]]
+    if is_about_column(asked) and _columns(asked) is not None:
+        choices.append((_NOT_READ, text("imports.asked.not_read", lang)))
+    return choices
+
+
+def _word(asked: Asked, choice: str, lang: str) -> str:
+    """Return a choice in words: a field by its name, a code by its word, what the file itself says as it is."""
+    kind, of_parts = asked["kind"], "components" in asked["answer"]
+    if kind == "column":
+        field = field_column(choice, "component" if of_parts else "sku")
+        if field is None:
+            return choice
+        if family := dict(field.fixed).get("material_family"):  # the weight of the parts of a material
+            return word("material_family", family, lang)
+        return name_of_field("component" if of_parts else "sku", choice, lang)
+    if kind == "value" and (vocabulary := _vocabulary(asked)) is not None:
+        return word(vocabulary, choice, lang)
+    key = f"imports.asked.{kind}.{choice}"
+    return text(key, lang) if key in _WORDS else choice
+
+
+def _vocabulary(asked: Asked) -> str | None:
+    """Return the vocabulary of the field whose value is asked about."""
+    parts = asked["answer"].get("components")
+    piece = parts if isinstance(parts, Mapping) else asked["answer"]
+    values = piece.get("values")
+    if not isinstance(values, Mapping) or len(values) != 1:
+        return None
+    column = field_column(next(iter(values)), "sku" if piece is asked["answer"] else "component")
+    return None if column is None or not column.field.vocabulary else str(column.field.vocabulary)
+
+
+def _columns(asked: Asked) -> Mapping[str, object] | None:
+    """Return the fields of which a column is read if it is what the answer says; None where it is about others."""
+    parts = asked["answer"].get("components")
+    columns = (parts if isinstance(parts, Mapping) else asked["answer"]).get("columns")
+    return columns if isinstance(columns, Mapping) and list(columns) == asked["could_be"] else None
+
+
+def _switched_off(asked: Asked) -> dict[str, object]:
+    """Return the piece of mapping that reads the field of a column from nowhere."""
+    off: dict[str, object] = {"columns": dict.fromkeys(asked["could_be"])}
+    return {"components": off} if "components" in asked["answer"] else off

@@ -1,0 +1,224 @@
+"""Pages on which people correct the rejected rows of an import: cell by cell, or a text for all its rows at once.
+
+Both are operations of the interface (`api.imports.corrections`, `services.imports.words`), and lead to the page of a
+new import.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final  # Any: what REST's own handler takes and returns
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.errors import HttpRefusal, http_refusal
+from api.http.service import service_of
+from api.http.writing import Write
+from api.imports.corrections import (
+    corrected_name,
+    file_answer,
+    rejected_file,
+    rejected_rows,
+    submit_corrected,
+    with_faults,
+)
+from api.imports.pages import import_address, sentences_of
+from api.imports.submit import stored_import
+from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.render import language_of, page, redirect, said
+from api.pages.sessions import Editor, Session, Viewer
+from pipelines.imports.corrections import Edit
+from pipelines.reading.columns import field_column
+from pipelines.reading.fields import Table
+from schemas.imports.inputs import OwnWordInput, OwnWordsInput
+from schemas.json_values import JsonMapping
+from schemas.messages import header, word
+from schemas.refusals import Refused
+from schemas.vocabularies import VOCABULARIES
+from services.imports.words import change_words
+from warehouse.imports import queries
+from warehouse.imports.queries import UnknownValue
+from warehouse.operate.sessions import Connection
+
+router = APIRouter(prefix="/imports")
+
+PAGE_SIZE: Final = 20
+_MOST_VALUES: Final = 100
+_EMPTY: Final = "-"
+"""The choice of an empty cell; no code is written so."""
+
+
+@router.get("/{id}/rejected")
+async def get_rejected(request: Request, session: Viewer) -> Response:
+    """Show a page of the rejected rows, with an input for each cell that has a fault."""
+    return await _rejected_page(request, session)
+
+
+@router.get("/{id}/rejected.xlsx")
+async def get_rejected_workbook(request: Request, session: Viewer) -> Response:
+    """Return the rejected rows with their reasons as a workbook, to correct and send on the page Imports."""
+    import_id, lang = path_id(request), language_of(request)
+    try:
+        data = await rejected_file(request, session.company_id, import_id, "xlsx", lang=lang, say=said)
+        found = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
+    except (HttpRefusal, Refused) as refused:
+        return await _rejected_page(request, session, refusal=http_refusal(refused))
+    return file_answer(data, corrected_name(found.filename, "xlsx"), "xlsx")
+
+
+@router.post("/{id}/rejected")
+async def post_rejected(request: Request, session: Editor) -> Response:
+    """Import the rejected rows again with the cells of the form; of a dry run the whole file, once more as one."""
+    form = await read_form(request, session)
+    try:
+        write = await run_in_threadpool(write_of, request, session, form.get("once"))
+        answer = await submit_corrected(
+            request, write, path_id(request), list(_edits(form)), dry_run=_said(form), sender_id=session.user_id
+        )
+        return redirect(import_address(request, answer))
+    except (HttpRefusal, Refused) as refused:
+        return await _rejected_page(request, session, refusal=http_refusal(refused), given=form)
+
+
+@router.get("/{id}/values")
+async def get_values(request: Request, session: Viewer) -> Response:
+    """Show the texts that are no codes of their fields, each with the codes that it could mean."""
+    return await run_in_threadpool(_values_page, request, session)
+
+
+@router.post("/{id}/values")
+async def post_values(request: Request, session: Editor) -> Response:
+    """Keep the chosen meanings as the company's own words, and import the rejected rows again, as corrections do."""
+    form = await read_form(request, session)
+    try:
+        write = await run_in_threadpool(write_of, request, session, form.get("once"))
+        await run_in_threadpool(_keep_words, write, path_id(request), form)
+        answer = await submit_corrected(
+            request, write, path_id(request), (), dry_run=_said(form), sender_id=session.user_id
+        )
+        return redirect(import_address(request, answer))
+    except (HttpRefusal, Refused) as refused:
+        return await run_in_threadpool(_values_page, request, session, refusal=http_refusal(refused), given=form)
+
+
+async def _rejected_page(
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, given: Mapping[str, str] | None = None
+) -> Response:
+    lang, offset, import_id = language_of(request), offset_of(request), path_id(request)
+    try:
+        stored = await run_in_threadpool(stored_import, service_of(request), session.company_id, import_id)
+        found, report = await rejected_rows(
+            request, session.company_id, import_id, lang=lang, offset=offset, limit=PAGE_SIZE, say=said
+        )
+    except Refused as gone:  # the file is no longer stored
+        return await run_in_threadpool(_page, request, session, "rejected.html", http_refusal(gone), rows=[], total=0)
+    headers = {each["sheet"]: each["cells"] for each in found.headers}
+    rows = [{**row, "header": headers.get(row["sheet"], {})} for row in with_faults(found.rows, report)]
+    shown = {"rows": rows, "name": _name, "offset": offset, "size": PAGE_SIZE, "total": found.total}
+    shown["dry_run"] = stored.dry_run
+    return await run_in_threadpool(_page, request, session, "rejected.html", refusal, given, **shown)
+
+
+def _values_page(
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, given: Form | None = None
+) -> Response:
+    lang, import_id = language_of(request), path_id(request)
+    dry_run = stored_import(service_of(request), session.company_id, import_id).dry_run
+    with service_of(request).writes.company(session.company_id) as conn:
+        unknown = queries.unknown_values(conn, import_id, limit=_MOST_VALUES)
+    values = [
+        {"name": each.field, "text": each.value, "rows": each.rows, "field": label, "choices": choices}
+        for each in unknown
+        for label, choices in [field_choices_of(each.field, lang)]
+        if choices
+    ]
+    return _page(request, session, "values.html", refusal, given, values=values, empty=_EMPTY, dry_run=dry_run)
+
+
+def _page(
+    request: Request,
+    session: Session,
+    template: str,
+    refusal: HttpRefusal | None,
+    given: Mapping[str, str] | None = None,
+    **shown: Any,  # what a template takes is not typed
+) -> Response:
+    """Return a page of corrections, after a refusal with its sentences and what was sent."""
+    return page(
+        request,
+        template,
+        session=session,
+        status=_status(refusal),
+        faults=[("", sentence) for sentence in sentences_of(refusal, language_of(request))],
+        given=given or {},
+        once=str(uuid4()),
+        back=f"/imports/{path_id(request)}",
+        **shown,
+    )
+
+
+def field_choices_of(field: str, lang: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the field's header and its codes with their words; no codes where the field has no vocabulary."""
+    found = _column_of(field)
+    if found is None or not found[1]:
+        return field, []
+    (table, name), vocabulary = found
+    codes = [(code, word(vocabulary, code, lang)) for code in VOCABULARIES[vocabulary]]
+    return header(table, name, lang), sorted(codes, key=lambda choice: choice[1].casefold())
+
+
+def _column_of(field: str) -> tuple[tuple[Table, str], str] | None:
+    """Return the table, the name and the vocabulary of a field that a report names; None for an unknown one."""
+    tables: tuple[Table, ...] = ("sku", "component")
+    for table in tables:
+        if (column := field_column(field, table)) is not None:
+            return (column.table, column.field.name), column.field.vocabulary or ""
+    return None
+
+
+def _said(form: Form) -> bool | None:
+    """Return whether the form asks for an import: its second button does, beside a dry run; None as the import was."""
+    return False if form.get("step") == "import" else None
+
+
+def _keep_words(write: Write, import_id: UUID, form: Form) -> None:
+    """Keep the chosen words as the company's own."""
+    stored_import(write.service, write.company_id, import_id)
+
+    def keep(conn: Connection) -> None:
+        chosen = list(_chosen_words(form, queries.unknown_values(conn, import_id, limit=_MOST_VALUES)))
+        change_words(conn, write.company_id, OwnWordsInput(words=chosen), origin=write.origin, now=write.now)
+
+    write.service.writes.run(write.company_id, keep)
+
+
+def _chosen_words(form: Form, unknown: list[UnknownValue]) -> Iterator[OwnWordInput]:
+    """Yield a word for each text with a chosen meaning; the form names a text by its field and itself."""
+    known = {(each.field, each.value) for each in unknown}
+    at = 0
+    while (field := form.get(f"field.{at}")) is not None:
+        text, value = form.get(f"text.{at}", ""), form.get(f"value.{at}", "")
+        if value and (field, text) in known:
+            yield OwnWordInput(field=field, text=text, value=None if value == _EMPTY else value)
+        at += 1
+
+
+def _edits(form: Form) -> Iterator[Edit]:
+    """Yield the cells of the form; an input is named after its line, column and sheet."""
+    for name, text in form.items():
+        kind, _, place = name.partition(".")
+        line, _, rest = place.partition(".")
+        column, dot, sheet = rest.partition(".")
+        if kind == "cell" and line.isdecimal():
+            yield Edit(sheet if dot else None, int(line), column, text)
+
+
+def _name(row: JsonMapping, column: str) -> str:
+    """Return the name of a cell's input."""
+    return f"cell.{row['line']}.{column}" + ("" if row["sheet"] is None else f".{row['sheet']}")
+
+
+def _status(refusal: HttpRefusal | None) -> int:
+    return 200 if refusal is None else refusal.response("").status_code

@@ -1,0 +1,336 @@
+"""Import pages for the company's people: the file, the progress, how the columns were read, and the error report.
+
+The report is shown as a whole or for one reason. The command `pcds import --errors` writes files to correct and send
+back.
+"""
+
+import hmac
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.audit import pages
+from api.http.errors import HttpRefusal, http_refusal
+from api.http.requests import Upload, form_with_file
+from api.http.service import service_of
+from api.http.writing import Write
+from api.imports.columns_pages import (
+    Table,
+    apart,
+    asked_for_columns,
+    chosen_answers,
+    chosen_mapping,
+    field_choices,
+    name_of_field,
+    open_questions,
+    shown_columns,
+)
+from api.imports.routes import answer_undo
+from api.imports.submit import Submission, kept_mapping, mapping_name, repeated, stored_import, submit
+from api.pages import forms
+from api.pages.forms import Form, offset_of, path_id, read_form, write_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect, said
+from api.pages.sessions import Editor, Session, Viewer
+from api.staff.sessions import address_of_import_runs, member_of
+from pipelines.reading.mapping import merged
+from schemas.imports.types import ImportSource, SourceColumn, has_counts
+from schemas.issues import ISSUE_CODES, Issue
+from schemas.json_values import JsonObject
+from schemas.messages import Message, stored_message
+from schemas.refusals import NotThere, Refused
+from services.imports.workbook import template
+from warehouse.imports import queries, words
+from warehouse.imports.queries import Reason
+from warehouse.imports.report import linked
+
+router = APIRouter(prefix="/imports")
+
+PAGE_SIZE: Final = 50
+_MOST_MAPPINGS: Final = 100
+"""Kept mappings that the form offers, the last kept ones."""
+
+
+@router.get("")
+async def get_imports(request: Request, session: Viewer) -> Response:
+    """List the imports, the newest first."""
+    return await run_in_threadpool(list_page, request, session)
+
+
+@router.get("/{id}")
+async def get_import(request: Request, session: Viewer) -> Response:
+    """Show one import; with `code` and `field` only the faults of that reason. Staff also get a link to its runs."""
+    is_staff = service_of(request).settings.dagster_ui and await member_of(request) is not None
+    return await run_in_threadpool(import_page, request, session, is_staff=is_staff)
+
+
+def list_page(
+    request: Request, session: Session, *, refusal: HttpRefusal | None = None, rows: str | None = None
+) -> Response:
+    """Return the list with the form to send a file; with a `refusal` of what was sent, its reasons above it.
+
+    `rows` are the pasted rows that were sent instead of a file; they stay in the form.
+    """
+    offset, lang = offset_of(request), language_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        recent, total = queries.newest(conn, limit=PAGE_SIZE, offset=offset)
+        kept = words.names(conn, session.company_id, _MOST_MAPPINGS)
+    return page(
+        request,
+        "imports.html",
+        session=session,
+        status=200 if refusal is None else refusal.response("").status_code,
+        recent=recent,
+        asks_columns=asked_for_columns,
+        counted=has_counts,
+        kept=[(name, name) for name in kept],
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+        faults=[("rows" if rows else "file", sentence) for sentence in sentences_of(refusal, lang)],
+        given={"rows": rows or ""},
+    )
+
+
+def import_page(
+    request: Request, session: Session, *, is_staff: bool = False, refusal: HttpRefusal | None = None
+) -> Response:
+    """Return the page of one import; with a `refusal` of what was asked of it, its reasons above it."""
+    service, lang, offset, import_id = service_of(request), language_of(request), offset_of(request), path_id(request)
+    found = queries.status(
+        service.writes, session.company_id, import_id, limit=PAGE_SIZE, offset=offset, with_templates=True
+    )
+    if found is None:
+        raise NotThere
+    templates = found["templates"]
+    with service.writes.company(session.company_id) as conn:
+        reasons, undone_at = queries.reasons(conn, import_id), queries.undone_at(conn, import_id)
+        answers, answered_by = linked(conn, import_id)
+        chosen = _chosen_reason(request, reasons)
+        if chosen is not None:
+            faults = queries.faults(
+                conn, import_id, code=chosen.code, field=chosen.field, limit=PAGE_SIZE, offset=offset
+            )
+            templates |= {fault["message"]: fault["template"] for fault in faults if fault["template"]}
+            found["errors"] = [*faults]
+    failure = found["failure"]
+    asks = asked_for_columns(
+        dry_run=found["dry_run"],
+        failure_code=failure["code"] if failure else None,
+        failure_kind=failure.get("kind") if failure else None,
+    )
+    columns = shown_columns(found["source"])
+    columns, folded = (columns, []) if asks else apart(columns)
+    return page(
+        request,
+        "import.html",
+        session=session,
+        status=200 if refusal is None else refusal.response("").status_code,
+        faults=[("", sentence) for sentence in sentences_of(refusal, lang)],
+        once=str(uuid4()),
+        found=found,
+        counted=has_counts(found["status"], found["progress"]["done"]),
+        reasons=reasons,
+        undone_at=undone_at,
+        answers=answers,
+        answered_by=answered_by,
+        meaning=_meaning_of,
+        warned=[(_meaning_of_code(code), number) for code, number in found["warning_counts"].items()],
+        field_name=lambda field: pages.path_in_words(field, lang) if field else "",
+        chosen=chosen,
+        columns=_columns_with_fields(found["source"], lang),
+        fields=[(column, field_choices(column, found["source"], lang)) for column in columns],
+        folded=[(column, field_choices(column, found["source"], lang)) for column in folded],
+        translate=lambda text: said(stored_message(text, templates), lang),
+        asks_columns=asks,
+        questions=open_questions(found["source"], lang, beside_columns=found["dry_run"]),
+        open_count=len(found["source"].get("asked", ())),
+        runs=address_of_import_runs(import_id) if is_staff else None,
+        offset=offset,
+        size=PAGE_SIZE,
+        total=chosen.faults if chosen else found["pagination"]["total"],
+    )
+
+
+def sentences_of(refusal: HttpRefusal | None, lang: str) -> list[str]:
+    """Return what a refusal names, a sentence each, in a language."""
+    if refusal is None:
+        return []
+    sentences = [issue["message"] for issue in refusal.details or () if "message" in issue]
+    return [said(sentence, lang) for sentence in sentences or [refusal.args[0]]]
+
+
+def _meaning_of(reason: Reason) -> str:
+    """Return what a reason's code means; one of its faults describes a code that no table has."""
+    known = ISSUE_CODES.get(reason.code)
+    return known.meaning if known else reason.message
+
+
+def _meaning_of_code(code: str) -> str:
+    """Return what a code of a warning means; the code itself where no table has it."""
+    known = ISSUE_CODES.get(code)
+    return known.meaning if known else code
+
+
+def _chosen_reason(request: Request, reasons: list[Reason]) -> Reason | None:
+    """Return the reason that the address names; None for all. Raise `PageRefused` for one that does not exist."""
+    code, field = request.query_params.get("code"), request.query_params.get("field") or None
+    if not code:
+        return None
+    matching = [reason for reason in reasons if (reason.code, reason.field) == (code, field)]
+    if not matching:
+        raise NotThere
+    return matching[0]
+
+
+def _columns_with_fields(source: ImportSource, lang: str) -> list[dict[str, object]]:
+    """Return the columns of both tables with the field of each, in the order of the file."""
+    parts = source["components"]
+    tables: list[tuple[Table, str | None, Sequence[SourceColumn]]] = [("sku", source["sheet"], source["columns"])]
+    tables += [("component", parts["sheet"], parts["columns"])] if parts else []
+    return [
+        {**column, "sheet": sheet, "name": name_of_field(table, column["field"], lang)}
+        for table, sheet, columns in tables
+        for column in columns
+    ]
+
+
+upload_router = APIRouter(prefix="/imports")
+
+_PARTS = (forms.CSRF_FIELD, "file", "rows", "lang", "mapping_name", "archived")
+_PASTED_NAME = "pasted.csv"
+"""File name of rows that a person pasted; the reader finds their delimiter."""
+_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@upload_router.get("/template.xlsx")
+async def get_template(request: Request, _: Viewer) -> Response:
+    """Return the workbook to fill in, in the page's language."""
+    lang = language_of(request)
+    data = await run_in_threadpool(template, lang)
+    disposition = f'attachment; filename="packaging-{lang}.xlsx"'
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(data, headers=headers, media_type=_WORKBOOK)
+
+
+@upload_router.post("")
+async def post_upload(request: Request, session: Editor) -> Response:
+    """Read a chosen file or pasted rows as a dry run, and show it."""
+    rows: str | None = None
+    try:
+        file, rows = await _sent_file(request, session)
+        write = await run_in_threadpool(write_of, request, session)
+        name = file.fields.get("mapping_name") or None
+        mapping = None if name is None else await run_in_threadpool(kept_mapping, write, mapping_name(name))
+        sent = Submission(
+            file.data,
+            file.filename,
+            dry_run=True,
+            mapping=mapping,
+            mapping_name=name,
+            keeps_mapping=False,
+            fingerprint=b"",
+            sender_id=session.user_id,
+            asks_columns=True,
+            keep_archived=file.fields.get("archived") == "keep",
+        )
+        return redirect(import_address(request, await submit(request, write, sent)))
+    except (HttpRefusal, Refused) as refused:
+        return await run_in_threadpool(list_page, request, session, refusal=http_refusal(refused), rows=rows)
+
+
+@upload_router.post("/{id}/columns")
+async def post_columns(request: Request, session: Editor) -> Response:
+    """Read the file of a dry run again with the chosen columns and answers, or import it with them.
+
+    After an import that wrote, only what was held back is written.
+    """
+    form = await read_form(request, session)
+    try:
+        write = await run_in_threadpool(write_of, request, session, form_key=form.get("once"))
+        submission = await run_in_threadpool(_chosen, write, path_id(request), form, session.user_id)
+        answer = submission if isinstance(submission, Response) else await submit(request, write, submission)
+        return redirect(import_address(request, answer))
+    except (HttpRefusal, Refused) as refused:
+        return await run_in_threadpool(import_page, request, session, refusal=http_refusal(refused))
+
+
+def _chosen(write: Write, import_id: UUID, form: Form, sender_id: UUID) -> Submission | Response:
+    """Return the submission of the import's file with the columns and answers of the form; `step` says what for."""
+    found = stored_import(write.service, write.company_id, import_id)
+    mapping = merged(chosen_mapping(found.source, form), chosen_answers(found.source, form))
+    dry_run = form.get("step") != "import"
+    name = form.get("mapping_name", "").strip()
+    keep_as = mapping_name(name) if name and not dry_run else None
+    archived = form.get("archived")
+    return repeated(
+        write,
+        found,
+        mapping=mapping,
+        dry_run=dry_run,
+        sender_id=sender_id,
+        keep_as=keep_as,
+        asks_columns=dry_run,
+        keep_archived=archived == "keep" if archived else None,
+    )
+
+
+async def _sent_file(request: Request, session: Session) -> tuple[Upload, str | None]:
+    """Return the chosen file, else the pasted rows as a file and as they were typed.
+
+    Raise `PageRefused` where the form is not of this session, `Refused` where it has neither.
+    """
+    if request.headers.get("Sec-Fetch-Site", "") not in forms.OWN_FETCH_SITES:
+        raise PageRefused(403, "refused.form")
+    fields, file = await form_with_file(request, _PARTS)
+    if not hmac.compare_digest(fields.get(forms.CSRF_FIELD, "").encode(), session.csrf.encode()):
+        raise PageRefused(403, "refused.form")
+    rows = fields.get("rows", "")
+    if file is not None and (file.data or (file.filename and not rows.strip())):
+        return file, None
+    if not rows.strip():
+        raise Refused([Issue("required", Message("Choose a file or paste rows."), "file")])
+    return Upload(rows.encode(), _PASTED_NAME, fields), rows
+
+
+def import_address(request: Request, answer: Response) -> str:
+    """Return the address of the page of an accepted import, in the language of this one."""
+    accepted = orjson.loads(answer.body)
+    lang = request.query_params.get("lang")
+    return f"/imports/{accepted['id']}" + (f"?lang={lang}" if lang else "")
+
+
+@router.get("/{id}/undo")
+async def get_undo(request: Request, session: Editor) -> Response:
+    """Show what undoing an import would do to its items."""
+    return await run_in_threadpool(_preview_page, request, session)
+
+
+@router.post("/{id}/undo")
+async def post_undo(request: Request, session: Editor) -> Response:
+    """Undo an import, as `POST /imports/{id}/undo` does, and lead back to it."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_undo, request, session, form)
+
+
+def _preview_page(request: Request, session: Session) -> Response:
+    import_id = path_id(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        filename = queries.filename_of(conn, import_id)
+    if filename is None:
+        raise NotThere
+    tried: JsonObject = orjson.loads(answer_undo(write_of(request, session), {}, import_id, dry_run=True).body)
+    return page(request, "undo.html", session=session, filename=filename, tried=tried, once=str(uuid4()))
+
+
+def _undo(request: Request, session: Session, form: Form) -> Response:
+    import_id = path_id(request)
+    body = {"reason": form.get("reason", "").strip() or None}
+    answer_undo(write_of(request, session, form.get("once")), body, import_id, dry_run=False)
+    return redirect(link(request, f"/imports/{import_id}"))

@@ -1,0 +1,181 @@
+"""The page of what imports remember: the company's own words, added, changed and removed here, and kept mappings.
+
+A form asks for the value as the edit form does, so the field is chosen first. It writes what `PUT /words` writes.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.service import service_of
+from api.pages.forms import NONE, Form, Input, input_of, offset_of, read_form, texts_of, value_of, write_of
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Editor, Session, Viewer
+from pipelines.reading.columns import field_column
+from pipelines.reading.fields import Column, Table, fields_of
+from schemas.imports.inputs import OwnWordsInput
+from schemas.issues import Issue
+from schemas.messages import header
+from schemas.refusals import NotThere, Refused
+from schemas.skus.inputs import parse_body
+from schemas.words import fold
+from services.imports.words import change_words, remove_mapping
+from warehouse.imports import words
+from warehouse.imports.words import KeptMapping
+from warehouse.operate.sessions import Connection
+
+router = APIRouter(prefix="/words")
+
+PAGE_SIZE: Final = 100
+_MOST_MAPPINGS: Final = 100
+_SEPARATOR: Final = ": "
+
+
+@router.get("")
+async def get_words(request: Request, session: Viewer) -> Response:
+    """List the company's own words; with `field` there is a form for one of that field, with `text` for this one."""
+    return await run_in_threadpool(_list_page, request, session)
+
+
+@router.post("")
+async def post_words(request: Request, session: Editor) -> Response:
+    """Store the word of the form, and remove those that it names."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_change, request, session, form)
+
+
+def _list_page(
+    request: Request, session: Session, *, sent: Form | None = None, faults: list[tuple[str, str]] | None = None
+) -> Response:
+    """Return the list, with the form that was `sent` and its `faults`, or with the one that the address asks for."""
+    offset, lang = offset_of(request), language_of(request)
+    with service_of(request).writes.company(session.company_id) as conn:
+        every, kept = words.load(conn), words.last_kept(conn, _MOST_MAPPINGS)
+    listed = [(field, word, value) for field, texts in every.items() for word, value in texts.items()]
+    given = sent or _asked_form(
+        request.query_params.get("field", ""), request.query_params.get("text", ""), every, lang
+    )
+    field = given.get("field", "")
+    return page(
+        request,
+        "words.html",
+        session=session,
+        status=400 if faults else 200,
+        faults=faults or (),
+        given=given,
+        fields=sorted(((name, _name(name, lang)) for name in _columns()), key=lambda each: each[1].casefold()),
+        asked=_input(field, lang) if field in _columns() else None,
+        field_name=_name(field, lang),
+        words=[_shown(*each, lang) for each in listed[offset : offset + PAGE_SIZE]],
+        offset=offset,
+        size=PAGE_SIZE,
+        total=len(listed),
+        kept=[(each, list(_mapped(each, lang))) for each in kept],
+    )
+
+
+def _asked_form(field: str, word: str, every: Mapping[str, Mapping[str, object]], lang: str) -> Form:
+    """Return the form of a field's word; it names the stored one of that text, whose place the new one takes."""
+    known = {fold(each): (each, value) for each, value in every.get(field, {}).items()}
+    if not word or fold(word) not in known:
+        return Form([("field", field), ("text", word)])
+    stored, value = known[fold(word)]
+    filled = [("empty", "yes")] if value is None else [("value", each) for each in texts_of(value, lang)]
+    return Form([("field", field), ("text", stored), ("word", _key(field, stored)), *filled])
+
+
+def _shown(field: str, word: str, value: object, lang: str) -> dict[str, object]:
+    """Return a word as it is listed; `name` is its field, empty where the page has no form for it."""
+    choices = dict(_input(field, lang).choices) if field in _columns() else {}
+    means = None if value is None else ", ".join(choices.get(each, each) for each in texts_of(value, lang))
+    name = field if field in _columns() else ""
+    return {"key": _key(field, word), "name": name, "field": _name(field, lang), "text": word, "value": means}
+
+
+def _key(field: str, word: str) -> str:
+    return f"{field}{_SEPARATOR}{word}"
+
+
+def _mapped(kept: KeptMapping, lang: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each field that a mapping names with its headers in the file; None where no column is read as it."""
+    for part in (kept.mapping, kept.mapping.get("components")):
+        columns = part.get("columns") if isinstance(part, Mapping) else None
+        for field, headers in columns.items() if isinstance(columns, Mapping) else ():
+            named = headers if isinstance(headers, list) else [headers]
+            yield _name(field, lang), None if headers is None else " / ".join(map(str, named))
+
+
+@cache
+def _columns() -> Mapping[str, Column]:
+    """Return the fields that a word may be of, as a file names them; a reference is an id, of which no word is made."""
+    tables: tuple[Table, ...] = ("sku", "component")
+    found = ((name, field_column(name, table)) for table in reversed(tables) for name in fields_of(table))
+    return {
+        name: column
+        for name, column in found
+        if column is not None and not column.field.references and not column.field.deprecated
+    }
+
+
+def _name(field: str, lang: str) -> str:
+    column = _columns().get(field)
+    return field if column is None else header(column.table, column.field.name, lang)
+
+
+def _input(field: str, lang: str) -> Input:
+    """Return the input of what a word of the field means."""
+    column = _columns()[field]
+    asked = input_of("value", column.table, column.field, lang, {})
+    choices = tuple(choice for choice in asked.choices if choice[0] != NONE)
+    return replace(asked, label=text("imports.values.means", lang), choices=choices)
+
+
+def _change(request: Request, session: Session, form: Form) -> Response:
+    """Store and remove what the form says; show it again where it is refused."""
+    lang, write, chosen = language_of(request), write_of(request, session), _chosen_mappings(form)
+    if "field" in form and "empty" not in form and not form.get("value", "").strip():
+        return _list_page(request, session, sent=form, faults=[("value", text("words.value.missing", lang))])
+
+    def work(conn: Connection) -> None:
+        change_words(conn, write.company_id, _input_of(form, lang), origin=write.origin, now=write.now)
+        for mapping_id in chosen:
+            remove_mapping(conn, write.company_id, mapping_id, origin=write.origin, now=write.now)
+
+    try:
+        write.service.writes.run(write.company_id, work)
+    except Refused as refused:
+        return _list_page(request, session, sent=form, faults=_faults(refused.issues, lang))
+    return redirect(link(request, "/words"))
+
+
+def _chosen_mappings(form: Form) -> list[UUID]:
+    try:
+        return [UUID(each) for each in form.getlist("mapping")]
+    except ValueError:
+        raise NotThere from None
+
+
+def _input_of(form: Form, lang: str) -> OwnWordsInput:
+    """Return what the form asks for. Raise `Refused`."""
+    chosen = [key.partition(_SEPARATOR) for key in form.getlist("word") if _SEPARATOR in key]
+    gone = [{"field": field, "text": word} for field, _, word in chosen]
+    if "field" not in form:
+        return parse_body(OwnWordsInput, {"remove": gone})
+    column = _columns().get(form["field"])
+    value = None if "empty" in form else value_of(form.getlist("value"), column.field.kind if column else "text", lang)
+    word = {"field": form["field"], "text": form.get("text", ""), "value": value}
+    return parse_body(OwnWordsInput, {"words": [word], "remove": gone})
+
+
+def _faults(issues: Iterable[Issue], lang: str) -> list[tuple[str, str]]:
+    """Return what is wrong at each input."""
+    return [
+        (str(issue.field or "").rpartition(".")[2].replace("words", ""), said(issue.message, lang)) for issue in issues
+    ]

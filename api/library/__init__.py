@@ -1,0 +1,1 @@
+"""The library: brands, sites, suppliers and shared components: the modules of `api` about it."""

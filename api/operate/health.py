@@ -1,0 +1,237 @@
+"""Liveness and readiness endpoints for supervisors and load balancers, without a credential."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Final, Literal, NamedTuple
+from uuid import UUID
+
+import structlog
+from fastapi import APIRouter
+from psycopg import Error
+from psycopg_pool import PoolTimeout
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from api.http.answers import json_of
+from api.http.errors import HttpRefusal
+from api.http.service import Service, service_of
+from api.openapi.document import operation
+from schemas.json_values import JsonObject
+from schemas.messages import LANGUAGES
+from schemas.operate import Health, State
+from services import operate
+from warehouse import catalogue
+from warehouse.companies.queries import every_company
+from warehouse.imports import claims
+from warehouse.operate import keys, store
+from warehouse.operate.sessions import AsyncConnection, commits
+
+router = APIRouter(tags=["Service"])
+
+
+@router.get("/healthz", **operation("Requests are served", answers={200: Health}))
+async def healthz() -> Response:
+    """200 as soon as the process answers."""
+    return json_of({"status": "ok"})
+
+
+@router.get("/readyz", **operation("Imports and the catalogue are ready", answers={200: Health, 503: Health}))
+async def readyz(request: Request) -> Response:
+    """503 until catalogue and worker were there once, and while requests would fail; else 200, also with a part away.
+
+    `degraded` names in `failing` which part is away. `clock_offset_seconds` stands here where a test clock is set.
+    """
+    service = service_of(request)
+    standing = await request.app.state.readiness.standing(service)
+    offset = service.settings.test_clock_offset
+    body: JsonObject = {"status": standing.status} | ({"failing": standing.failing} if standing.failing else {})
+    if offset:
+        body["clock_offset_seconds"] = offset
+    answer = json_of(body, 503 if standing.status == "starting" else 200)
+    if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        answer.headers["Retry-After"] = "1"
+    return answer
+
+
+STANDS_SECONDS: Final = 1.0
+LOOKS_SECONDS: Final = 5.0
+"""How often the parts are looked at; once a second until the process is ready for the first time."""
+STORE_SECONDS: Final = 15.0
+"""How often the object store is looked at: apart from the other parts, as one that hangs takes its time."""
+RECORDS_SECONDS: Final = 6 * 3600.0
+"""How often the records of all companies are looked at, one company after the other."""
+_COMMIT_SECONDS: Final = 5.0
+"""Longest time for an empty commit; a slower database can serve nobody."""
+_FIRST_LOOK_SECONDS: Final = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class Standing(NamedTuple):
+    """How the process stands: `starting` is answered with 503, and names what fails or is waited for."""
+
+    status: Literal["ok", "starting", "degraded"]
+    failing: tuple[State, ...] = ()
+
+
+class Readiness:
+    """The looks of one process, and what they saw last."""
+
+    def __init__(self) -> None:
+        self._turn, self._looked = asyncio.Lock(), asyncio.Event()
+        self._unmet = frozenset[State]()
+        self._until = 0.0
+        self._away = frozenset[State]()
+        self.store: State | None = None
+        self.records: Mapping[str, int] = {}
+        """How many records of all companies `pcds doctor` lists, by kind; nothing before the first look has ended."""
+        self._awaited = frozenset(state for state in State if state.part == "awaited")
+
+    @asynccontextmanager
+    async def looking(self, service: Service) -> AsyncIterator["Readiness"]:
+        """Look at the parts in the background during the block."""
+        looks = (self._look_at_parts, self._look_at_store, self._look_at_records)
+        tasks = [asyncio.create_task(_repeat(look, service)) for look in looks]
+        try:
+            yield self
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def standing(self, service: Service) -> Standing:
+        """Return how the process stands, with what is away in the order in which to repair it."""
+        async with self._turn:
+            if time.monotonic() >= self._until:
+                self._unmet = await _unmet(service)
+                self._until = time.monotonic() + STANDS_SECONDS
+        if self._unmet:
+            return Standing("starting", _ordered(self._unmet))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_LOOK_SECONDS):
+                await self._looked.wait()
+        if self._awaited:
+            return Standing("starting", _ordered(self._awaited))
+        away = self._away | ({self.store} if self.store else set())
+        return Standing("degraded", _ordered(away)) if away else Standing("ok")
+
+    async def _look_at_parts(self, service: Service) -> float:
+        self._away = await _parts_away(service)
+        self._awaited &= self._away
+        if not self._looked.is_set():
+            await run_in_threadpool(_note_keys, service)
+        self._looked.set()
+        return STANDS_SECONDS if self._awaited else LOOKS_SECONDS
+
+    async def _look_at_store(self, service: Service) -> float:
+        self.store = await run_in_threadpool(store.state, service.objects)
+        return STORE_SECONDS
+
+    async def _look_at_records(self, service: Service) -> float:
+        found = Counter[str]()
+        for company_id in await run_in_threadpool(every_company, service.writes):
+            found.update(await run_in_threadpool(_records_of, service, company_id))
+        self.records = {kind: found[kind] for kind in operate.KINDS}
+        return RECORDS_SECONDS
+
+
+async def _repeat(look: Callable[[Service], Awaitable[float]], service: Service) -> None:
+    """Look, and again after the seconds that the look returns; one that failed, whatever the reason, soon again.
+
+    Ends when it is cancelled, also where what the look waited for took the cancellation.
+    """
+    while True:
+        try:
+            pause = await look(service)
+        except (Error, PoolTimeout):  # what requests need says that the database is away
+            pause = STANDS_SECONDS
+        except Exception:
+            log.exception("look.failed")
+            pause = LOOKS_SECONDS
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # Python 3.11's `wait_for`, in psycopg, loses one as it ends
+            return
+        await asyncio.sleep(pause)
+
+
+def _records_of(service: Service, company_id: UUID) -> dict[str, int]:
+    """Return how many records of a company `pcds doctor` lists, by kind."""
+    today, data_dir = service.clock.today(), service.settings.data_dir
+    with service.writes.company(company_id) as conn:
+        found = operate.find(operate.Looked(conn, service.rulesets, today, company_id, data_dir))
+    return {kind: len(rows) for kind, rows in found.items()}
+
+
+def _ordered(states: frozenset[State]) -> tuple[State, ...]:
+    return tuple(state for state in State if state in states)
+
+
+async def _unmet(service: Service) -> frozenset[State]:
+    """Return what requests need and do not have: room for files, and a database that commits."""
+    found = set[State]()
+    if not await run_in_threadpool(operate.takes_files, service.settings):
+        found.add(State.STORAGE)
+    try:
+        async with asyncio.timeout(None) as limit:
+
+            async def ask(connection: AsyncConnection) -> bool:
+                limit.reschedule(asyncio.get_running_loop().time() + _COMMIT_SECONDS)
+                return await commits(connection)
+
+            if not await service.reading(ask):
+                found.add(State.DATABASE_WRITES)
+    except TimeoutError:
+        found.add(State.DATABASE_WRITES)
+    except (Error, PoolTimeout):
+        found.add(State.DATABASE)
+    return frozenset(found)
+
+
+def _note_keys(service: Service) -> None:
+    """Log at the start which keys this program lacks, or has another file of."""
+    with service.writes.system() as conn:
+        keys.note(conn, service.settings)
+
+
+async def _parts_away(service: Service) -> frozenset[State]:
+    """Return which parts of the place are away."""
+
+    async def ask(connection: AsyncConnection) -> set[State]:
+        away = set[State]() if await catalogue.read_is_loaded(connection) else {State.CATALOGUE}
+        if service.settings.warm_workers and not await claims.is_listened_to(connection):
+            away.add(State.WORKER)
+        return away
+
+    found = await service.reading(ask)
+    if await run_in_threadpool(operate.is_code_server_away, service.settings):
+        found.add(State.CODE_SERVER)
+    return frozenset(found)
+
+
+PATH: Final = "/.well-known/security.txt"
+_HOLDS: Final = timedelta(days=180)
+"""RFC 9116, 2.5.5 asks for an end, and recommends less than a year."""
+
+security_contact_router = APIRouter(include_in_schema=False)
+
+
+@security_contact_router.get(PATH)
+async def security_contact(request: Request) -> Response:
+    """Answer the contact of `PCDS_SECURITY_CONTACT`; 404 without it."""
+    service = service_of(request)
+    if service.settings.security_contact is None:
+        raise HttpRefusal("not_found")
+    expires = (service.clock.now() + _HOLDS).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+    lines = (
+        f"Contact: {service.settings.security_contact}",
+        f"Expires: {expires}",
+        f"Preferred-Languages: {', '.join(LANGUAGES)}",
+        f"Canonical: {service.settings.base_url}{PATH}",
+    )
+    return PlainTextResponse("\n".join(lines) + "\n", headers={"Cache-Control": "public, max-age=3600"})

@@ -1,0 +1,375 @@
+"""HTTP connection with limits: how large and how slow its requests may be, and how slowly it reads its answers.
+
+uvicorn reads the requests; this class measures them. It makes no timer of its own: `Server` checks every connection
+twice a second and adds the time that the caller used up. Time in which this process did not read, because the
+application or the machine was busy, is not charged to the caller.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from http import HTTPStatus
+from ipaddress import IPv6Address, ip_address
+from typing import (
+    Any,  # Any: uvicorn's own signatures
+    Final,
+    Self,
+)
+from uuid import uuid4
+
+import orjson
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from api.http.middleware import ALWAYS
+from schemas.addresses import Network, coarse_network_of
+from warehouse.operate.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The limits; the setting of the same name describes each with its unit (`warehouse.operate.settings`)."""
+
+    header_bytes: int
+    header_seconds: float
+    body_seconds: float
+    body_bytes_per_second: int
+    answer_seconds: float
+    connections: int
+    connections_per_address: int
+    trusted_proxies: tuple[Network, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the limits in these settings."""
+        return cls(**{name: getattr(settings, name) for name in cls.__dataclass_fields__})
+
+
+_NETWORK_BITS: Final = 64
+"""Fixed bits of an IPv6 line's network; its owner may use every address in it."""
+
+
+class Peers:
+    """Counts the open connections of each network, except a trusted proxy's, which carry many callers."""
+
+    def __init__(self, most: int, trusted: Collection[Network]) -> None:
+        """`most` connections of one network; `trusted` are networks of proxies."""
+        self._most, self._trusted = most, trusted
+        self._held: Counter[str] = Counter()
+        self.turned_away: Counter[str] = Counter()
+        """Connections refused or ended for others since this was last cleared, by the network as a log may show it."""
+
+    def enter(self, host: str) -> float:
+        """Count one more connection; return the used share of its network's limit, above 1 where it is exceeded.
+
+        It counts until `leave`, also where it is refused.
+        """
+        name = self.network(host)
+        if name is None:
+            return 0
+        self._held[name] += 1
+        return self._held[name] / self._most
+
+    def leave(self, host: str) -> None:
+        """Count one connection less."""
+        name = self.network(host)
+        if name is not None:
+            self._held[name] -= 1
+            if self._held[name] <= 0:
+                del self._held[name]
+
+    def turn_away(self, host: str) -> None:
+        """Count a connection that was refused, or ended so that others find a place."""
+        self.turned_away[coarse_network_of(host) or "this machine"] += 1
+
+    def network(self, host: str) -> str | None:
+        """Return the network that an address counts under; None where it does not count."""
+        try:
+            address = ip_address(host)
+        except ValueError:  # a socket of the machine itself has no address
+            return None
+        if isinstance(address, IPv6Address):
+            address = address.ipv4_mapped or address
+        if any(address in network for network in self._trusted):
+            return None
+        if isinstance(address, IPv6Address):
+            return (int(address) >> (address.max_prefixlen - _NETWORK_BITS)).to_bytes(_NETWORK_BITS // 8, "big").hex()
+        return str(address)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A status, a stable code, and a sentence with the remedy."""
+
+    status: HTTPStatus
+    code: str
+    message: str
+    headers: Mapping[bytes, bytes] = field(default_factory=dict)
+
+    def as_bytes(self, correlation_id: str) -> bytes:
+        """Return the whole answer."""
+        body = orjson.dumps({"error": self.code, "correlationId": correlation_id, "message": self.message})
+        lines = {
+            b"content-type": b"application/json",
+            b"content-length": str(len(body)).encode(),
+            b"connection": b"close",
+            b"x-correlation-id": correlation_id.encode(),
+            **dict(ALWAYS),
+            **self.headers,
+        }
+        head = b"".join(b"%s: %s\r\n" % line for line in lines.items())
+        return b"HTTP/1.1 %d %s\r\n%s\r\n%s" % (self.status, self.status.phrase.encode(), head, body)
+
+
+def new_correlation_id() -> str:
+    """Return an id for a request whose own was not read."""
+    return str(uuid4())
+
+
+def malformed_request() -> Refusal:
+    """Return the refusal of data that is no HTTP/1.1 request."""
+    return Refusal(HTTPStatus.BAD_REQUEST, "invalid_body", "This is not a request of HTTP/1.1 (RFC 9112).")
+
+
+def large_header(most: int) -> Refusal:
+    """Return the refusal of a header of more than `most` bytes."""
+    message = f"Request line and headers have at most {most} bytes and 200 lines here; send the rest in the body."
+    return Refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "payload_too_large", message)
+
+
+def slow_header(seconds: float) -> Refusal:
+    """Return the refusal of a header that was not complete in time."""
+    message = f"Request line and headers must be complete within {seconds:g} seconds; send the request again."
+    return Refusal(HTTPStatus.REQUEST_TIMEOUT, "invalid_body", message)
+
+
+def slow_body(seconds: float, bytes_per_second: int) -> Refusal:
+    """Return the refusal of a body that did not arrive in time."""
+    message = (
+        f"A body must come with at least {bytes_per_second} bytes a second after the first {seconds:g} seconds; send "
+        "it again, in smaller parts where the line is slow."
+    )
+    return Refusal(HTTPStatus.REQUEST_TIMEOUT, "invalid_body", message)
+
+
+def many_from_there(most: int) -> Refusal:
+    """Return the refusal of a connection where `most` of one address are open."""
+    message = f"At most {most} connections of one address are open at once; use fewer, and each for many requests."
+    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "rate_limited", message, {b"retry-after": b"1"})
+
+
+def many() -> Refusal:
+    """Return the refusal of a connection where this process has as many open as it may."""
+    message = "The service holds as many connections as it can; send the request again."
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "internal_error", message, {b"retry-after": b"1"})
+
+
+_HEADER_LINES: Final = 200
+_PIPELINED: Final = 16
+"""Requests that may wait on one connection behind a running one; browsers and clients send none."""
+_PLACES_AT_ONCE: Final = 20
+"""The part of all places, one of so many, that is freed at once where they are short."""
+_LINGER_SECONDS: Final = 10.0
+"""How long a body may continue after an answer that did not wait for its rest, so that the caller reads the answer."""
+
+log = structlog.get_logger(__name__)
+
+
+class Phase(Enum):
+    """What the connection is waiting for."""
+
+    HEADER = auto()
+    BODY = auto()
+    ANSWER = auto()
+    """The request has arrived as a whole; also between requests, where uvicorn's own timer ends idle connections."""
+    REFUSED = auto()
+    """An answer was sent that ends the connection; further bytes are discarded."""
+
+
+class Overstepped(Exception):  # noqa: N818  (ends the reading of what the caller sent)
+    """Raised in a callback of the parser, which stops there."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """A connection whose size and speed are measured."""
+
+    def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], _loop: Any = None) -> None:
+        """`config` has `bounds` and `peers` beside uvicorn's own fields."""
+        super().__init__(config, server_state, app_state, _loop)
+        self._bounds: Bounds = config.bounds
+        self._peers: Peers = config.peers
+        self._host = ""
+        self._phase = Phase.HEADER
+        self._refusal: Refusal | None = None
+        self._begun, self._network = time.monotonic(), ""
+        self._waited_seconds = self._untaken_seconds = 0.0
+        self._unplaced_bytes = self._body_bytes = self._arrived_bytes = 0
+
+    def connection_made(self, transport: Any) -> None:
+        """Refuse a connection above the limit; above that of all, those that have sent no whole request go first."""
+        super().connection_made(transport)
+        self._host = self.client[0] if self.client else ""
+        self._network = self._peers.network(self._host) or self._host
+        of_network = self._peers.enter(self._host)
+        if len(self.connections) > self._bounds.connections:
+            self._make_places()
+        of_all = len(self.connections) / self._bounds.connections
+        if max(of_network, of_all) <= 1:
+            return
+        self._peers.turn_away(self._host)
+        if of_network > 2:  # answers need memory too
+            transport.abort()
+        elif of_all > 1:
+            self._refuse(many(), tell=False)
+        else:
+            self._refuse(many_from_there(self._bounds.connections_per_address), tell=False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count one connection of its address less."""
+        self._peers.leave(self._host)
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Pass the connection to another protocol, which reports its end."""
+        self._peers.leave(self._host)
+        super().handle_websocket_upgrade()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the data; refuse more bytes than a header's limit that are neither body nor a whole header."""
+        if self._phase is Phase.REFUSED:
+            return
+        if self._phase is Phase.ANSWER and (self.cycle is None or self.cycle.response_complete):
+            self._enter(Phase.HEADER)  # blank lines begin no request, but end uvicorn's timer
+        self._arrived_bytes = len(data)
+        self._unplaced_bytes += len(data)
+        super().data_received(data)
+        if self._unplaced_bytes > self._bounds.header_bytes:
+            self._refuse(large_header(self._bounds.header_bytes))
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  (uvicorn's words)
+        """Answer an error at which the parser or one of our callbacks stopped."""
+        self._refuse(self._refusal or malformed_request())
+
+    def on_message_begin(self) -> None:
+        """Note the begin of a request; its time counts from its first byte."""
+        super().on_message_begin()
+        if self._phase is not Phase.HEADER:
+            self._enter(Phase.HEADER)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header field; ignore fields after a body (trailers)."""
+        if self._phase is Phase.HEADER:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Check the header against its limits; the request then reaches the application."""
+        most = self._bounds.header_bytes
+        if max(self._unplaced_bytes, self._arrived_bytes) > most or len(self.headers) > _HEADER_LINES:
+            size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+            if size > most or len(self.headers) > _HEADER_LINES:
+                self._refusal = large_header(most)
+                raise Overstepped
+        if len(self.pipeline) >= _PIPELINED:
+            raise Overstepped
+        self._enter(Phase.BODY)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Measure a part of the body."""
+        self._unplaced_bytes = 0
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Note that the request has arrived as a whole."""
+        self._enter(Phase.ANSWER)
+        super().on_message_complete()
+
+    def resume_writing(self) -> None:
+        """Note that the caller has read the buffered answer."""
+        self._untaken_seconds = 0.0
+        super().resume_writing()
+
+    def look(self, seconds: float) -> None:
+        """Add the seconds since the last check to the time that the caller used, and end what is over its time."""
+        if self.transport.get_write_buffer_size():
+            self._untaken_seconds += seconds
+            if self._untaken_seconds > self._bounds.answer_seconds:
+                self._abort("answer_not_taken")
+                return
+        else:
+            self._untaken_seconds = 0.0
+        if self._phase is Phase.ANSWER or self.flow.read_paused:
+            return
+        self._waited_seconds += seconds
+        if self._phase is Phase.HEADER:
+            self._look_at_header()
+        elif self._phase is Phase.BODY and not self.cycle.response_complete:
+            self._look_at_body()
+        elif self._waited_seconds > _LINGER_SECONDS:
+            self._abort("went_on_after_the_answer")
+
+    def _make_places(self) -> None:
+        """End some connections that have sent no whole request: of the network with the most, the oldest.
+
+        Those within a header, or that were refused, go before those within a body. Some at once, because each time
+        all connections are looked through.
+        """
+        others = [each for each in self.connections if isinstance(each, BoundedProtocol) and each is not self]
+        for phases in ((Phase.HEADER, Phase.REFUSED), (Phase.BODY,)):
+            unfinished = [each for each in others if each._phase in phases]
+            if unfinished:
+                [(network, _)] = Counter(each._network for each in unfinished).most_common(1)
+                oldest = sorted((each for each in unfinished if each._network == network), key=lambda each: each._begun)
+                for each in oldest[: max(1, self._bounds.connections // _PLACES_AT_ONCE)]:
+                    each._give_way()
+                return
+
+    def _give_way(self) -> None:
+        self._peers.turn_away(self._host)
+        self.connections.discard(self)  # its place is free now, and not when the loop comes to tell of the end
+        self.transport.abort()
+
+    def _look_at_header(self) -> None:
+        if self._waited_seconds <= self._bounds.header_seconds:
+            return
+        if self._unplaced_bytes:
+            self._refuse(slow_header(self._bounds.header_seconds))
+        else:
+            self.transport.close()
+
+    def _look_at_body(self) -> None:
+        rate = self._bounds.body_bytes_per_second
+        if self._waited_seconds > self._bounds.body_seconds + self._body_bytes / rate:
+            self._refuse(slow_body(self._bounds.body_seconds, rate))
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = phase
+        self._waited_seconds = 0.0
+        self._unplaced_bytes = self._body_bytes = 0
+
+    def _refuse(self, refused: Refusal, *, tell: bool = True) -> None:
+        """Answer if no other answer is running, and end the connection; `tell` logs it."""
+        if self._phase is Phase.REFUSED or self.transport.is_closing():
+            return
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering and (self._phase is not Phase.BODY or self.cycle.response_started or self.pipeline):
+            self._abort(refused.code)
+            return
+        identifier = new_correlation_id()
+        if tell:
+            log.info("connection.refused", status=int(refused.status), code=refused.code, correlation_id=identifier)
+        self.transport.write(refused.as_bytes(identifier))
+        self._enter(Phase.REFUSED)
+        if answering:  # the application learns that its caller disconnected
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.flow.resume_reading()  # closing with unread bytes would discard the answer
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _abort(self, reason: str) -> None:
+        log.info("connection.aborted", reason=reason)
+        self.transport.abort()

@@ -1,0 +1,243 @@
+"""Review queue pages: the waiting entries, one entry as a comparison, and the decision.
+
+`services.review` carries out a decision; this module shows the entry and asks. The page reports a conflict; in that
+case nothing was written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.audit import pages
+from api.conformity import issuing
+from api.http import stored_files
+from api.http.service import service_of
+from api.pages.forms import Form, offset_of, origin_of, path_id, read_form
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, link, page, redirect, said, text
+from api.pages.sessions import Approver, Session, Viewer
+from compliance.annex_v import translated_reason
+from schemas import texts
+from schemas.files import visible
+from schemas.issues import Issue
+from schemas.refusals import NotThere, Refused
+from schemas.vocabularies import CONTENTS
+from services.files import key_of
+from services.review import compare, decide
+from services.review import entries as entries_review
+from services.review.compare import REFUSED
+from warehouse.files import File
+from warehouse.operate.objects import NoSuchObject
+from warehouse.operate.sessions import Connection
+from warehouse.review import entries
+from warehouse.review.entries import Entry, State
+
+router = APIRouter(prefix="/review")
+
+PAGE_SIZE: Final = 50
+_LONGEST: Final = 2_000
+"""Characters of a reason or a note that are used."""
+_DOWNLOAD_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cache-Control": "no-store",
+}
+"""Headers of a file from an outsider: it is downloaded and never shown as a page of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The contents of the form."""
+
+    accepts: bool
+    reason: str | None
+    note: str | None
+    seen_version: int | None
+    parts_compared: bool
+
+
+@router.get("")
+async def get_queue(request: Request, session: Viewer) -> Response:
+    """List the waiting entries, the oldest first; with `?state=decided` the decided ones, the latest first."""
+    state: State = "decided" if request.query_params.get("state") == "decided" else "open"
+    offset = offset_of(request)
+
+    def read() -> tuple[list[Entry], int]:
+        with service_of(request).writes.company(session.company_id) as conn:
+            return entries.page(conn, state=state, limit=PAGE_SIZE, offset=offset)
+
+    found, total = await run_in_threadpool(read)
+    return page(
+        request,
+        "review_queue.html",
+        session=session,
+        state=state,
+        entries=found,
+        total=total,
+        offset=offset,
+        size=PAGE_SIZE,
+    )
+
+
+@router.get("/{id}")
+async def get_entry(request: Request, session: Viewer) -> Response:
+    """Show one entry: now and then, field by field, with the grade before and after."""
+    return await run_in_threadpool(_entry_page, request, session)
+
+
+@router.post("/{id}")
+async def post_decision(request: Request, session: Approver) -> Response:
+    """Accept or reject; show the entry after the decision, or with what prevents it."""
+    form = await read_form(request, session)
+    return await run_in_threadpool(_decide, request, session, form)
+
+
+@router.get("/{id}/files/{file_id}")
+async def get_file(request: Request, session: Viewer) -> Response:
+    """Return a file that came with the entry, for download."""
+    entry_id, file_id = path_id(request), path_id(request, "file_id")
+
+    def read() -> tuple[File, bytes]:
+        service = service_of(request)
+        with service.writes.company(session.company_id) as conn:
+            attached = {file.id: file for file in entries.of_entry(conn, entry_id)}
+        if file_id not in attached:
+            raise NotThere
+        found = attached[file_id]
+        try:
+            return found, stored_files.read(service.objects, key_of(session.company_id, file_id), found.sha256)
+        except NoSuchObject:
+            raise NotThere from None
+
+    file, data = await run_in_threadpool(read)
+    disposition = f"attachment; filename*=UTF-8''{quote(visible(file.filename), safe='')}"
+    return Response(data, media_type=file.media_type, headers={**_DOWNLOAD_HEADERS, "Content-Disposition": disposition})
+
+
+def _decide(request: Request, session: Session, form: Form) -> Response:
+    service, entry_id = service_of(request), path_id(request)
+    origin = origin_of(request, session)
+    decision = _parse_decision(form)
+
+    def work(conn: Connection) -> Entry:
+        now = service.clock.now()
+        if not decision.accepts:
+            return decide.reject(
+                conn,
+                session.company_id,
+                entry_id,
+                origin=origin,
+                now=now,
+                rulesets=service.rulesets,
+                reason=decision.reason,
+                note=decision.note,
+            )
+        return decide.accept(
+            conn,
+            session.company_id,
+            entry_id,
+            origin=origin,
+            now=now,
+            rulesets=service.rulesets,
+            reason=decision.reason,
+            seen_version=decision.seen_version,
+            parts_compared=decision.parts_compared,
+            issued_with={**form, "languages": " ".join(form.getlist("languages"))},
+        )
+
+    try:
+        service.writes.run(session.company_id, work)
+    except compare.Conflict as conflict:
+        return _entry_page(request, session, form=form, conflict=conflict)
+    except Refused as refused:
+        if refused.code == "not_conform":
+            return _entry_page(request, session, form=form, against=refused.issues)
+        return _entry_page(request, session, form=form, faults=refused.issues)
+    return redirect(link(request, f"/review/{entry_id}"))
+
+
+def _parse_decision(form: Form) -> Decision:
+    """Parse the form. Raise `PageRefused` for what our form never sends."""
+    version = form.get("seen_version", "")
+    if form.get("decision") not in ("accept", "reject") or not (version == "" or version.isdecimal()):
+        raise PageRefused(400, "refused.unreadable")
+    reason, note = (texts.shown(form.get(name, ""))[:_LONGEST] or None for name in ("reason", "note"))
+    return Decision(
+        accepts=form["decision"] == "accept",
+        reason=reason,
+        note=note,
+        seen_version=int(version[:9]) if version else None,
+        parts_compared=form.get("parts_compared") == "yes",
+    )
+
+
+def _entry_page(
+    request: Request,
+    session: Session,
+    *,
+    form: Form | None = None,
+    conflict: compare.Conflict | None = None,
+    faults: Sequence[Issue] = (),
+    against: Sequence[Issue] = (),
+) -> Response:
+    """Show the entry; with `form` as it was sent and why nothing was written."""
+    service, lang, entry_id = service_of(request), language_of(request), path_id(request)
+    with service.writes.company(session.company_id) as conn:
+        entry = entries_review.load_entry(conn, entry_id)
+        attached = entries.of_entry(conn, entry.id)
+        comparison = _comparison(request, session, conn, entry)
+        issuing_form = issuing.form_of_entry(request, conn, entry)
+        rules = service.rulesets.active(conn)
+    refused = (
+        _conflict_sentences(comparison.refused, comparison.issues, lang) if comparison and comparison.refused else []
+    )
+    is_compared = comparison is not None and not refused
+    return page(
+        request,
+        "review_entry.html",
+        session=session,
+        status=409 if conflict or against else 400 if faults else 200,
+        entry=entry,
+        attached=attached,
+        types=CONTENTS[lang],
+        comparison=comparison if is_compared else None,
+        refused=refused,
+        asked=pages.asked_rows(comparison.asked, lang) if comparison else [],
+        facts=pages.fact_names(lang),
+        rows=pages.change_rows(comparison.changes, comparison.parts, lang) if comparison else [],
+        payload=[] if is_compared else pages.payload_rows(entry.kind, entry.payload, lang),
+        given=form or Form(),
+        issue=issuing_form,
+        further=[(each, text(f"lang.{each}", lang)) for each in (issuing_form.further if issuing_form else ())],
+        faults=issuing.faults_of_form(faults, issuing_form, lang),
+        conflict=_conflict_sentences(str(conflict), conflict.issues, lang) if conflict else [],
+        against=issuing.sentences_of(against or (issuing_form.verdict.against if issuing_form else ()), lang),
+        open_points=issuing.sentences_of(issuing_form.verdict.open if issuing_form else (), lang),
+        is_refused=bool(against),
+        reason=partial(pages.grade_reason, lang=lang, rules=rules),
+        ban=partial(translated_reason, rules=rules, lang=lang),
+        warnings=[said(warning.message, lang) for warning in comparison.warnings] if comparison else [],
+    )
+
+
+def _comparison(request: Request, session: Session, conn: Connection, entry: Entry) -> compare.Comparison | None:
+    """Return what accepting an open entry would change, or what was decided; None where the entry writes no SKU."""
+    if entry.decided:
+        return compare.Comparison.of(entry.decided)
+    if entry.state != "open" or not compare.writes_sku(entry):
+        return None
+    service = service_of(request)
+    return compare.compare(conn, session.company_id, entry, now=service.clock.now(), rulesets=service.rulesets)
+
+
+def _conflict_sentences(message: str, issues: tuple[Issue, ...], lang: str) -> list[str]:
+    """Return what prevents the decision, sentence by sentence in the person's language."""
+    messages = dict.fromkeys((REFUSED, *(issue.message for issue in issues)) if issues else (message,))
+    return [said(sentence, lang) for sentence in messages]

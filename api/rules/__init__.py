@@ -1,0 +1,1 @@
+"""Rule-sets, grading and regrading: the modules of `api` about it."""

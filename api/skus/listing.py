@@ -1,0 +1,347 @@
+"""Declares the filters and the order of a list of items: parameters of the REST API, and of the pages' addresses.
+
+Both read a value by the same function, so that a link of a page says the same as the request of a program; a page takes
+names beside codes.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import partial
+from inspect import Parameter, Signature
+from typing import (  # Any: each filter has a type of its own
+    Annotated,
+    Any,
+    Final,
+    Self,  # Any: values of the sorted column, of any type
+)
+from uuid import UUID
+
+import orjson
+from fastapi import Depends, Query
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import accepted_language, in_language, json_of
+from api.http.parameters import one_of
+from api.http.service import service_of
+from schemas import normalise, texts
+from schemas.issues import Issue
+from schemas.json_values import JsonObject
+from schemas.messages import Message
+from schemas.normalise import Unfit
+from schemas.refusals import Refused
+from schemas.skus.inputs import validator
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import market_named
+from services.library import record_named
+from services.skus import detail
+from services.skus.detail import GradedBy
+from services.skus.listing import Place
+from warehouse.figures.gaps import GAPS, Finding
+from warehouse.skus import search
+from warehouse.skus.queries import StoredSku
+from warehouse.skus.search import LASTING, MOST_WORDS, NEWEST, SORTS, Search
+
+MOST_CHARACTERS: Final = 200
+"""The most characters of a text that is searched, of a ban's code and of a rule's id."""
+
+
+def _words(value: str) -> tuple[str, ...]:
+    words = tuple(normalise.text(value, min_length=None, max_length=MOST_CHARACTERS).split())
+    if len(words) > MOST_WORDS:
+        raise Unfit("out_of_range", Message("At most {most} words are searched at once.", most=MOST_WORDS))
+    return words
+
+
+def _id(value: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError:
+        raise Unfit("invalid_format", Message("{value} is no UUID.", value=normalise.shown(value))) from None
+
+
+_code = partial(normalise.text, min_length=1, max_length=MOST_CHARACTERS, is_code=True)
+
+READ: Final[Mapping[str, Callable[[str], Any]]] = {
+    "q": _words,
+    "market": normalise.market,
+    "grade": partial(normalise.code, vocabulary="recyclability_grade"),
+    "doc_status": partial(normalise.code, vocabulary="doc_status"),
+    "material": partial(normalise.code, vocabulary="material"),
+    "brand_id": _id,
+    "supplier_id": _id,
+    "gap": partial(one_of, codes=GAPS),
+    "flag": _code,
+    "rule": _code,
+    "sort": partial(one_of, codes=SORTS),
+}
+"""Each parameter with the function that reads it, which raises `Unfit` with what would be accepted."""
+_OF_FINDING: Final = ("gap", "flag", "rule")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list of items is narrowed to, and its order, as `READ` reads them; those that are not given are left out.
+
+    Of a list without any of them the newest item is the first.
+    """
+
+    given: Mapping[str, Any]
+
+    def search(self, **others: Any) -> Search:
+        """Return the conditions on the records, with `others` of `Search` besides."""
+        own = {name: value for name, value in self.given.items() if name not in (*_OF_FINDING, "q")}
+        return Search(words=self.given.get("q", ()), **own, **others)
+
+    def finding(self) -> Finding:
+        """Return the conditions on what the snapshot found."""
+        return Finding(**{name: self.given[name] for name in _OF_FINDING if name in self.given})
+
+
+def read_filters(request: Request, company_id: UUID) -> tuple[Filters, list[Issue]]:
+    """Return the filters of a page's address that can be read, and a fault for each other one; empty is none.
+
+    A person names a market, a brand and a supplier in words, too.
+    """
+    given, faults = dict[str, Any](), list[Issue]()
+    records = {"brand_id": "brand", "supplier_id": "supplier"}
+    named = {name: partial(_named, request, company_id, resource) for name, resource in records.items()}
+    readers: Mapping[str, Callable[[str], Any]] = {**READ, "market": market_named, **named}
+    for name, read in readers.items():
+        if not (value := texts.shown(request.query_params.get(name, ""))):
+            continue
+        try:
+            given[name] = read(value)
+        except Unfit as unfit:
+            faults.append(Issue(unfit.code, unfit.message, name))
+    return Filters(given), faults
+
+
+def _named(request: Request, company_id: UUID, resource: str, value: str) -> UUID:
+    with service_of(request).writes.company(company_id) as conn:
+        return record_named(conn, resource, value)
+
+
+def place_of(request: Request, company_id: UUID) -> Place:
+    """Return where the items of a company are searched."""
+    service = service_of(request)
+    return Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
+
+
+def _codes(codes: tuple[str, ...]) -> dict[str, object]:
+    return {"type": "string", "enum": list(codes)}
+
+
+_TEXT: Final = {"type": "string", "maxLength": MOST_CHARACTERS}
+_UUID: Final = {"type": "string", "format": "uuid"}
+_FOUND: Final = "As of the newest snapshot, see `findings_as_of`."
+_OF_WORDS: Final = (
+    f"Only SKUs that contain every word of these, {MOST_WORDS} at most, in code, name, GTIN, material, format, "
+    "category, brand or supplier. Order, case and accents do not count."
+)
+_PUBLISHED: Final[Mapping[str, tuple[Mapping[str, object], str]]] = {
+    "q": (_TEXT, _OF_WORDS),
+    "market": (
+        {"type": "string"},
+        "Only SKUs of this market, named or with units above 0 in 2026 or later; a country includes its subdivisions.",
+    ),
+    "grade": (_codes(VOCABULARIES["recyclability_grade"]), "Only SKUs of this grade."),
+    "doc_status": (_codes(VOCABULARIES["doc_status"]), "Only SKUs of this DoC status."),
+    "material": (_codes(VOCABULARIES["material"]), "Only SKUs of this material, or with a component of it."),
+    "brand_id": (_UUID, "Only SKUs of this brand."),
+    "supplier_id": (_UUID, "Only SKUs with a component of this supplier."),
+    "gap": (_codes(GAPS), f"Only SKUs of which this is not recorded. {_FOUND}"),
+    "flag": (_TEXT, f"Only SKUs that meet, or may meet, the format ban of this code, as in `annex_v_flags`. {_FOUND}"),
+    "rule": (
+        _TEXT,
+        f"Only SKUs on which the design rule of this id fired and is not overruled, as in `grade_trace`. {_FOUND}",
+    ),
+    "sort": (
+        _codes(SORTS),
+        "Field to sort by, with a minus in descending order; SKUs without a value come last. Without it: newest first.",
+    ),
+}
+"""What the document says of each parameter: its schema, and its meaning."""
+
+
+def _parameter(name: str) -> Parameter:
+    schema, meaning = _PUBLISHED[name]
+    as_published = WithJsonSchema({**schema, "x-stability": "preview"})
+    declared = Annotated[Any, BeforeValidator(validator(READ[name])), as_published, Query(description=meaning)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=declared)
+
+
+class _FilterParameters:
+    """The filters as the framework reads and publishes them: its signature is made from the table."""
+
+    __signature__ = Signature([_parameter(name) for name in READ])
+
+    async def __call__(self, **given: Any) -> Filters:
+        return Filters({name: value for name, value in given.items() if value is not None})
+
+
+FilterParameters = Annotated[Filters, Depends(_FilterParameters())]
+"""The filters of a request; one that cannot be read is refused with what would be accepted."""
+
+
+START: Final = "start"
+"""The cursor of the first page."""
+_LONGEST: Final = 2_000
+_UNREADABLE: Final = Message("Send cursor=start for the first page, then `next_cursor` as the answer has it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page begins: behind a SKU in an order, or at the top where `key` and `sku_id` are None."""
+
+    sort: str | None = None
+    key: str | None = None
+    sku_id: UUID | None = None
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return the cursor of a parameter; raise `Unfit`."""
+        if text == START:
+            return cls()
+        try:
+            if len(text) > _LONGEST:
+                raise ValueError
+            sort, key, sku_id = orjson.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
+            found = cls(sort, key, UUID(sku_id))
+            _check_key(sort, key)
+        except (ValueError, TypeError, AttributeError, KeyError, binascii.Error):
+            raise Unfit("invalid_format", _UNREADABLE) from None
+        return found
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the page's query."""
+        return {"after_key": self.key, "after_id": self.sku_id}
+
+    def check(self, *, sort: str, offset: int) -> None:
+        """Raise `Refused` where the request asks for an offset, another order, or one that writes change."""
+        if offset:
+            raise Refused([Issue("out_of_range", Message("A cursor takes no offset; send one of the two."), "offset")])
+        if sort.removeprefix("-") not in LASTING:
+            lasting = ", ".join(sign + name for name in LASTING for sign in ("", "-"))
+            sentence = Message("With a cursor the order is one that no write changes: {codes}.", codes=lasting)
+            raise Refused([Issue("not_in_vocabulary", sentence, "sort")])
+        if self.sort not in (None, sort):
+            sentence = Message(
+                "This cursor is of a list in the order {sort}; send that `sort` with it.", sort=self.sort
+            )
+            raise Refused([Issue("invalid_format", sentence, "cursor")])
+
+
+def _check_key(sort: str, key: str) -> None:
+    """Raise where a text that was not made here could not be a sort key."""
+    name = sort.removeprefix("-")
+    if name not in LASTING or texts.control_in(key) is not None:
+        raise ValueError
+    if name == "created_at" and datetime.fromisoformat(key).tzinfo is None:
+        raise ValueError
+
+
+def next_cursor(page: Mapping[str, Any], sort: str, limit: int) -> str | None:
+    """Return the cursor of the page behind this one; None where this one has fewer SKUs than were asked for."""
+    items = page["data"]
+    if len(items) < limit:
+        return None
+    last = items[-1]
+    return base64.urlsafe_b64encode(orjson.dumps([sort, last[sort.removeprefix("-")], last["id"]])).decode()
+
+
+def sort_of(given: Mapping[str, Any]) -> str:
+    """Return the order that a request's filters ask for."""
+    return str(given.get("sort", NEWEST))
+
+
+_Sent = Annotated[
+    Any,
+    BeforeValidator(validator(Cursor.read)),
+    WithJsonSchema({"type": "string", "maxLength": _LONGEST, "x-stability": "preview"}),
+    Query(
+        alias="cursor",
+        description="Pages that stay right while others write: `start`, then `next_cursor` of each answer until it is "
+        "null. Not with `offset`; with `sort` only by `created_at` or `sku_code`.",
+    ),
+]
+
+
+async def _cursor(sent: _Sent = None) -> Cursor | None:
+    """Return the cursor of a request, which the framework itself takes for no type of a parameter."""
+    cursor: Cursor | None = sent
+    return cursor
+
+
+AskedCursor = Annotated[Cursor | None, Depends(_cursor)]
+
+
+PARTS: Final = ("components", "volumes", "compliance")
+"""What `include` can name; the compliance block takes most of the time, as each grade is explained."""
+
+
+def _included_names(values: list[str]) -> list[str]:
+    return [one_of(part.strip(), PARTS) for value in values for part in value.split(",")]
+
+
+Include = Annotated[
+    list[str] | None,
+    AfterValidator(validator(_included_names)),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(PARTS)}, "x-stability": "preview"}),
+    Query(
+        description="Parts of the detail that each item has, too: `include=components,volumes,compliance`, or repeated."
+    ),
+]
+
+
+async def with_parts(request: Request, page: JsonObject, parts: Collection[str]) -> Response:
+    """Return a page of `stored_items.ITEM` with these parts of each item; the items are shown in a thread.
+
+    A page without parts is one of plain items.
+    """
+    service, lang = service_of(request), accepted_language(request)
+    if not parts:
+        return json_of(page)
+    rows = [search.row_of(item) for item in page["data"]]
+    versions = {_graded_by(row) for row in rows} if "compliance" in parts else set()
+    rules = {found: await service.rules_for(*found) for found in versions}
+    show = partial(_add, page["data"], rows, rules, parts=parts, today=service.clock.today(), lang=lang)
+    await run_in_threadpool(show)
+    return in_language(json_of(page), lang)
+
+
+def _graded_by(row: StoredSku) -> tuple[str, str | None]:
+    return row["ruleset_version"], detail.version_before(row)
+
+
+def _add(
+    items: list[JsonObject],
+    rows: list[StoredSku],
+    rules: Mapping[tuple[str, str | None], GradedBy],
+    *,
+    parts: Collection[str],
+    today: date,
+    lang: str,
+) -> None:
+    for item, row in zip(items, rows, strict=True):
+        shown: Mapping[str, object]
+        if "compliance" in parts:
+            of_day, graded_by, before = rules[_graded_by(row)]
+            shown = detail.sku_detail(
+                row,
+                detail.record(row),
+                rules=of_day,
+                graded_by=graded_by,
+                doc_status=row["doc_status"],
+                before=before,
+                today=today,
+                lang=lang,
+            )
+        else:
+            shown = detail.fields(row)
+        item |= {part: shown[part] for part in PARTS if part in parts}

@@ -1,0 +1,346 @@
+"""List page of packaging items: searched, filtered and sorted by the address, which also keeps the columns."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter
+from starlette.datastructures import ImmutableMultiDict
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.service import Service, service_of
+from api.pages.concurrency import run_limited
+from api.pages.forms import Form, offset_of, path_id, version_of
+from api.pages.refusals import PageRefused
+from api.pages.render import language_of, page, said, text
+from api.pages.sessions import Session, Viewer
+from api.skus import export, words
+from api.skus import form as form_skus
+from api.skus.edit import changes_since
+from api.skus.listing import MOST_CHARACTERS, Filters, place_of, read_filters
+from compliance.annex_v import translated_reason
+from compliance.grading.questions import rule_text
+from compliance.ruleset import RuleSet, unread_parts
+from compliance.weights import weight_mismatch
+from pipelines.writing.workbooks import Cell
+from schemas.figures import IncompleteSku
+from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
+from schemas.messages import Message, word
+from schemas.refusals import NotThere, Refused
+from schemas.skus.types import SkuDetail
+from schemas.vocabularies import CONTENTS, VOCABULARIES
+from services import audit
+from services.skus import detail as detail_skus
+from services.skus import listing
+from services.skus.archive import what_was_placed
+from services.skus.listing import ALWAYS, COLUMNS, FORMS, Table
+from warehouse import conformity, files, library
+from warehouse import conformity as declarations
+from warehouse.figures import gaps, snapshots
+from warehouse.figures.gaps import GAPS
+from warehouse.figures.reader import Now
+from warehouse.library import first_names, names
+from warehouse.operate.sessions import Connection
+from warehouse.skus import archive, queries
+from warehouse.skus import earlier as earlier_skus
+from warehouse.skus import queries as skus
+
+router = APIRouter()
+
+PAGE_SIZE: Final = 50
+_MOST_NAMES: Final = 200
+"""The most brands, and suppliers, that are offered in a list."""
+
+Choices = dict[str, list[tuple[str, str]]]
+
+
+@router.get("/items")
+async def get_items(request: Request, session: Viewer) -> Response:
+    """Show a page of items. A filter that cannot be read is named at its field, and nothing is listed."""
+    return await run_limited(request, "portfolio", _page, request, session)
+
+
+def _page(request: Request, session: Session) -> Response:
+    service, lang = service_of(request), language_of(request)
+    filters, faults = read_filters(request, session.company_id)
+    columns, offset = words.chosen(request), offset_of(request)
+    found: JsonObject | None = None
+    if not faults:
+        place = place_of(request, session.company_id)
+        try:
+            body = listing.page(place, filters.search(), filters.finding(), limit=PAGE_SIZE, offset=offset)
+            found = orjson.loads(body)
+        except Refused as refused:
+            faults = list(refused.issues)
+    with service.writes.company(session.company_id) as conn:
+        now, rules = Now.read(conn, service.clock), service.rulesets.active(conn)
+        choices = _choices(conn, {*now.jurisdictions, *_asked_market(filters)}, lang)
+        items = found["data"] if found else []
+        brands = names(conn, "brand", {UUID(item["brand_id"]) for item in items if item["brand_id"]})
+        provisional = skus.provisional(conn, [item["id"] for item in items])
+    ban, rule = _finding_in_words(filters, rules, lang)
+    snapshot = snapshots.current(service.settings.data_dir, session.company_id)
+    return page(
+        request,
+        "items.html",
+        session=session,
+        status=400 if faults else 200,
+        found=found,
+        rows=words.rows_in_words(items, columns, brands, lang),
+        provisional=provisional,
+        newer=now.head(snapshot)["newer_writes"] if snapshot else 0,
+        faults=[_fault_of(request, fault, lang) for fault in faults],
+        given=_given(request, filters, columns),
+        address=_address(request),
+        choices=choices,
+        columns=[(column, words.name_of(column, lang), words.can_sort(column)) for column in columns],
+        all_columns=words.choices(lang),
+        sort=filters.given.get("sort", "-created_at"),
+        offset=offset,
+        size=PAGE_SIZE,
+        ban=ban,
+        rule=rule,
+    )
+
+
+def _given(request: Request, filters: Filters, columns: tuple[str, ...]) -> ImmutableMultiDict[str, str]:
+    """Return the form as it was sent, with the market's code as it is listed and the columns that are shown."""
+    sent = [(name, value) for name, value in request.query_params.multi_items() if name != "columns"]
+    markets = [("market", market) for market in _asked_market(filters)]
+    return ImmutableMultiDict([*sent, *markets, *(("columns", column) for column in columns)])
+
+
+def _asked_market(filters: Filters) -> tuple[str, ...]:
+    """Return the market that the list is narrowed to, which need not be one of the catalogue."""
+    return (filters.given["market"],) if "market" in filters.given else ()
+
+
+def _address(request: Request) -> dict[str, object]:
+    """Return the parameters of the list's address, for links to another page, order or form of it."""
+    kept = {name: value for name, value in request.query_params.items() if name in (*_FILTERS, "sort") and value}
+    columns = [column for column in request.query_params.getlist("columns") if column in COLUMNS]
+    return {**kept, **({"columns": columns} if columns else {})}
+
+
+_FILTERS: Final = (
+    "q",
+    "market",
+    "grade",
+    "doc_status",
+    "material",
+    "gap",
+    "brand_id",
+    "supplier_id",
+    "flag",
+    "rule",
+)
+
+
+def _choices(conn: Connection, jurisdictions: Set[str], lang: str) -> Choices:
+    """Return the codes of each filter with their words, in the order of the form."""
+    markets = sorted(((code, word("market", code, lang)) for code in jurisdictions), key=lambda pair: pair[1])
+    found = {
+        "market": [(code, name if name == code else f"{name} ({code})") for code, name in markets],
+        "grade": _codes("grade", VOCABULARIES["recyclability_grade"], lang),
+        "doc_status": _codes("doc_status", VOCABULARIES["doc_status"], lang),
+        "material": [(code, word("material", code, lang)) for code in VOCABULARIES["material"]],
+        "gap": _codes("gap", GAPS, lang),
+        "brand_id": first_names(conn, "brand", _MOST_NAMES),
+        "supplier_id": first_names(conn, "supplier", _MOST_NAMES),
+    }
+    return {name: choices for name, choices in found.items() if choices}
+
+
+def _codes(group: str, codes: tuple[str, ...], lang: str) -> list[tuple[str, str]]:
+    return [(code, text(f"{group}.{code}", lang)) for code in codes]
+
+
+def _fault_of(request: Request, fault: Issue, lang: str) -> tuple[str, str]:
+    """Return what is wrong with a filter; those that are only chosen are never typed, but in an address."""
+    name = fault.field or ""
+    if name in ("q", "market", "brand_id", "supplier_id"):
+        return name, said(fault.message, lang)
+    return name, text("items.no_choice", lang, value=request.query_params.get(name, "")[:MOST_CHARACTERS])
+
+
+def _finding_in_words(filters: Filters, rules: RuleSet, lang: str) -> tuple[str | None, str | None]:
+    """Return the words for the ban and for the design rule that the list is narrowed to."""
+    flag, rule = filters.given.get("flag"), rules.rules.get(filters.given.get("rule", ""))
+    bans = [translated_reason(ban.code, ban.flag_text, rules, lang) for ban in rules.bans if ban.code == flag]
+    feature = f"{rule_text(rule.rule_id, rule.feature, (rules,), lang)} ({rule.rule_id})" if rule else None
+    return bans[0] if bans else flag, feature
+
+
+item_router = APIRouter()
+
+_REFERENCES: Final = {
+    "brand": ("brand_id",),
+    "site": ("manufacturing_site_id", "packing_site_id"),
+    "supplier": ("supplier_id",),
+    "library_component": ("component_id",),
+}
+"""The fields that refer to a record of each kind."""
+_FILES_SHOWN: Final = 50
+_VERSIONS_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemData:
+    """The stored data of one SKU; `history` is None where the plan has no audit log.
+
+    `rules` are those of the day; `declared` are the DoCs whose PDF is stored here, `placed` what of the
+    SKU was placed, in words.
+    """
+
+    item: SkuDetail
+    version: int
+    names: dict[str, str]
+    files: list[dict[str, object]]
+    docs: list[dict[str, object]]
+    origin: earlier_skus.ValueOrigin
+    history: list[audit.Version] | None
+    missing: IncompleteSku | None
+    rules: RuleSet
+    declared: set[UUID]
+    archived_at: str | None
+    placed: Message | None
+    weights: Issue | None
+
+
+@item_router.get("/items/{id}")
+async def get_item(request: Request, session: Viewer) -> Response:
+    """Show one item of the company; another company's item is answered like one that never existed."""
+    return await run_limited(request, "portfolio", item_page, request, session)
+
+
+def item_page(request: Request, session: Session, refused: Form | None = None) -> Response:
+    """Return the page; with the form that was `refused` for a version that has passed, what changed since above it."""
+    service, lang, sku_id, conflict = service_of(request), language_of(request), path_id(request), None
+    with service.writes.company(session.company_id) as conn:
+        data = _load(service, conn, session.company_id, sku_id, lang)
+        if refused is not None:
+            seen = version_of(refused.get("version")) or data.version
+            conflict = changes_since(conn, sku_id, seen, data.version, lang)
+    item = data.item
+    typed = [] if refused is None else [("reason", refused.get("reason", ""))]
+    return page(
+        request,
+        "item.html",
+        session=session,
+        status=200 if conflict is None else 409,
+        path=f"/items/{sku_id}",
+        conflict=conflict,
+        item=item,
+        gaps=[(gap, words.gap_anchor(gap["fields"], item)) for gap in data.missing["gaps"]] if data.missing else [],
+        not_understood=[
+            {**each, "name": words.path_in_words(each["field"], item, lang)}
+            for each in (data.missing["not_understood"] if data.missing else ())
+        ],
+        facts=words.fact_rows(item, data.names, lang),
+        parts=words.part_rows(item, data.names, lang),
+        grade=words.grade_words(item, lang),
+        questions=form_skus.questions(item, lang),
+        given=Form([*form_skus.form_of(item, lang).multi_items(), *typed]),
+        version=data.version,
+        substances=words.substance_rows(item["substances"], lang),
+        files=data.files,
+        types=CONTENTS[lang],
+        docs=data.docs,
+        declared=data.declared,
+        origin=data.origin,
+        ban=partial(translated_reason, rules=data.rules, lang=lang),
+        standards=unread_parts(item["compliance"]["grade_trace"]["stream"], data.rules),
+        archived_at=data.archived_at,
+        placed=data.placed and said(data.placed, lang),
+        weights=None if data.weights is None else said(data.weights.message, lang),
+        once=str(uuid4()),
+        saved=request.query_params.get("saved") == "yes",
+        history=None if data.history is None else [words.version_words(each, lang) for each in data.history],
+    )
+
+
+def _load(service: Service, conn: Connection, company_id: UUID, sku_id: UUID, lang: str) -> _ItemData:
+    now = Now.read(conn, service.clock)
+    row, archived = queries.of(conn, sku_id, now.today), None
+    if row is None:
+        archived = archive.of(conn, sku_id, now.today)
+        if archived is None:
+            raise NotThere
+        row = archived.row
+    rules = service.rulesets.active(conn)
+    earlier = detail_skus.version_before(row)
+    item = detail_skus.sku_detail(
+        row,
+        detail_skus.record(row),
+        rules=rules,
+        doc_status=row["doc_status"],
+        graded_by=service.rulesets.of(conn, row["ruleset_version"]),
+        before=None if earlier is None else service.rulesets.of(conn, earlier),
+        today=now.today,
+        lang=lang,
+    )
+    missing = gaps.missing_in_one(conn, company_id, sku_id, now, at=service.clock.now(), rules=rules)
+    (listed,) = conn.execute(files.page(_FILES_SHOWN, 0), {"sku_id": sku_id}).fetchone() or ('{"data": []}',)
+    return _ItemData(
+        item,
+        row["version"],
+        _names(conn, item),
+        orjson.loads(listed)["data"],
+        conformity.of_sku(conn, sku_id, today=now.today),
+        earlier_skus.of(conn, [item["sku_code"]])[item["sku_code"]],
+        audit.history_of_sku(conn, sku_id, limit=_VERSIONS_SHOWN),
+        missing,
+        rules,
+        declarations.declarations_of_sku(conn, sku_id),
+        archived and archived.archived_at,
+        what_was_placed(conn, sku_id, rules, now.today) if item["volumes"] and not archived else None,
+        weight_mismatch(row["weight_grams"], row["components_weight_g"]),
+    )
+
+
+def _names(conn: Connection, item: SkuDetail) -> dict[str, str]:
+    """Return the names of all records that the item and its parts refer to, by id."""
+    found: dict[str, str] = {}
+    for resource, fields in _REFERENCES.items():
+        named: tuple[Mapping[str, object], ...] = (item, *item["components"])
+        ids = {UUID(str(value)) for of in named for field in fields if (value := of.get(field))}
+        found |= library.names(conn, resource, ids)
+    return found
+
+
+@router.get("/items/export")
+async def get_export(request: Request, session: Viewer) -> Response:
+    """Return the file. Raise `PageRefused` for an address that our page never makes."""
+    return await run_limited(request, "portfolio", _export, request, session)
+
+
+def _export(request: Request, session: Session) -> Response:
+    form, lang = request.query_params.get("format", "csv"), language_of(request)
+    filters, faults = read_filters(request, session.company_id)
+    if faults or form not in FORMS:
+        raise PageRefused(400, "items.no_such_filter")
+    columns = words.chosen(request)
+    headers = [words.name_of(column, lang) for column in (*ALWAYS, *columns)]
+
+    def cells(item: JsonMapping) -> list[Cell]:
+        return [item["sku_code"], item["name"], *(_cell(item, column, lang) for column in columns)]
+
+    try:
+        return export.answer(place_of(request, session.company_id), filters, form, Table(headers, cells, lang))
+    except Refused:
+        raise PageRefused(400, "items.no_such_filter") from None
+
+
+def _cell(item: JsonMapping, column: str, lang: str) -> Cell:
+    """Return a value as a cell: numbers as numbers, nothing where nothing is stored, else the words of the page."""
+    value = item[column]
+    if value is None or value == []:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return words.in_words(item, column, {str(item["brand_id"]): item["brand"]}, lang)

@@ -1,0 +1,415 @@
+"""SKU endpoints: the list, the detail, and the two writes of one SKU. `api.skus.batch` writes many at once."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any  # Any: filters of every type
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.http.answers import accepted_language, in_language, json_of, json_text
+from api.http.auth import Credential, Presented, admit, read
+from api.http.errors import VersionConflict, WrongMethod
+from api.http.parameters import DryRun, Limit, Offset, RecordId, SkuCodes, UpdatedSince
+from api.http.requests import fingerprint
+from api.http.service import service_of
+from api.http.writing import ETAG, CreateOnly, IfMatch, JsonWrite, Precondition, Write, fingerprint_for, with_etag
+from api.openapi.document import READ_ERRORS, V1, WRITE_ERRORS, body_of, operation, rows_of
+from api.skus.listing import (
+    AskedCursor,
+    Cursor,
+    FilterParameters,
+    Filters,
+    Include,
+    next_cursor,
+    place_of,
+    sort_of,
+    with_parts,
+)
+from schemas import texts
+from schemas.issues import Issue
+from schemas.json_values import Json, JsonObject
+from schemas.messages import Message
+from schemas.refusals import NotThere, Refused
+from schemas.skus.answers import SkuDetailResponse, SkuListResponse, SkuWhatIf, SkuWriteResult, VolumesWriteResult
+from schemas.skus.inputs import MAX_VOLUME_ROWS, SkuInput, VolumeRowInput, parse_sku, parse_volumes
+from schemas.skus.types import SkuPatch
+from services.skus import detail as detail_skus
+from services.skus import listing
+from services.skus.listing import Place
+from services.skus.write import VolumesWritten, WriteOutcome, write_records, write_resting_volumes, write_volumes
+from warehouse.operate.sessions import Connection
+from warehouse.skus import archive, queries
+from warehouse.skus import queries as skus
+from warehouse.skus import search as search_skus
+from warehouse.skus.queries import StoredSku
+
+router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+
+
+@router.get(
+    "",
+    **operation(
+        "List SKUs",
+        answers={200: SkuListResponse},
+        errors=READ_ERRORS,
+    ),
+)
+async def list_skus(
+    request: Request,
+    presented: Presented,
+    *,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    sku_codes: SkuCodes = None,
+    updated_since: UpdatedSince = None,
+    wanted: FilterParameters,
+    include: Include = None,
+    cursor: AskedCursor = None,
+) -> Response:
+    """A page of SKUs, newest first. `total` counts what the filters leave.
+
+    `as_of` of the first page is the `updated_since` to ask with next time: nothing falls between the two.
+    """
+    if cursor is not None:
+        cursor.check(sort=sort_of(wanted.given), offset=offset)
+    asked = _Asked(limit, offset, cursor, search_skus.ITEM if include else queries.LIST_ITEM)
+    text = await _listed(request, presented, asked, wanted, {"sku_codes": sku_codes, "updated_since": updated_since})
+    if cursor is None and not include:
+        return json_text(text)
+    page = orjson.loads(text)
+    if cursor is not None:
+        page["next_cursor"] = next_cursor(page, sort_of(wanted.given), limit)
+    return await with_parts(request, page, include or ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which part of a list is asked for; `item` is the select list of an item."""
+
+    limit: int
+    offset: int
+    cursor: Cursor | None
+    item: str
+
+    @property
+    def behind(self) -> JsonObject:
+        """Return the parameters of the SKU behind which the page begins; none at the top of the list."""
+        return self.cursor.parameters() if self.cursor and self.cursor.sku_id else {}
+
+
+async def _listed(request: Request, presented: Credential, asked: _Asked, wanted: Filters, filters: JsonObject) -> str:
+    if wanted.given:
+        key = await admit(request, presented, "read")
+        work = partial(_searched, place_of(request, key.company_id), wanted, asked, **filters)
+        return await run_in_threadpool(work)
+    filtered = any(value is not None for value in filters.values())
+    query = queries.page(
+        asked.limit,
+        asked.offset,
+        filtered=filtered,
+        since=filters["updated_since"] is not None,
+        after=bool(asked.behind),
+        item=asked.item,
+    )
+    now = service_of(request).clock.now()
+    instants = {"now": now, "today": now.date(), **asked.behind}
+    (page,) = await read(request, presented, query, instants | filters if filtered else instants)
+    return str(page)
+
+
+def _searched(place: Place, wanted: Filters, asked: _Asked, **filters: Any) -> str:
+    search = wanted.search(**filters, **asked.behind)
+    return listing.page(place, search, wanted.finding(), limit=asked.limit, offset=asked.offset, item=asked.item)
+
+
+@router.get(
+    "/{id}",
+    **operation(
+        "One SKU with components and compliance",
+        answers={200: SkuDetailResponse},
+        errors=(*READ_ERRORS, "not_found"),
+        headers=ETAG,
+    ),
+)
+async def get_sku(request: Request, presented: Presented, sku_id: RecordId) -> Response:
+    """All fields, the component graph, the volumes, and why the grade is what it is."""
+    today = service_of(request).clock.today()
+    row = queries.row_of(await read(request, presented, queries.BY_ID, {"id": sku_id, "today": today}))
+    archived_at: dict[str, str] = {}
+    if row["id"] is None:
+        row, archived_at = await _archived(request, sku_id)
+    rules_for, lang = service_of(request).rules_for, accepted_language(request)
+    shown, _ = await detail_skus.sku_detail_on_loop(row, rules_for, today=today, lang=lang)
+    answer = in_language(json_of({"data": {**shown, **archived_at}}), lang)
+    return with_etag(answer, row["version"])
+
+
+async def _archived(request: Request, sku_id: UUID) -> tuple[StoredSku, dict[str, str]]:
+    """Return an archived SKU of the admitted caller's company, and the field that says so. Raise `NotThere`."""
+    service = service_of(request)
+    async with service.reads.company(request.state.company_id) as conn:
+        found = await archive.of_async(conn, sku_id, service.clock.today())
+    if found is None:
+        raise NotThere
+    return found.row, {"archived_at": found.archived_at}
+
+
+@router.post(
+    "",
+    **operation(
+        "Create or update one SKU",
+        body=body_of(SkuInput),
+        answers={200: SkuWriteResult, 201: SkuWriteResult},
+        errors=(*WRITE_ERRORS, "version_conflict"),
+        headers=ETAG,
+    ),
+)
+def post_sku(
+    received: JsonWrite, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = None
+) -> Response:
+    """Upserts by `sku_code`: 201 when it is new, 200 when it is known or with `dry_run`.
+
+    An omitted field stays as it is, null clears it, `components` replaces the whole graph.
+    """
+    write, body = received.admitted()
+    return _answer(write, body, if_match, create_only=bool(create_only), addressed=None, dry_run=dry_run)
+
+
+@router.put(
+    "/{id}",
+    **operation(
+        "Update one SKU by id",
+        body=body_of(SkuInput),
+        answers={200: SkuWriteResult},
+        errors=(*WRITE_ERRORS, "not_found", "version_conflict"),
+        headers=ETAG,
+    ),
+)
+def put_sku(
+    received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None, *, create_only: CreateOnly = None
+) -> Response:
+    """The body of POST; its `sku_code` must be the code of the addressed SKU."""
+    write, body = received.admitted()
+    return _answer(write, body, if_match, create_only=bool(create_only), addressed=sku_id, dry_run=dry_run)
+
+
+def _answer(
+    write: Write,
+    body: Json,
+    if_match: Precondition | None,
+    *,
+    create_only: bool,
+    addressed: UUID | None,
+    dry_run: bool,
+) -> Response:
+    """Return the answer to a write of one SKU, by its code or also by the id of the path."""
+
+    def work(conn: Connection) -> WriteOutcome:
+        return write_one(conn, write, body, if_match, create_only=create_only, addressed=addressed, dry_run=dry_run)
+
+    show = partial(_shown, lang=write.lang, dry_run=dry_run)
+    return write.answer(
+        fingerprint_for(body, if_match, create_only=create_only), work, show, dry_run=dry_run, pipelined=True
+    )
+
+
+def write_one(
+    conn: Connection,
+    write: Write,
+    body: Json,
+    if_match: Precondition | None = None,
+    *,
+    create_only: bool = False,
+    addressed: UUID | None,
+    dry_run: bool,
+) -> WriteOutcome:
+    """Write the one SKU of a body in the caller's transaction; with `create_only` only where it does not exist.
+
+    `addressed` is the id of the path; None where the SKU is found by its code. Raise `Refused`, `NotThere` or
+    `VersionConflict` where it is refused.
+    """
+    record = _record(body, None if addressed is None else _code_of(conn, addressed))
+    [row] = write_records(
+        conn,
+        write.company_id,
+        {0: record},
+        origin=write.origin,
+        now=write.now,
+        rulesets=write.service.rulesets,
+        dry_run=dry_run,
+        if_versions={0: 0} if create_only else {},
+    ).values()
+    if create_only and row.version_before is not None:
+        raise VersionConflict(row.version_before, create_only=True)
+    if if_match is not None:
+        if_match.check(row.version_before)
+    if row.outcome == "rejected":
+        raise Refused(row.errors)
+    return row
+
+
+def _code_of(conn: Connection, sku_id: UUID) -> str:
+    code = queries.code_of(conn, sku_id) or archive.code_of(conn, sku_id)
+    if code is None:
+        raise NotThere
+    return code
+
+
+def _record(body: Json, code: str | None) -> SkuPatch:
+    """Return the valid record of a body; `code` is that of the addressed SKU. Raise `Refused`."""
+    record = parse_sku(body)
+    if code is not None and texts.code(code) == record["sku_code"]:
+        record["sku_code"] = code  # stored before codes had one form, and addressed by its id
+    if code not in (None, record["sku_code"]):
+        sentence = Message(
+            "This SKU has the sku_code “{code}”; a code never changes. Send that code, or POST to /skus.", code=code
+        )
+        raise Refused([Issue("sku_code_mismatch", sentence, "sku_code")])
+    return record
+
+
+def _shown(row: WriteOutcome, *, lang: str, dry_run: bool) -> Response:
+    assert row.detail is not None, "an accepted row can be shown"
+    shown = {
+        "outcome": row.outcome,
+        "dry_run": dry_run,
+        "version": row.stored_version(dry_run=dry_run),
+        "data": row.detail(lang=lang),
+        "warnings": [warning.as_dict() for warning in row.warnings],
+    }
+    answer = json_of(shown, 201 if row.outcome == "created" and not dry_run else 200)
+    return answer if dry_run else with_etag(answer, row.version)
+
+
+@router.put(
+    "/{id}/volumes",
+    **operation(
+        "Set units placed per market and period",
+        body=rows_of(VolumeRowInput, most=MAX_VOLUME_ROWS),
+        answers={200: VolumesWriteResult},
+        errors=(*READ_ERRORS, "not_found", "idempotency_key_reuse", "version_conflict", "payload_too_large"),
+        headers=ETAG,
+    ),
+)
+def put_volumes(received: JsonWrite, sku_id: RecordId, dry_run: DryRun, if_match: IfMatch = None) -> Response:
+    """Upserts rows of the SKU: one per market, year and half. A row with null units is cleared.
+
+    Rows that are not sent stay as they are, so that an empty array changes nothing. When any row is refused, nothing is
+    written. A market that the SKU does not name is a warning. The units of an archived SKU are written without bringing
+    it back.
+    """
+    write, body = received.admitted()
+
+    def work(conn: Connection) -> VolumesWritten:
+        written = _written(conn, write, sku_id, body, dry_run=dry_run)
+        if if_match is not None:
+            if_match.check(written.version_before)
+        return written
+
+    def show(written: VolumesWritten) -> Response:
+        warnings = [warning.as_dict() for warning in written.warnings]
+        version = written.version_before if dry_run else written.version
+        answer = json_of({"dry_run": dry_run, "version": version, "data": written.rows, "warnings": warnings})
+        return answer if dry_run else with_etag(answer, written.version)
+
+    return write.answer(fingerprint_for(body, if_match), work, show, dry_run=dry_run)
+
+
+def _written(conn: Connection, write: Write, sku_id: UUID, body: Json, *, dry_run: bool) -> VolumesWritten:
+    """Write the rows of a body to a SKU, archived or not. Raise `NotThere` and `Refused`."""
+    code = skus.code_of(conn, sku_id)
+    if code is None and archive.code_of(conn, sku_id) is None:
+        raise NotThere
+    rows = parse_volumes(body)
+    if code is None:
+        resting = write_resting_volumes(
+            conn, write.company_id, sku_id, rows, origin=write.origin, now=write.now, dry_run=dry_run
+        )
+        if resting is not None:
+            return resting
+        code = skus.code_of(conn, sku_id)  # it has come back since
+        if code is None:
+            raise NotThere
+    return write_volumes(
+        conn,
+        write.company_id,
+        code,
+        rows,
+        origin=write.origin,
+        now=write.now,
+        rulesets=write.service.rulesets,
+        dry_run=dry_run,
+    )
+
+
+what_if_router = APIRouter(prefix=f"{V1}/skus", tags=["SKUs"])
+
+_ERRORS = (*READ_ERRORS, "plan_limit_reached", "payload_too_large")
+
+
+@what_if_router.post(
+    "/what-if",
+    **operation(
+        "The grade that a SKU would have",
+        body=body_of(SkuInput),
+        answers={200: SkuWhatIf},
+        errors=_ERRORS,
+        preview=True,
+    ),
+)
+def post_what_if(received: JsonWrite) -> Response:
+    """Takes the body of POST /skus and answers what its write would lead to. Nothing is stored.
+
+    The SKU need not be stored yet. Where its `sku_code` is known, an omitted field is as it is stored.
+    """
+    write, body = received.admitted()
+    return _what_if_answer(write, body, addressed=None)
+
+
+@what_if_router.post(
+    "/{id}/what-if",
+    **operation(
+        "The grade that a stored SKU would have",
+        body=body_of(SkuInput),
+        answers={200: SkuWhatIf},
+        errors=(*_ERRORS, "not_found"),
+        preview=True,
+    ),
+)
+def post_sku_what_if(received: JsonWrite, sku_id: RecordId) -> Response:
+    """Takes the body of PUT /skus/{id} and answers what its write would lead to. Nothing is stored."""
+    write, body = received.admitted()
+    return _what_if_answer(write, body, addressed=sku_id)
+
+
+def _what_if_answer(write: Write, body: Json, *, addressed: UUID | None) -> Response:
+    def work(conn: Connection) -> WriteOutcome:
+        return write_one(conn, write, body, addressed=addressed, dry_run=True)
+
+    show = partial(_what_if_shown, lang=write.lang)
+    return write.answer(fingerprint(body), work, show, dry_run=True, pipelined=True)
+
+
+def _what_if_shown(row: WriteOutcome, *, lang: str) -> Response:
+    assert row.detail is not None, "an accepted row can be shown"
+    detail = row.detail(lang=lang)
+    shown = {
+        "outcome": row.outcome,
+        "id": detail["id"],
+        "sku_code": detail["sku_code"],
+        "compliance": detail["compliance"],
+        "warnings": [warning.as_dict() for warning in row.warnings],
+    }
+    return json_of(shown)
+
+
+@what_if_router.get("/what-if", include_in_schema=False)
+@what_if_router.put("/what-if", include_in_schema=False)
+def wrong_method_of_what_if() -> Response:
+    """Refuse GET and PUT; without these routes the path would be read as that of a SKU with the id “what-if”."""
+    raise WrongMethod(["POST"])

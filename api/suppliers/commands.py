@@ -1,0 +1,84 @@
+"""`pcds supplier-request`: ask a supplier about components of a SKU, and list the requests."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from api.operate import ports
+from api.operate.program import AsJson, CompanyId, DataDir, Refusal, as_operator, show, split_values
+from schemas import texts
+from schemas.refusals import Refused
+from services.suppliers import requests
+from warehouse.companies.queries import every_company
+from warehouse.operate.settings import Settings
+from warehouse.suppliers import requests as queries
+
+app = typer.Typer(help="Requests to suppliers.", no_args_is_help=True)
+
+
+@app.command("create")
+def create(
+    *,
+    company: CompanyId,
+    sku: Annotated[str, typer.Option("--sku", help="sku_code of the SKU that it is about.")],
+    component: Annotated[
+        list[str] | None, typer.Option("--component", help="Id of a line of its graph; all where none is named.")
+    ] = None,
+    supplier_name: Annotated[str | None, typer.Option("--supplier-name", help="Whom the link is sent to.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a link for a supplier; it is shown this once."""
+    component_ids = [_parse_component_id(each) for each in split_values(component or [])]
+    with as_operator(data_dir) as operator, operator.company(company) as connection:
+        try:
+            request, token = requests.create(
+                connection,
+                company,
+                sku_code=texts.code(sku),
+                component_ids=component_ids,
+                supplier_name=supplier_name and texts.plain(supplier_name),
+                origin=operator.origin,
+                now=operator.clock.now(),
+            )
+        except Refused as refused:
+            raise Refusal(str(refused)) from None
+    url = f"{ports.known_address(Settings.load(data_dir=data_dir))}/supplier-data/{token}"
+    ids = [str(each) for each in request.component_ids]
+    show({"id": str(request.id), "url": url, "token": token, "component_ids": ids}, as_json=as_json)
+
+
+@app.command("list")
+def list_requests(
+    *,
+    company: Annotated[UUID | None, typer.Option("--company", help="Only this company's.")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """List requests, newest first within each company; never their links."""
+    records: list[dict[str, object]] = []
+    with as_operator(data_dir) as operator:
+        for each in [company] if company else every_company(operator.pool):
+            with operator.company(each) as connection:
+                records += [_as_record(each, request) for request in queries.every(connection)]
+    show({"requests": records}, as_json=as_json)
+
+
+def _as_record(company: UUID, request: queries.Request) -> dict[str, object]:
+    return {
+        "id": request.id,
+        "company_id": company,
+        "state": request.state,
+        "sku_code": request.sku_code,
+        "supplier_name": request.supplier_name,
+        "created_at": request.created_at,
+        "component_ids": [str(component) for component in request.component_ids],
+    }
+
+
+def _parse_component_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text} is no id of a component; GET /skus/{{id}} shows them.") from None

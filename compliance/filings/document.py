@@ -1,0 +1,306 @@
+"""Declaration by scheme category: tonnes of one market and period, uncounted SKUs, and the obligations that follow.
+
+The document follows decisions, section 10, field by field; numbers are exact decimals, rounded once, here.
+`compliance.filings.uk` makes the file of the United Kingdom.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, NotRequired, TypedDict, cast
+
+import polars as pl
+
+from compliance.catalogue import Jurisdiction
+from compliance.obligations import Obligation, obligations, quantities
+from compliance.rollup.exact import difference, rounded, written_tonnes
+from compliance.rollup.parts import Portfolio
+from compliance.rollup.periods import halves_of, market_of
+from compliance.rollup.tonnes import Figures
+from compliance.scopes import asked_fields
+
+TONNES_COLUMNS: Final = (
+    "category_code",
+    "category_name",
+    "basis",
+    "tonnes",
+    "units",
+    "skus",
+    "in_scope_tonnes",
+    "undecided_tonnes",
+    "out_of_scope_tonnes",
+    "scope_key",
+    "confidence",
+)
+UNCOUNTED_COLUMNS: Final = ("sku_code", "units", "reason", "fields")
+MISSING_COLUMNS: Final = ("sku_code", "units", "category_codes", "fields")
+ARCHIVED: Final = "archived"
+"""The mark of an archived SKU, true: only a row of one has it, so that other declarations stay as they were."""
+
+
+class ScopedTonnes(TypedDict):
+    """The tonnes of a figure, and those of them in its category's scope, as they are written."""
+
+    tonnes: Decimal
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
+
+
+class TonnesRow(ScopedTonnes):
+    """The tonnes of one scheme category."""
+
+    category_code: str
+    category_name: str
+    basis: str
+    units: int
+    skus: int
+    scope_key: str | None
+    confidence: str | None
+
+
+class UncountedRow(TypedDict):
+    """A SKU that no figure counts, and why."""
+
+    sku_code: str
+    units: int
+    reason: str
+    fields: list[str]
+    archived: NotRequired[bool]
+
+
+class ScopeMissingRow(TypedDict):
+    """A SKU without the fields that would decide whether its categories are in scope."""
+
+    sku_code: str
+    units: int
+    category_codes: list[str]
+    fields: list[str]
+    archived: NotRequired[bool]
+
+
+class Totals(TypedDict):
+    """The tonnes of a whole declaration: in scope (what is filed), undecided and out of it, and all of them together.
+
+    Each is rounded from the exact sum, not summed from rounded rows.
+    """
+
+    in_scope_tonnes: Decimal
+    undecided_tonnes: Decimal
+    out_of_scope_tonnes: Decimal
+    total_tonnes: Decimal
+
+
+class Question(TypedDict):
+    """The missing fact that decides most of the undecided tonnes, the tonnes that wait for it, and how many SKUs.
+
+    Tonnes that lack several facts wait for each of them.
+    """
+
+    field: str
+    tonnes: Decimal
+    skus: int
+
+
+class Declaration(Totals):
+    """The document of a declaration.
+
+    `halves` are those that are there, of a half-yearly market's calendar year; `question` is None where nothing is
+    undecided.
+    """
+
+    company_id: str
+    market: str
+    year: int
+    half: int
+    halves: list[int] | None
+    as_of: str
+    ruleset_version: str
+    snapshot: str
+    tonnes: list[TonnesRow]
+    question: Question | None
+    uncounted: list[UncountedRow]
+    scope_missing: list[ScopeMissingRow]
+    obligations: list[dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source of a declaration: the company's snapshot of an instant, and the rule-set."""
+
+    company_id: str
+    snapshot: str
+    as_of: str
+    ruleset_version: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the fields that every form of a declaration names."""
+        return {
+            "company_id": self.company_id,
+            "as_of": self.as_of,
+            "ruleset_version": self.ruleset_version,
+            "snapshot": self.snapshot,
+        }
+
+
+def document(figures: Figures, market: str, year: int, half: int, source: Source) -> Declaration:
+    """Return the declaration as a document; `half` 0 is the year. Obligations are those of the calendar year."""
+    return {
+        "company_id": source.company_id,
+        "market": market,
+        "year": year,
+        "half": half,
+        "halves": halves_there(figures, market, year, half),
+        "as_of": source.as_of,
+        "ruleset_version": source.ruleset_version,
+        "snapshot": source.snapshot,
+        "tonnes": list(tonnes_rows(figures, market, year, half)),
+        **totals(figures, market, year, half),
+        "question": question(figures, market, year, half),
+        "uncounted": list(uncounted_rows(figures.uncounted.filter(_asked(market, year, half)))),
+        "scope_missing": list(missing_rows(figures.scope_missing.filter(_asked(market, year, half)))),
+        "obligations": [obligation(each) for each in obligations(market, quantities(figures, market, year))],
+    }
+
+
+def tonnes_rows(figures: Figures, market: str, year: int, half: int) -> Iterator[TonnesRow]:
+    """Yield one row for each category with tonnes, by its code."""
+    for row in figures.tonnes.filter(_asked(market, year, half)).sort("category_code").iter_rows(named=True):
+        found = {**row, **scoped_tonnes(row), "units": int(row["units"])}
+        yield cast(TonnesRow, {name: found[name] for name in TONNES_COLUMNS})
+
+
+def scoped_tonnes(row: Mapping[str, Decimal]) -> ScopedTonnes:
+    """Return the tonnes of a figure, and those of them in its category's scope, as they are written."""
+    every, in_scope, undecided = row["grams"], row["in_scope_grams"], row["undecided_grams"]
+    return {
+        "tonnes": written_tonnes(every),
+        "in_scope_tonnes": written_tonnes(in_scope),
+        "undecided_tonnes": written_tonnes(undecided),
+        "out_of_scope_tonnes": written_tonnes(difference(every, in_scope, undecided)),
+    }
+
+
+def halves_there(figures: Figures, market: str, year: int, half: int) -> list[int] | None:
+    """Return the halves of a calendar year that are there, empty where it is recorded whole.
+
+    None for one half, and for a market that is declared by the year.
+    """
+    halves = halves_of(figures.halves, market, year) if half == 0 else None
+    return list(halves.there) if halves else None
+
+
+def totals(figures: Figures, market: str, year: int, half: int) -> Totals:
+    """Return the tonnes of a whole declaration, by what its categories are about."""
+    rows = figures.tonnes.filter(_asked(market, year, half))
+    found = scoped_tonnes(
+        {name: sum(rows[name], Decimal(0)) for name in ("grams", "in_scope_grams", "undecided_grams")}
+    )
+    return {
+        "in_scope_tonnes": found["in_scope_tonnes"],
+        "undecided_tonnes": found["undecided_tonnes"],
+        "out_of_scope_tonnes": found["out_of_scope_tonnes"],
+        "total_tonnes": found["tonnes"],
+    }
+
+
+def question(figures: Figures, market: str, year: int, half: int) -> Question | None:
+    """Return the missing fact for which most tonnes wait, the first of equals in the order of the facts."""
+    lacking = figures.questions.filter(_asked(market, year, half))
+    waiting = {
+        field: sum(lacking.filter(pl.col("fields").list.contains(field))["grams"], Decimal(0))
+        for field in asked_fields()
+    }
+    field = max(waiting, key=lambda name: waiting[name])
+    if not waiting[field]:
+        return None
+    asked = figures.scope_missing.filter(_asked(market, year, half) & pl.col("fields").list.contains(field))
+    return {"field": field, "tonnes": written_tonnes(waiting[field]), "skus": asked["sku_code"].n_unique()}
+
+
+def uncounted_rows(uncounted: pl.DataFrame) -> Iterator[UncountedRow]:
+    """Yield one row for each SKU and reason, by SKU code."""
+    rows = uncounted.sort("sku_code", "reason").select(*UNCOUNTED_COLUMNS, ARCHIVED).iter_rows(named=True)
+    return (cast(UncountedRow, _marked(row)) for row in rows)
+
+
+def missing_rows(scope_missing: pl.DataFrame) -> Iterator[ScopeMissingRow]:
+    """Yield one row for each SKU and set of fields that would decide whether its categories cover it, by SKU code."""
+    rows = scope_missing.sort("sku_code", "fields").select(*MISSING_COLUMNS, ARCHIVED).iter_rows(named=True)
+    return (cast(ScopeMissingRow, _marked(row)) for row in rows)
+
+
+def _marked(row: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a row with its mark only where its SKU is archived."""
+    return row if row[ARCHIVED] else {name: value for name, value in row.items() if name != ARCHIVED}
+
+
+def obligation(each: Obligation) -> dict[str, object]:
+    """Return one answer with its rule, its source and its confidence."""
+    rule = each.rule
+    return {
+        "obligation": rule.obligation,
+        "material": rule.material,
+        "operator": rule.operator or None,
+        "threshold_tonnes": rule.threshold_tonnes,
+        "tonnes": None if each.tonnes is None else rounded(each.tonnes),
+        "tonnes_upper": None if each.tonnes_upper is None else rounded(each.tonnes_upper),
+        "verdict": each.verdict,
+        "reason": each.reason,
+        "fields": list(each.fields),
+        "group": rule.group,
+        "group_verdict": each.group_verdict,
+        "source_url": rule.source_url,
+        "confidence": rule.confidence,
+        "scope_key": rule.scope_key,
+        "scope_confidence": rule.scope_confidence,
+    }
+
+
+def _asked(market: str, year: int, half: int) -> pl.Expr:
+    return (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
+
+
+def of_market(portfolio: Portfolio, market: str, year: int, jurisdictions: Mapping[str, Jurisdiction]) -> Portfolio:
+    """Return the volumes that count for a market and year in any of its halves, with their SKUs and components."""
+    written = [code for code in portfolio.volumes["market"].unique() if market_of(code, jurisdictions) == market]
+    volumes = portfolio.volumes.filter(pl.col("market").is_in(written) & (pl.col("year") == year))
+    skus = portfolio.skus.join(volumes.select("sku_code").unique(), on="sku_code", how="semi")
+    return Portfolio(skus, portfolio.components.join(skus.select("sku_code"), on="sku_code", how="semi"), volumes)
+
+
+_PERIOD: Final = ("market", "year", "half")
+_GRAMS: Final = ("grams", "in_scope_grams", "undecided_grams")
+
+
+class PeriodTonnes(ScopedTonnes):
+    """The tonnes of one market in a period; `half` is 0 for the calendar year."""
+
+    market: str
+    year: int
+    half: int
+
+
+def totals_by_period(tonnes: pl.DataFrame) -> list[PeriodTonnes]:
+    """Return the total of each period that has figures (`compliance.rollup.tonnes`), by market, year and half."""
+    summed = tonnes.group_by(_PERIOD).agg(pl.col(_GRAMS).sum()).sort(_PERIOD)
+    return [
+        {"market": row["market"], "year": row["year"], "half": row["half"], **scoped_tonnes(row)}
+        for row in summed.iter_rows(named=True)
+    ]
+
+
+def latest_year(years: Collection[int], this_year: int) -> int | None:
+    """Return the latest of the years that is not ahead, else the first that is; None of none."""
+    return max((year for year in years if year <= this_year), default=min(years, default=None))
+
+
+def of_latest_years(tonnes: pl.DataFrame, this_year: int) -> pl.DataFrame:
+    """Return the figures of each market's latest year and its halves."""
+    return pl.concat([tonnes.clear(), *_latest_of_each(tonnes, this_year)])
+
+
+def _latest_of_each(tonnes: pl.DataFrame, this_year: int) -> Iterator[pl.DataFrame]:
+    for market in sorted(set(tonnes["market"])):
+        of_market = tonnes.filter(pl.col("market") == market)
+        yield of_market.filter(pl.col("year") == latest_year(set(of_market["year"]), this_year))

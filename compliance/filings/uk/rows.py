@@ -1,0 +1,258 @@
+"""Makes the rows of the file: sums lines of one identity exactly, in whole kilograms, ordered by codes (step 8)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from compliance.catalogue import Jurisdiction
+from compliance.filings.uk.producer import Producer, given_ratings, submission, with_ratings, with_subtypes
+from compliance.filings.uk.rules import drinks_materials, hold
+from compliance.filings.uk.tables import MARKET, Facts, kind_of
+from compliance.rollup.exact import COUNT, times_units, within_reach
+from compliance.rollup.lines import LINE_COLUMNS, UNCOUNTED_SCHEMA, categories, prepare_lines
+from compliance.rollup.lines import lines_of as rolled_lines
+from compliance.rollup.parts import SKU_COLUMNS, Portfolio
+from compliance.ruleset import RuleSet
+from compliance.words import resolve_format
+
+UK_SKU_COLUMNS: Final = pl.Schema({**SKU_COLUMNS, "packaging_level": pl.String(), "use_contexts": pl.List(pl.String())})
+"""The columns of a SKU that the file needs."""
+DRINKS: Final = pl.Schema({"sku_code": pl.String(), "is_drinks_container": pl.Boolean()})
+"""The answers of `--drinks`: one for each SKU."""
+IDENTITY: Final = ("type", "class", "material", "subtype", "rating")
+"""The cells that identify a row of the file: parts with equal ones are summed."""
+_DRINKS_FORMATS: Final = frozenset({"bottle", "can"})
+_DRINKS_CONTEXT: Final = "beverage"
+_ANSWERS: Final = {True: "Y", False: "N"}
+
+
+class Statements(NamedTuple):
+    """The producer's statements: itself and the period (`half` 0 for the year), ratings and drinks containers.
+
+    `ratings` have `ratings.RATINGS`, `drinks` have `DRINKS`.
+    """
+
+    producer: Producer
+    year: int
+    half: int
+    ratings: pl.DataFrame
+    drinks: pl.DataFrame
+
+
+class Lines(NamedTuple):
+    """A row per SKU and row of the file; `uncounted` as for figures.
+
+    `lines` have `sku_code`, `IDENTITY`, the exact `unit_grams` of one unit, `units`, and `grams` of all of them.
+    """
+
+    lines: pl.DataFrame
+    uncounted: pl.DataFrame
+
+
+def lines_of(
+    portfolio: Portfolio, jurisdictions: Iterable[Jurisdiction], rules: RuleSet, statements: Statements
+) -> Lines:
+    """Return the parts of the stated period; the portfolio's SKUs have `UK_SKU_COLUMNS`.
+
+    Raise `FileRefused` where the period cannot be reported, and the errors of `compliance.rollup.tonnes.rollup`.
+    """
+    year, half = statements.year, statements.half
+    blank = statements.producer.row(submission(statements.producer, year, half))
+    ready = prepare_lines(portfolio, jurisdictions, rules)
+    found = rolled_lines(MARKET, ready)
+    lines = _with_materials(
+        found.lines, ready.jurisdictions[MARKET], drinks_materials(blank | {"packaging_type": "HDC"})
+    )
+    asked = (pl.col("year") == year) & (pl.col("half") == half)
+    counting = found.counting.filter(asked).select("sku", "units")
+    skus = _judged(
+        ready.skus.select("sku", *UK_SKU_COLUMNS).join(counting, on="sku", how="inner"), lines, statements, rules
+    )
+    left_out = skus.filter(pl.col("reason").is_not_null())
+    parts = _typed(lines.join(skus.filter(pl.col("reason").is_null()), on="sku", how="inner"))
+    parts = with_ratings(with_subtypes(parts, blank), given_ratings(ready.parts, ready.skus, statements.ratings), blank)
+    lacking = parts.filter(pl.col("lacking").is_not_null())
+    kept = parts.filter(pl.col("lacking").is_null())
+    return Lines(
+        lines=kept.group_by("sku_code", *IDENTITY)
+        .agg(pl.col("grams").sum().alias("unit_grams"), pl.col("units").first())
+        .with_columns(times_units("unit_grams").alias("grams")),
+        uncounted=pl.concat(
+            [
+                found.uncounted.filter(asked),
+                _listed(left_out, year, half),
+                _listed(_gaps(lacking), year, half),
+            ]
+        ).sort("sku_code", "reason"),
+    )
+
+
+def _with_materials(lines: pl.DataFrame, kingdom: Jurisdiction, of_drinks: list[str]) -> pl.DataFrame:
+    """Return the lines with `material`, `shape` where the category has one, and whether it may hold drinks."""
+    segment = pl.col("category_code").cast(pl.String).str.split("/").list
+    return (
+        lines.select(LINE_COLUMNS)
+        .join(categories(kingdom).select("path", "category_code"), on="path", how="left")
+        .with_columns(
+            segment.first().alias("material"),
+            segment.get(1, null_on_oob=True).alias("shape"),
+            (pl.col("has_body") & segment.first().is_in(of_drinks)).alias("may_hold"),
+        )
+    )
+
+
+def _judged(facts: pl.DataFrame, lines: pl.DataFrame, statements: Statements, rules: RuleSet) -> pl.DataFrame:
+    """Return the SKUs of the period with their kinds; `reason` and `fields` where one is left out whole.
+
+    The producer must say whether a beverage container is a drinks container where the answer changes its kind.
+    """
+    may_hold = lines.filter("may_hold").select("sku", pl.lit(value=True).alias("body_may_hold")).unique()
+    facts = (
+        facts.with_columns(pl.col("reusable").fill_null(value=False))
+        .join(_container_formats(facts, rules), on="packaging_format", how="left", nulls_equal=True)
+        .join(may_hold, on="sku", how="left")
+        .join(statements.drinks, on="sku_code", how="left")
+    )
+    facts = facts.join(
+        _kinds(facts, statements.producer), on=["packaging_level", "reusable"], how="left", nulls_equal=True
+    )
+    holds_drink = pl.col("use_contexts").list.contains(_DRINKS_CONTEXT).fill_null(value=False)
+    changes = pl.col("kind").ne_missing(pl.col("kind_of_drinks"))
+    may_be = pl.col("is_container") & holds_drink & pl.col("body_may_hold").fill_null(value=False) & changes
+    reason = (
+        pl.when(pl.col("packaging_level").is_null())
+        .then(pl.lit("packaging_level_missing"))
+        .when(pl.col("kind").is_null())
+        .then(pl.lit("reusable_with_om"))
+        .when(may_be & pl.col("is_drinks_container").is_null())
+        .then(pl.lit("drinks_container_undecided"))
+    )
+    field = {"packaging_level_missing": ["packaging_level"], "reusable_with_om": ["reusable"]}
+    return facts.with_columns(
+        reason.alias("reason"),
+        reason.replace_strict(field, default=[], return_dtype=pl.List(pl.String)).alias("fields"),
+        (may_be & pl.col("is_drinks_container").fill_null(value=False)).alias("is_drinks"),
+    )
+
+
+def _container_formats(facts: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return each distinct format text with whether it is a bottle or a can."""
+    texts = facts["packaging_format"].unique().to_list()
+    found = [resolve_format(text, rules) if text else None for text in texts]
+    return pl.DataFrame(
+        {
+            "packaging_format": texts,
+            "is_container": [each is not None and each.key in _DRINKS_FORMATS for each in found],
+        },
+        schema={"packaging_format": pl.String, "is_container": pl.Boolean},
+    )
+
+
+def _kinds(facts: pl.DataFrame, producer: Producer) -> pl.DataFrame:
+    """Return each distinct (level, reusable or not) with the kind of its parts, and that of a drinks container."""
+    faces = facts.select("packaging_level", "reusable").unique()
+
+    def kind(level: str | None, reusable: bool, *, drinks: bool) -> dict[str, str] | None:
+        found = kind_of(
+            Facts(
+                organisation_size=producer.organisation_size,
+                marketplace=_ANSWERS[producer.is_marketplace],
+                drinks_container=_ANSWERS[drinks],
+                reusable=_ANSWERS[reusable],
+                packaging_level=level or "",
+                household_type=producer.household_type,
+            )
+        )
+        return None if found is None else {"type": found.packaging_type, "class": found.packaging_class}
+
+    dtype = pl.Struct({"type": pl.String, "class": pl.String})
+    rows = list(faces.iter_rows())
+    return faces.with_columns(
+        pl.Series("kind", [kind(*row, drinks=False) for row in rows], dtype=dtype),
+        pl.Series("kind_of_drinks", [kind(*row, drinks=True) for row in rows], dtype=dtype),
+    )
+
+
+def _typed(parts: pl.DataFrame) -> pl.DataFrame:
+    """Return the parts with type and class; of a drinks container only the body counts as one."""
+    kind = pl.when(pl.col("is_drinks") & pl.col("may_hold")).then("kind_of_drinks").otherwise("kind")
+    return parts.with_columns(kind.struct.unnest())
+
+
+def _gaps(lacking: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per SKU and reason, with the facts to give in the order of the parts."""
+    field = (
+        pl.when(pl.col("lacking") == "rating_missing")
+        .then(pl.format("ram:{}", pl.col("named")))
+        .otherwise(pl.lit("packaging_format"))
+    )
+    return (
+        lacking.sort("sku", "first")
+        .group_by("sku", "sku_code", "archived", "units", pl.col("lacking").alias("reason"), maintain_order=True)
+        .agg(field.unique(maintain_order=True).alias("fields"))
+    )
+
+
+def _listed(skus: pl.DataFrame, year: int, half: int) -> pl.DataFrame:
+    return skus.with_columns(
+        pl.lit(MARKET).alias("market"), pl.lit(year, pl.Int32).alias("year"), pl.lit(half, pl.Int8).alias("half")
+    ).select(pl.col(name).cast(dtype) for name, dtype in UNCOUNTED_SCHEMA.items())
+
+
+_EXACT: Final = Context(prec=60)
+_DRINKS: Final = ("HDC", "NDC")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagingFile:
+    """A file that the published rules accept.
+
+    `rows` are cells by column; `difference_kg` is the exact sum of the counted weight minus the written weight.
+    """
+
+    rows: tuple[dict[str, str], ...]
+    difference_kg: Decimal
+    uncounted: pl.DataFrame
+
+
+def sum_blocks(blocks: Iterable[Lines]) -> Lines:
+    """Return the lines of several blocks of SKUs as one row per identity. Raise `OverflowError` beyond 10^14 tonnes."""
+    every = [Lines(_sum(block.lines), block.uncounted) for block in blocks]
+    lines = pl.concat([block.lines for block in every])
+    within_reach(lines["grams"])
+    return Lines(_sum(lines), pl.concat([block.uncounted for block in every]).sort("sku_code", "reason"))
+
+
+def packaging_file(lines: Lines, producer: Producer, period: str) -> PackagingFile:
+    """Return the file of summed lines. Raise `FileRefused` with the error codes of the regulator's refusal."""
+    exact = Decimal(0)
+    rows = []
+    for *identity, grams, units in lines.lines.sort(IDENTITY).iter_rows():
+        kilograms = _EXACT.scaleb(grams, -3)
+        whole = kilograms.quantize(Decimal(1), rounding=ROUND_HALF_UP, context=_EXACT)
+        exact += kilograms - whole
+        if whole > 0:
+            cells = _cells(dict(zip(IDENTITY, identity, strict=True)), whole, units)
+            rows.append({**producer.row(period), **cells})
+    hold(rows, lines.uncounted)
+    return PackagingFile(tuple(rows), exact, lines.uncounted)
+
+
+def _sum(lines: pl.DataFrame) -> pl.DataFrame:
+    within_reach(lines["grams"])
+    return lines.group_by(IDENTITY).agg(pl.col("grams").sum(), pl.col("units").cast(COUNT).sum())
+
+
+def _cells(identity: dict[str, str], kilograms: Decimal, units: Decimal) -> dict[str, str]:
+    return {
+        "packaging_type": identity["type"],
+        "packaging_class": identity["class"],
+        "packaging_material": identity["material"],
+        "packaging_material_subtype": identity["subtype"],
+        "packaging_material_weight": format(kilograms, "f"),
+        "packaging_material_units": format(units, "f") if identity["type"] in _DRINKS else "",
+        "ram_rag_rating": identity["rating"],
+    }

@@ -1,0 +1,166 @@
+"""Defines the tools of what happened: changes of records, and suppliers whose answer is awaited."""
+
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Final
+
+import orjson
+from pydantic import Field
+
+from connector.principal import current_principal
+from connector.service import Service
+from connector.tools.kit import Found, ItemId, Limit, Offset, SkuCode, Tool, instant, item_id, refusal
+from schemas.json_values import JsonObject
+from services import audit
+from services.audit import Change
+from warehouse.operate.sessions import Connection
+from warehouse.skus import queries as skus
+from warehouse.skus import search
+from warehouse.skus.search import Search
+from warehouse.suppliers import overview
+
+_SOURCE: Final = "The company's audit log"
+_RECORDS: Final = "The company's own packaging records in this service"
+_MOST_VERSIONS: Final = 200
+_MOST_FIELDS: Final = 12
+_CODES: Final = 10
+"""The most codes of items that are named of each supplier."""
+
+
+class HistoryTools:
+    """The tools of history, which read Postgres in a thread."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """Return the tools with their titles."""
+        return [
+            Tool(self.list_changes, "Who changed what, and when"),
+            Tool(self.list_supplier_requests, "Suppliers who have not answered"),
+        ]
+
+    def list_changes(
+        self,
+        *,
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002  (the contract's name)
+        field: Annotated[str | None, Field(description="Only changes of fields that contain this: weight, …")] = None,
+        since: Annotated[str | None, Field(description="From this day or instant on (ISO, UTC).")] = None,
+        limit: Limit = 15,
+        offset: Offset = 0,
+    ) -> Found:
+        """Who changed what, when, and from what to what: the history of one item, or all changes since a day.
+
+        Use it for "who changed the weight" and "what changed since last Monday". It needs a plan with the audit log;
+        without one it lists the items that changed.
+        """
+        company_id, begin = current_principal().company_id, _instant(since)
+        with self._service.writes.company(company_id) as conn:
+            if sku_code is not None or id is not None:
+                of_item = self._of_item(conn, id, sku_code, begin, field)
+                found = None
+                if of_item is not None:
+                    found = audit.Found(of_item[offset : offset + limit], len(of_item), None)
+            elif field is not None:
+                found = audit.with_field(conn, begin, field, limit=limit, offset=offset)
+            else:
+                page = audit.recent(conn, begin, limit=limit, offset=offset)
+                found = page and audit.Found(*page, back_to=None)
+            if found is None:
+                return self._without_log(conn, begin, limit, offset)
+        end = offset + len(found.changes)
+        answer: JsonObject = {
+            "changes": [_change(change) for change in found.changes],
+            "total": found.total,
+            "next_offset": end if end < found.total else None,
+        }
+        next_step = (
+            f"Call again with offset {end} for more of {found.total}." if end < found.total else "Name who and when."
+        )
+        if found.back_to is not None:
+            answer["looked_back_to"] = found.back_to
+            next_step += f" Only changes since {found.back_to} were looked at; ask for one item, or with a later since."
+        return Found(
+            as_of=instant(self._service.clock.now()),
+            sources=[_SOURCE],
+            next_step=next_step,
+            answer=orjson.loads(orjson.dumps(answer)),
+        )
+
+    def _of_item(
+        self,
+        conn: Connection,
+        id: str | None,  # noqa: A002
+        sku_code: str | None,
+        begin: datetime | None,
+        field: str | None,
+    ) -> list[Change] | None:
+        sku_id = item_id(conn, id, sku_code)
+        found = audit.of_sku(conn, sku_id, str(skus.code_of(conn, sku_id)), limit=_MOST_VERSIONS)
+        if found is None:
+            return None
+        of_time = [change for change in found if begin is None or datetime.fromisoformat(change.at) >= begin]
+        if field is None:
+            return of_time
+        return [narrowed for change in of_time if (narrowed := audit.of_field(change, field))]
+
+    def _without_log(self, conn: Connection, begin: datetime | None, limit: int, offset: int) -> Found:
+        now = self._service.clock.now()
+        asked = Search(updated_since=begin, sort="-updated_at")
+        row = conn.execute(search.page(asked, limit, offset), asked.parameters(now)).fetchone()
+        assert row is not None, "a page is one row"
+        page = orjson.loads(row[0])
+        items = [{name: item[name] for name in ("sku_code", "name", "updated_at")} for item in page["data"]]
+        return Found(
+            as_of=instant(now),
+            sources=[_RECORDS],
+            next_step="Say that the plan has no audit log: who changed which field is not shown, only which items.",
+            answer={"audit_log": False, "changed_items": items, "total": page["pagination"]["total"]},
+        )
+
+    def list_supplier_requests(
+        self,
+        supplier: Annotated[str | None, Field(description="Only this supplier, by the name that was asked.")] = None,
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Found:
+        """Which suppliers have not answered our data requests yet, since when they wait, and about which items.
+
+        The longest waiting comes first, with the day that an answer is due. A rejected answer is awaited again.
+        """
+        now = self._service.clock.now()
+        asked = overview.filters(now=now, today=now.date(), supplier_name=supplier)
+        with self._service.writes.company(current_principal().company_id) as conn:
+            found, total = overview.waiting(conn, asked, codes=_CODES, limit=limit, offset=offset)
+        end = offset + len(found)
+        return Found(
+            as_of=instant(now),
+            sources=["The company's requests to suppliers in this service"],
+            next_step=f"Call again with offset {end} for more of {total}."
+            if end < total
+            else "A reminder is sent on the website, under suppliers; no tool sends one.",
+            answer={"waiting": found, "total": total, "next_offset": end if end < total else None},
+        )
+
+
+def _instant(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        if len(text) == len("2026-01-01"):
+            return datetime.combine(date.fromisoformat(text), time(), UTC)
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise refusal("invalid_format", "since: Send a day such as 2026-11-16, or an instant in ISO 8601.") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _change(change: Change) -> JsonObject:
+    """Return a change as the answer has it."""
+    entry: JsonObject = {"at": change.at, "who": change.who, "action": change.action, "sku_code": change.sku_code}
+    if change.reason:
+        entry["reason"] = change.reason
+    entry["fields"] = [each._asdict() for each in change.fields[:_MOST_FIELDS]]
+    if len(change.fields) > _MOST_FIELDS:
+        entry["more_fields"] = len(change.fields) - _MOST_FIELDS
+    return entry

@@ -1,0 +1,370 @@
+"""Defines the tools of packaging items: the list, and one item with its components and the reasons of its grade."""
+
+from collections.abc import Callable, Collection, Sequence, Sized
+from functools import partial
+from typing import Annotated, Any, Final, Literal, NamedTuple  # Any: annotations made from vocabularies
+
+import orjson
+from anyio import to_thread
+from pydantic import BaseModel, Field
+
+from compliance import ruleset
+from compliance.ruleset import unread
+from compliance.words import nearest_materials, resolve_material
+from connector.principal import current_principal
+from connector.service import Service
+from connector.tools import kit
+from connector.tools.kit import (
+    DEFAULT_LIMIT,
+    UNKNOWN_ITEM,
+    Answer,
+    FittingLimit,
+    ItemId,
+    Limit,
+    Offset,
+    Page,
+    SkuCode,
+    Tool,
+    instant,
+    market_code,
+    refusal,
+    require_one,
+    uuid_of,
+)
+from schemas import texts
+from schemas.json_values import JsonMapping, JsonObject
+from schemas.refusals import Refused
+from schemas.rules import GradeTraceRecord, GradeUnitRecord
+from schemas.skus.types import Component, SkuDetail
+from schemas.vocabularies import VOCABULARIES
+from services.skus import detail as detail_skus
+from services.skus import listing
+from services.skus.listing import Place
+from warehouse import library
+from warehouse.figures.gaps import GAPS, Finding
+from warehouse.operate.sessions import Connection
+from warehouse.skus import queries
+from warehouse.skus.search import MOST_WORDS, Search
+
+
+def cut_to_window(item: SkuDetail, limit: int, offset: int) -> tuple[SkuDetail, Page]:
+    """Return SkuDetailResponse.data cut to a window, and the window's position in the longest of its lists."""
+    end = offset + limit
+    compliance = item["compliance"]
+    trace = compliance["grade_trace"]
+    schemes = compliance["schemes"]
+    lists: tuple[Sized, ...] = (
+        item["components"],
+        item["volumes"],
+        trace["missing"],
+        trace["open"],
+        trace["assumptions"],
+        *(each["open"] for each in schemes),
+    )
+    total = max(map(len, lists))
+    components = item["components"][offset:end]
+    cut: GradeTraceRecord = {
+        **trace,
+        "missing": trace["missing"][offset:end],
+        "open": trace["open"][offset:end],
+        "assumptions": trace["assumptions"][offset:end],
+        "units": _units(trace["units"], components),
+    }
+    shown: SkuDetail = {
+        **item,
+        "components": components,
+        "volumes": item["volumes"][offset:end],
+        "compliance": {
+            **compliance,
+            "grade_trace": cut,
+            "schemes": [{**each, "open": each["open"][offset:end]} for each in schemes],
+        },
+    }
+    return shown, Page.of({"limit": limit, "offset": offset, "total": total}, min(end, total) - min(offset, total))
+
+
+def _units(units: Sequence[GradeUnitRecord], components: Sequence[Component]) -> list[GradeUnitRecord]:
+    """Return the units of these components, or that of an item without any, without other components in them."""
+    shown: set[str | None] = {None, *(component["id"] for component in components)}
+    cut: list[GradeUnitRecord] = [
+        {
+            **unit,
+            "components": [part for part in unit["components"] if part["component_id"] in shown],
+            "component_ids": [named for named in unit["component_ids"] if named in shown],
+        }
+        for unit in units
+    ]
+    return [unit for unit in cut if unit["components"]]
+
+
+Grade: Any = Literal[tuple(VOCABULARIES["recyclability_grade"])]
+Gap: Any = Literal[GAPS]
+DocStatus: Any = Literal[tuple(VOCABULARIES["doc_status"])]
+
+Words = Annotated[str | None, Field(description="Words of code, name, GTIN, format, category, brand or supplier.")]
+InMarket = Annotated[str | None, Field(description="Jurisdiction: name or code, such as FR.")]
+OfGrade = Annotated[Grade | None, Field(description="Recyclability grade.")]
+WithGap = Annotated[Gap | None, Field(description="What is not recorded.")]
+WithFlag = Annotated[str | None, Field(description="Code of a format ban, as in compliance_overview.")]
+OfSupplier = Annotated[str | None, Field(description="Name or id of a component's supplier.")]
+OfMaterial = Annotated[str | None, Field(description="Material, polymer or grade: plastic, PVC, glass, …")]
+UsesComponent = Annotated[str | None, Field(description="Code, name or id of a shared component.")]
+HasDoc = Annotated[DocStatus | None, Field(description="Cover by a declaration of conformity.")]
+
+_NEAREST: Final = 5
+
+
+class Asked(NamedTuple):
+    """The conditions on the records, and on what the snapshot found."""
+
+    search: Search
+    finding: Finding
+
+
+class Named(NamedTuple):
+    """A record of the library that an argument names."""
+
+    id: str
+    label: str
+
+
+def asked_search(
+    conn: Connection,
+    *,
+    search: str | None = None,
+    market: str | None = None,
+    grade: str | None = None,
+    doc_status: str | None = None,
+    gap: str | None = None,
+    flag: str | None = None,
+    supplier: str | None = None,
+    material: str | None = None,
+    component: str | None = None,
+) -> Asked:
+    """Return the conditions in a session of the company. Raise the tool's refusal of one that cannot be read."""
+    words = tuple((search or "").split())
+    if len(words) > MOST_WORDS:
+        raise refusal("out_of_range", f"search: at most {MOST_WORDS} words are searched at once.")
+    family, polymer = _material(material)
+    ids = [
+        named.id
+        for text, kind in ((supplier, "supplier"), (component, "library_component"))
+        if text
+        for named in named_records(conn, kind, text)
+    ]
+    if supplier and component:
+        raise refusal("invalid_body", "Send supplier or component, not both.")
+    found = Search(
+        words=words,
+        market=None if market is None else market_code(market),
+        grade=grade,
+        doc_status=doc_status,
+        material=family,
+        refers_to=ids or None,
+    )
+    return Asked(found, Finding(gap=gap, flag=flag, polymer=polymer))
+
+
+def named_records(conn: Connection, resource: str, text: str) -> Sequence[Named]:
+    """Return the library's records that a text names: by id, by code or name, else by all of its words.
+
+    Raises the tool's refusal where there is none.
+    """
+    if uuid_of(text) is not None:
+        return [Named(text.lower(), text)]
+    every = library.labels(conn, resource)
+    folded = text.casefold().strip()
+    exact = [Named(id_, label) for id_, label, names in every if folded in names]
+    words = folded.split()
+    found = exact or [
+        Named(id_, label) for id_, label, names in every if all(word in " ".join(names) for word in words)
+    ]
+    if not found:
+        known = "; ".join(label for _, label, _ in every[:_NEAREST]) or "none"
+        what = "supplier" if resource == "supplier" else "shared component"
+        raise refusal(
+            "not_found", f"No {what} of the library has “{text}” in its code or name. The first are: {known}."
+        )
+    return found
+
+
+def _material(text: str | None) -> tuple[str | None, str | None]:
+    """Return the family, else the polymer or grade, that a text names."""
+    if text is None:
+        return None, None
+    if text.casefold() in VOCABULARIES["material"]:
+        return text.casefold(), None
+    rules = ruleset.load()
+    if (code := resolve_material(text, rules)) is None:
+        nearest = ", ".join(nearest_materials(text, rules))
+        raise refusal("not_in_vocabulary", f"material: “{text}” is no known material; the nearest are: {nearest}.")
+    return None, code
+
+
+_SHOWN: Final = (
+    "id",
+    "sku_code",
+    "name",
+    "material",
+    "weight_grams",
+    "recyclability_grade",
+    "recyclability_score",
+    "doc_status",
+    "markets",
+    "packaging_level",
+    "packaging_format",
+    "food_contact",
+    "updated_at",
+)
+SHORT: Final = 8_000
+"""Characters of an answer whose size was not asked for."""
+_SIZES: Final = (DEFAULT_LIMIT, 14, 10, 7, 5, 3, 2, 1)
+"""How many of each list of an item are shown: the most of these with which the answer is short, at least one."""
+_SOURCE: Final = "The company's own packaging records in this service"
+_GRADES: Final = "Grades: Regulation (EU) 2025/40, Annex II; indicative until the delegated acts, due 1 January 2028"
+
+
+class Item(BaseModel):
+    """A packaging item in a list."""
+
+    id: str
+    sku_code: str
+    name: str
+    material: str | None
+    weight_grams: Annotated[float | None, Field(description="Total weight in grams.")]
+    recyclability_grade: Annotated[str | None, Field(description="A, B, C, not_recyclable or not_assessed.")]
+    recyclability_score: Annotated[float | None, Field(description="0 to 100.")]
+    grade_provisional: Annotated[bool, Field(description="Whether a fact that is not given could change the grade.")]
+    doc_status: Annotated[str, Field(description="Cover by a declaration of conformity today.")]
+    markets: list[str] | None
+    packaging_level: str | None
+    packaging_format: str | None
+    food_contact: bool | None
+    updated_at: str
+
+
+class Items(Answer):
+    """A page of packaging items, newest first."""
+
+    items: list[Item]
+    page: Page
+
+
+class ItemDetail(Answer):
+    """One packaging item as it is stored."""
+
+    item: Annotated[JsonObject, Field(description="All fields of SkuDetailResponse.data of the REST interface.")]
+    page: Annotated[Page, Field(description="Where these components, volumes and reasons lie in all there are.")]
+
+
+def _item(listed: JsonMapping, provisional: Collection[str]) -> Item:
+    return Item(**{name: listed[name] for name in _SHOWN}, grade_provisional=listed["id"] in provisional)
+
+
+class ItemTools:
+    """The tools of items, which read Postgres in the event loop."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def tools(self) -> list[Tool]:
+        """Return the tools with their titles."""
+        return [
+            Tool(self.list_packaging_items, "List packaging items"),
+            Tool(self.get_packaging_item, "Get one packaging item"),
+        ]
+
+    async def list_packaging_items(
+        self,
+        *,
+        search: Words = None,
+        market: InMarket = None,
+        grade: OfGrade = None,
+        doc_status: HasDoc = None,
+        gap: WithGap = None,
+        flag: WithFlag = None,
+        supplier: OfSupplier = None,
+        material: OfMaterial = None,
+        component: UsesComponent = None,
+        limit: Limit = DEFAULT_LIMIT,
+        offset: Offset = 0,
+    ) -> Items:
+        """List or search the company's packaging items (SKUs), newest first: code, name, grade, weight, markets, DoC.
+
+        Filters narrow it, and page.total counts what fits: items with PVC (material), of one supplier, that use a
+        shared component or cap, with a gap (plastic parts without their polymer: polymer_missing), with a format ban.
+        """
+        asked = partial(
+            asked_search,
+            search=search,
+            market=market,
+            grade=grade,
+            doc_status=doc_status,
+            gap=gap,
+            flag=flag,
+            supplier=supplier,
+            material=material,
+            component=component,
+        )
+        return await to_thread.run_sync(self._list, asked, limit, offset)
+
+    def _list(self, asked: Callable[[Connection], Asked], limit: int, offset: int) -> Items:
+        service, company_id = self._service, current_principal().company_id
+        place = Place(service.writes, service.clock, service.rulesets, service.settings.data_dir, company_id)
+        with service.writes.company(company_id) as conn:
+            wanted = asked(conn)
+        try:
+            found = orjson.loads(listing.page(place, wanted.search, wanted.finding, limit=limit, offset=offset))
+        except Refused as refused:
+            [issue] = refused.issues
+            raise refusal(issue.code, f"{issue.field}: {issue.message}") from None
+        with service.writes.company(company_id) as conn:
+            provisional = queries.provisional(conn, [item["id"] for item in found["data"]])
+        page = Page.of(found["pagination"], len(found["data"]))
+        snapshot_at = found.get("findings_as_of")
+        return Items(
+            as_of=snapshot_at or instant(service.clock.now()),
+            sources=[_SOURCE, _GRADES],
+            next_step=page.way_on("Call get_packaging_item with a sku_code for one item's details."),
+            items=[_item(item, provisional) for item in found["data"]],
+            page=page,
+        )
+
+    async def get_packaging_item(
+        self,
+        sku_code: SkuCode = None,
+        id: ItemId = None,  # noqa: A002  (the contract's name)
+        limit: FittingLimit = None,
+        offset: Offset = 0,
+    ) -> ItemDetail:
+        """Get one packaging item by sku_code or id: components, weights, substances, volumes, DoC status, format bans.
+
+        Also why it has its recyclability grade: compliance.grade_trace names the rules, what is missing, open and
+        assumed; compliance.schemes what others, such as the UK's RAM, would rate it. Use it for any question about a
+        single item; limit and offset page one of very many parts.
+        """
+        require_one(id, sku_code)
+        today = self._service.clock.today()
+        by_id = {"id": uuid_of(id)} if id is not None else None
+        query, named = (queries.BY_ID, by_id) if by_id else (queries.BY_CODE, {"sku_code": texts.code(str(sku_code))})
+        found = await kit.row(self._service, current_principal().company_id, query, {**named, "today": today})
+        if found is None:
+            raise refusal("not_found", UNKNOWN_ITEM)
+        row = queries.row_of(found)
+        item, rules = await detail_skus.sku_detail_on_loop(row, self._service.rules_for, today=today)
+        stream = item["compliance"]["grade_trace"]["stream"]
+        whole, sources = orjson.loads(orjson.dumps(item)), [_SOURCE, _GRADES, *unread(stream, rules)]
+        for size in _SIZES if limit is None else (limit,):
+            shown, page = cut_to_window(whole, size, offset)
+            answer = ItemDetail(
+                as_of=instant(self._service.clock.now()),
+                sources=sources,
+                next_step=page.way_on(
+                    "Call check_missing_data with this sku_code for what is missing, the worst first."
+                ),
+                item={**shown},
+                page=page,
+            )
+            if len(orjson.dumps(answer.model_dump())) <= SHORT:
+                break
+        return answer

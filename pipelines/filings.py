@@ -1,0 +1,217 @@
+"""Computes what a company declares: the figures of one market, year and half, from the company's snapshot.
+
+Two declarations of one snapshot, rule-set and catalogue are equal to the byte. `forms` makes the bytes.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, NamedTuple, Self
+
+import polars as pl
+
+from compliance.catalogue import Jurisdiction
+from compliance.filings import document
+from compliance.filings.document import Source, halves_there, of_latest_years, of_market, totals_by_period
+from compliance.filings.uk.producer import submission
+from compliance.filings.uk.rows import (
+    UK_SKU_COLUMNS,
+    Lines,
+    PackagingFile,
+    Statements,
+    lines_of,
+    packaging_file,
+    sum_blocks,
+)
+from compliance.filings.uk.tables import MARKET
+from compliance.rollup.exact import written_tonnes
+from compliance.rollup.parts import SKU_COLUMNS, Portfolio
+from compliance.rollup.periods import HALF_YEARLY, HALVES_SCHEMA, halves_of, market_of, recorded_halves, volume_rows
+from compliance.rollup.tonnes import QUESTION_SCHEMA, STANDING_SCHEMA, TONNES_SCHEMA, Figures, combine_blocks, rollup
+from compliance.ruleset import RuleSet
+from pipelines.figures import TONNES, Catalogue, blocks
+from warehouse.figures.snapshots import Snapshot
+from warehouse.figures.stored import Basis, StoredFigures
+
+YEAR: Final = 0
+"""The value of half that means the calendar year."""
+
+
+class NotDeclarable(ValueError):  # noqa: N818  (an answer, not a fault)
+    """There is no such market or period to declare for; the text names a right one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The snapshot and tables that a company declares from; `jurisdictions` by code."""
+
+    snapshot: Snapshot
+    catalogue: Catalogue
+    rules: RuleSet
+
+    @property
+    def jurisdictions(self) -> dict[str, Jurisdiction]:
+        """Return the catalogue by code."""
+        return {entry.code: entry for entry in self.catalogue.entries}
+
+    @property
+    def source(self) -> Source:
+        """Return the origin that the declaration names."""
+        as_of = self.snapshot.as_of.isoformat().replace("+00:00", "Z")
+        return Source(str(self.snapshot.company_id), self.snapshot.path, as_of, self.rules.version)
+
+
+def declared_market(inputs: Inputs, market: str, half: int) -> str:
+    """Return the market in the form in which it is declared. Raises `NotDeclarable`."""
+    try:
+        found = market_of(market, inputs.jurisdictions)
+    except ValueError:
+        raise NotDeclarable(
+            f"unknown_market: there is no jurisdiction {market}; GET /api/v1/jurisdictions lists them."
+        ) from None
+    if half != YEAR and found not in HALF_YEARLY:
+        raise NotDeclarable(f"{found} is declared by the year: leave --half out. Only GB has halves.")
+    return found
+
+
+def figures(inputs: Inputs, market: str, year: int) -> Figures:
+    """Return the figures of a market and year, with its halves."""
+    return combine_blocks(
+        rollup(portfolio, inputs.catalogue.entries, inputs.rules)
+        for portfolio in portfolios(inputs, market, year, SKU_COLUMNS)
+    )
+
+
+def halves(inputs: Inputs, market: str, year: int, half: int) -> list[int] | None:
+    """Return the halves that are there, of a calendar year of a half-yearly market; else None."""
+    if half != YEAR or market not in HALF_YEARLY:
+        return None
+    volumes = pl.scan_parquet(inputs.snapshot.volumes).filter(pl.col("year") == year).collect()
+    rows = volume_rows(volumes.rename({"sku_code": "sku"}), inputs.jurisdictions).filter(pl.col("market") == market)
+    found = halves_of(recorded_halves(rows, market), market, year)
+    return list(found.there) if found else None
+
+
+def uk_file(inputs: Inputs, statements: Statements) -> PackagingFile:
+    """Return the packaging data file of a period. Raises `FileRefused` with the regulator's error numbers."""
+    period = submission(statements.producer, statements.year, statements.half)
+    lines = (found for _, found in uk_lines(inputs, statements))
+    return packaging_file(sum_blocks(lines), statements.producer, period)
+
+
+def uk_lines(inputs: Inputs, statements: Statements) -> Iterator[tuple[Portfolio, Lines]]:
+    """Yield the lines that the UK file sums up, block by block, each with the portfolio that it was counted from."""
+    for portfolio in portfolios(inputs, MARKET, statements.year, UK_SKU_COLUMNS):
+        yield portfolio, lines_of(portfolio, inputs.catalogue.entries, inputs.rules, statements)
+
+
+def portfolios(inputs: Inputs, market: str, year: int, sku_columns: pl.Schema) -> Iterator[Portfolio]:
+    """Yield the parts of the snapshot that count for a market and year, block by block."""
+    for portfolio in blocks(inputs.snapshot, sku_columns=sku_columns):
+        yield of_market(portfolio, market, year, inputs.jurisdictions)
+
+
+_NAME: Final = re.compile(r"(?P<market>[A-Z]{2}(?:-[A-Z0-9]{1,3})?)-(?P<year>[0-9]{4})(?:-H(?P<half>[12]))?")
+_PERIOD: Final = ("market", "year", "half")
+_SHARE: Final = {f"{name}tonnes": TONNES for name in ("", "in_scope_", "undecided_", "out_of_scope_")}
+FILING_SCHEMA: Final = pl.Schema({name: _SHARE.get(name) or TONNES_SCHEMA[name] for name in document.TONNES_COLUMNS})
+"""The columns of a filing's tonnes."""
+
+
+class Filing(NamedTuple):
+    """A market and period; `half` is 1 or 2, or 0 for the calendar year."""
+
+    market: str
+    year: int
+    half: int
+
+    @property
+    def name(self) -> str:
+        """Return the name: `DE-2025`, `GB-2025-H1`."""
+        return f"{self.market}-{self.year}" + (f"-H{self.half}" if self.half != YEAR else "")
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return the filing of a name. Raises `NotDeclarable`."""
+        if (found := _NAME.fullmatch(name)) is None:
+            raise NotDeclarable(f"{name} names no filing; say market and year, such as DE-2025, or GB-2025-H1.")
+        market, half = found["market"], int(found["half"] or YEAR)
+        if half != YEAR and market not in HALF_YEARLY:
+            raise NotDeclarable(f"{market} is declared by the year. Only GB has halves.")
+        return cls(market, int(found["year"]), half)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedFiling:
+    """A computed declaration: its rows, and the basis that the figures were computed from.
+
+    `uncounted` are SKUs that no figure counts, by reason; `scope_missing` those that lack a fact that decides whether a
+    category covers them.
+    """
+
+    filing: Filing
+    origin: Basis
+    tonnes: list[document.TonnesRow]
+    totals: document.Totals
+    halves: list[int] | None
+    uncounted: list[document.UncountedRow]
+    scope_missing: list[document.ScopeMissingRow]
+    obligations: pl.DataFrame
+
+
+def of_figures(tonnes: pl.DataFrame, uncounted: pl.DataFrame) -> list[Filing]:
+    """Return the filings for which there are figures or uncounted SKUs, by market and period."""
+    found = pl.concat([frame.select(_PERIOD) for frame in (tonnes, uncounted)]).unique().sort(_PERIOD)
+    return [Filing(*row) for row in found.iter_rows()]
+
+
+def compute_filings(figures: StoredFigures) -> list[ComputedFiling]:
+    """Compute every declaration for which these figures have something, by market and period."""
+    tonnes, uncounted = (pl.read_parquet(path, columns=[*_PERIOD]) for path in (figures.tonnes, figures.uncounted))
+    return [compute_filing(figures, filing) for filing in of_figures(tonnes, uncounted)]
+
+
+def compute_filing(figures: StoredFigures, filing: Filing) -> ComputedFiling:
+    """Compute the declaration from these figures. Raises `NotDeclarable` where they have nothing for it."""
+    market, year, half = filing
+    of_filing = (pl.col("market") == market) & (pl.col("year") == year) & (pl.col("half") == half)
+    tonnes, uncounted, missing = (
+        pl.read_parquet(path).filter(of_filing) for path in (figures.tonnes, figures.uncounted, figures.scope_missing)
+    )
+    if tonnes.is_empty() and uncounted.is_empty():
+        raise NotDeclarable(f"The company's figures of {figures.origin.as_of:%Y-%m-%d} hold nothing for {filing.name}.")
+    not_stored = (pl.DataFrame(schema=schema) for schema in (STANDING_SCHEMA, QUESTION_SCHEMA, HALVES_SCHEMA))
+    found = Figures(tonnes, uncounted, missing, *not_stored)
+    verdicts = pl.read_parquet(figures.obligations)
+    return ComputedFiling(
+        filing,
+        figures.origin,
+        list(document.tonnes_rows(found, market, year, half)),
+        document.totals(found, market, year, half),
+        next(iter(pl.concat([tonnes.select("halves"), uncounted.select("halves")])["halves"].to_list()), None),
+        list(document.uncounted_rows(uncounted)),
+        list(document.missing_rows(missing)),
+        verdicts.filter((pl.col("market") == market) & (pl.col("year") == year)),
+    )
+
+
+def tonnes_by_period(found: Figures, this_year: int) -> dict[str, float]:
+    """Return tonnes of each market's latest year with figures, and of its declared halves: GB-2026-H1."""
+    return {
+        Filing(each["market"], each["year"], each["half"]).name: float(each["tonnes"])
+        for each in totals_by_period(of_latest_years(found.tonnes, this_year))
+    }
+
+
+def halves_by_year(found: Figures) -> dict[str, list[int]]:
+    """Return the halves that are there, of each calendar year of a half-yearly market: of one half a lower bound."""
+    years = found.halves.select("market", "year").iter_rows()
+    return {Filing(market, year, 0).name: halves_there(found, market, year, 0) or [] for market, year in years}
+
+
+def tonnes_of_latest_years(found: Figures, this_year: int) -> float:
+    """Sum the latest years of all markets, each year once: halves count only where there is no whole year."""
+    latest = of_latest_years(found.tonnes, this_year)
+    whole = latest.filter((pl.col("half") == 0).any().over("market") == (pl.col("half") == 0))
+    return float(written_tonnes(sum(whole["grams"], Decimal(0))))

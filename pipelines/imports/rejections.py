@@ -1,0 +1,367 @@
+"""Picks the rejected rows out of the caller's file, and adds line, column and reason behind their cells.
+
+A SKU is rejected whole: where its graph has lines of its own, these are included, so that the corrected file has all of
+it. Title lines and header keep their lines and columns, so that a mapping fits the new file like the old.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.column_values import misleading_columns
+from pipelines.reading.columns import recognise
+from pipelines.reading.delimited import read_delimited
+from pipelines.reading.encoding import decode
+from pipelines.reading.fields import Column
+from pipelines.reading.fields import Table as Kind
+from pipelines.reading.grid import NUMBER, Grid, position
+from pipelines.reading.unit_columns import is_shared
+from pipelines.reading.values import unescaped
+from pipelines.reading.workbook.sheets import Workbook
+from schemas.imports.types import ImportRowError, ImportSource, ReadSheet, SourceColumn, SourceSheet
+from schemas.messages import ORIGINAL, Message, translate
+
+_NUMERIC: Final = ("number", "integer", "ppm")
+_PLAIN_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+
+Cell = str | Decimal | None
+Source = ImportSource | SourceSheet
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One sheet, or the text, that the service has read; `place` is the service's description of it.
+
+    `numeric` are the positions of number columns, `text` the whole of a delimited text and its
+    `delimiter`.
+    """
+
+    grid: Grid
+    place: Source
+    numeric: frozenset[int] = frozenset()
+    text: str | None = None
+    delimiter: str = ""
+
+    @property
+    def header_row(self) -> int:
+        """Return the line of the header."""
+        return self.place["header_row"]
+
+    @property
+    def preamble(self) -> str:
+        """Return the line `sep=;` that some programs put before everything, or nothing."""
+        first = "" if self.text is None else self.text[:6]
+        return f"{first[:5]}\r\n" if first.lower().startswith("sep=") else ""
+
+    @property
+    def top(self) -> set[int]:
+        """Return the lines down to the header that contain something."""
+        return {line for line in self.grid.lines if line <= self.header_row}
+
+    def codes(self, *, carried: bool) -> dict[int, str | None]:
+        """Return the sku_code of each line; with `carried` a line without one belongs to the SKU above it."""
+        letter = next(column["column"] for column in self.place["columns"] if column["field"] == "sku_code")
+        below = self.grid.below(self.header_row)
+        codes = unescaped(below.cells[f"c{position(letter)}"]).str.strip_chars()
+        return dict(zip(below.lines, codes.forward_fill() if carried else codes, strict=True))
+
+    def cells(self, wanted: Iterable[int]) -> dict[int, list[Cell]]:
+        """Return the cells of some lines, in the order of the file."""
+        lines = set(wanted)
+        kept = self.grid.lines.is_in(list(lines))
+        kinds = None if self.grid.kinds is None else self.grid.kinds.filter(kept)
+        part = Grid(self.grid.cells.filter(kept), self.grid.lines.filter(kept), kinds=kinds)
+        found: dict[int, list[Cell]] = {}
+        for index, line in enumerate(part.lines):
+            texts = part.row(index)
+            cells: list[Cell] = list(texts[: self.grid.widths.get(line, len(texts))])
+            if part.kinds is not None:
+                for at in self.numeric:
+                    if part.kinds[f"c{at}"][index] == NUMBER:
+                        cells[at] = _number(texts[at])
+            found[line] = cells
+        return dict(sorted((found | self._no_records(lines)).items()))
+
+    def _no_records(self, wanted: set[int]) -> dict[int, list[Cell]]:
+        """Cut the lines among these that are no record at the delimiter; one with lost bytes can still be a record."""
+        faults = [fault for fault in self.grid.faults if fault.line in wanted]
+        if self.text is None or not faults:
+            return {}
+        lines, mark = list(io.StringIO(self.text, newline="")), self.delimiter
+        found: dict[int, list[Cell]] = {}
+        for fault in faults:
+            if fault.code == "undecodable":
+                found[fault.line] = list(next(csv.reader(lines[fault.line - 1 :], delimiter=mark)))
+            else:
+                found[fault.line] = list(lines[fault.line - 1].rstrip("\r\n").split(mark))
+        return found
+
+
+def of_text(data: bytes, source: ImportSource) -> Sheet:
+    """Return the lines of a delimited text, by the delimiter that the service has found."""
+    text, delimiter = decode(data, source["encoding"]).text, source["delimiter"]
+    assert delimiter is not None, "a text has one"
+    return Sheet(read_delimited(text, delimiter), source, text=text, delimiter=delimiter)
+
+
+def of_workbook(book: Workbook, place: Source, columns: Iterable[SourceColumn], kind: Kind) -> Sheet:
+    """Return the lines of a sheet; number cells stay numbers where `columns` list a column of numbers."""
+    [part] = [part for part in book.sheets if part.name == place["sheet"]]
+    numeric = {position(column["column"]) for column in columns if _is_numeric(column["field"], kind)}
+    grid = book.whole(part, numeric)
+    return Sheet(grid, place, frozenset(at for at in numeric if f"c{at}" in grid.cells.columns))
+
+
+def _is_numeric(field: str, kind: Kind) -> bool:
+    column = recognise(field, 0, kind)
+    return column is not None and column.field.kind in _NUMERIC
+
+
+def _number(text: str | None) -> Cell:
+    """Return a number cell; one that shows a percentage, a unit or a day stays text."""
+    return Decimal(text) if text is not None and _PLAIN_NUMBER.fullmatch(text) else text
+
+
+def unambiguous_header(
+    header: Sequence[Cell], rows: Sequence[Sequence[Cell]], read: Iterable[SourceColumn], kind: Kind
+) -> list[Cell]:
+    """Return the header over the rejected `rows`; `read` are the columns that the service has read, as published."""
+    columns = [column for place in read if (column := _column(header, place, kind)) is not None]
+    texts = {column.name: [_text(row, column.position) for row in rows] for column in columns}
+    cells = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
+    doubted = set(misleading_columns(columns, cells, kind))
+    own = {column.position: _own_name(column, kind) for column in columns if column.name in doubted}
+    return [own.get(at, cell) for at, cell in enumerate(header)]
+
+
+def _text(row: Sequence[Cell], at: int) -> str | None:
+    """Return a cell as text; a question mark replaces what is no character."""
+    cell = row[at] if at < len(row) else None
+    return None if cell is None else str(cell).encode("utf-8", "replace").decode()
+
+
+def _column(header: Sequence[Cell], place: SourceColumn, kind: Kind) -> Column | None:
+    """Return the column that a header makes by itself; None where a mapping or a second line made it."""
+    at = position(place["column"])
+    text = header[at] if at < len(header) else None
+    column = recognise(str(text), at, kind) if text is not None else None
+    if column is not None and is_shared(column) and place["field"].endswith(f"_{column.name}"):
+        return column  # published once for each weight that it applies to
+    return None if column is None else replace(column, name=place["field"]) if _names(column, place) else None
+
+
+def _names(column: Column, place: SourceColumn) -> bool:
+    return place["field"] in (column.name, f"component_{column.name}")
+
+
+def _own_name(column: Column, kind: Kind) -> str:
+    """Return the header that means the column whatever its cells contain."""
+    alone = recognise(column.name, column.position, kind)
+    return column.name if alone is not None and alone.table == column.table else f"component_{column.name}"
+
+
+ADDED: Final = ("error_line", "error_column", "error_reason")
+"""Headers of the columns behind the caller's own. They match no field, so that an import ignores them."""
+
+Report = Sequence[ImportRowError]
+Columns = Sequence[SourceColumn]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One sheet to write: `name` is None for a delimited text, `rows` are (line number, cells).
+
+    `lines` are the lines of the sent file of the rejected rows, which are the last ones of `rows`. `width` is the
+    number of the sender's columns, `numeric` the positions of those that contain numbers. `preamble` is a line `sep=;`
+    before everything. Of a whole file `lines` are all its lines, and `rejected_lines` those that are rejected. `others`
+    are the codes of the lines of SKUs that are not here, those of all their sheets.
+    """
+
+    name: str | None
+    header_row: int
+    rows: list[tuple[int, list[Cell]]]
+    lines: tuple[int, ...]
+    width: int
+    numeric: frozenset[int] = frozenset()
+    preamble: str = ""
+    rejected_lines: frozenset[int] = frozenset()
+    others: frozenset[str] = frozenset()
+
+    @property
+    def header(self) -> list[Cell]:
+        """Return the headers, the added ones included; none where the table has none."""
+        return dict(self.rows).get(self.header_row, [])
+
+    def rejected(self) -> Iterator[tuple[int, list[Cell]]]:
+        """Yield the rejected rows, each with its line in the sent file."""
+        return zip(self.lines, (cells for _, cells in self.rows[len(self.rows) - len(self.lines) :]), strict=True)
+
+
+def rejected_tables(
+    data: bytes,
+    source: ImportSource,
+    report: Report,
+    lang: str = ORIGINAL,
+    *,
+    with_reasons: bool = True,
+    whole: bool = False,
+) -> list[Table]:
+    """Return the rejected rows of a file, or with `whole` all rows, a table for each sheet that has some.
+
+    The sheet of SKUs of a workbook comes without rows where only components are rejected, since no import goes without.
+
+    `data` is the file as it was sent; `source` and `report` are the service's answers about it in the language `lang`:
+    `source`, all `errors`. Without `with_reasons` the rows are as they were sent.
+    """
+    wording = lang if with_reasons else None
+    parts = source["components"]
+    apart = None if parts is None or parts["sheet"] == source["sheet"] else parts
+    component_columns = () if parts is None or apart is not None else parts["columns"]
+    codes = _rejected_codes(source, report)
+    of_skus = codes if apart is not None or source["layout"] == "long" else set()
+    if source["format"] == "csv":
+        text = of_text(data, source)
+        return _tables(
+            [_Rejected(text, report, of_skus, source, wording, component_columns=component_columns, whole=whole)]
+        )
+    book = Workbook(data)
+    rejected: list[_Rejected] = []
+    for place in sheets_of_skus(source):
+        main = of_workbook(book, place, (*place["columns"], *component_columns), "sku")
+        faults = [fault for fault in report if fault["sheet"] == place["sheet"]]
+        rejected.append(
+            _Rejected(main, faults, of_skus, place, wording, component_columns=component_columns, whole=whole)
+        )
+    if apart is None:
+        return _tables(rejected)
+    graphs = of_workbook(book, apart, apart["columns"], "component")
+    of_parts = [fault for fault in report if fault["sheet"] == apart["sheet"]]
+    return _tables(rejected, _Rejected(graphs, of_parts, codes, None, wording, whole=whole))
+
+
+def sheets_of_skus(source: ImportSource) -> list[ImportSource]:
+    """Return the description of each sheet of the SKUs, of which a table can have several."""
+    return [source] if "sheets" not in source else [_alone(source, each) for each in source["sheets"]]
+
+
+def _alone(source: ImportSource, of: ReadSheet) -> ImportSource:
+    skipped = [line for line in source["skipped"] if line.get("sheet") == of["sheet"]]
+    return {**source, "sheet": of["sheet"], "header_row": of["header_row"], "skipped": skipped}
+
+
+def _rejected_codes(source: ImportSource, report: Report) -> set[str]:
+    """Return the SKUs that are rejected whole; of a repeated code the first line stays, unless lines are components."""
+    long = source["layout"] == "long"
+    return {f["sku_code"] for f in report if f["sku_code"] and (long or f["code"] != "duplicate_sku_code")}
+
+
+def _tables(of_skus: Sequence["_Rejected"], *of_parts: "_Rejected") -> list[Table]:
+    """Return the tables with rows, and in any case one of the SKUs where the components have some."""
+    others = frozenset(code for sheet in of_skus for code in sheet.others if code)
+    tables = [replace(table, others=others) for sheet in of_skus if (table := sheet.table(is_needed=False)) is not None]
+    parts = [table for sheet in of_parts if (table := sheet.table(is_needed=False)) is not None]
+    if parts and not tables:
+        tables = [table for table in [of_skus[0].table(is_needed=True)] if table is not None]
+    return [*tables, *parts]
+
+
+class _Rejected:
+    """The rejected lines of one sheet: those with a fault, and all lines of the SKUs `codes`."""
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        report: Report,
+        codes: set[str],
+        source: ImportSource | None,
+        wording: str | None,
+        *,
+        component_columns: Columns = (),
+        whole: bool = False,
+    ) -> None:
+        """`source` is None for a components sheet, `wording` where no reasons are written.
+
+        `component_columns` are those of components in the main sheet. With `whole` no line is left out.
+        """
+        self._sheet, self._wording = sheet, wording
+        self._read = (*sheet.place["columns"], *component_columns)
+        self._kind: Kind = "component" if source is None else "sku"
+        self._faults: dict[int, list[ImportRowError]] = {}
+        for fault in report:
+            self._faults.setdefault(fault["line"], []).append(fault)
+        # A components sheet is long, and skips no line of a SKU.
+        self._codes = sheet.codes(carried=source is None or source["layout"] == "long")
+        skipped = {skip["line"] for skip in source["skipped"]} if source else set[int]()
+        siblings = {line for line, code in self._codes.items() if code in codes} - skipped
+        self._rejected, self._whole = siblings | set(self._faults), whole
+        self._lines = sorted(self._rejected | set(self._codes)) if whole else sorted(self._rejected)
+        self.others = {code for line, code in self._codes.items() if line not in {*self._lines, *skipped}}
+
+    def table(self, *, is_needed: bool) -> Table | None:
+        """Return title lines, header and rejected lines, with the added columns.
+
+        None where no line is rejected, unless the table `is_needed`.
+        """
+        if not self._lines and not is_needed:
+            return None
+        at = self._sheet.header_row
+        cells = self._sheet.cells({*self._sheet.top, *self._lines})
+        header = cells.get(at, [])
+        width = len(header) if self._sheet.text is not None and header else max(map(len, cells.values()))
+        old = len(ADDED) if tuple(header[-len(ADDED) :]) == ADDED else 0
+        width -= old
+        rows = [(line, cells_of_line) for line, cells_of_line in cells.items() if line < at]
+        if header:
+            sure = unambiguous_header(header, [cells[line] for line in self._lines], self._read, self._kind)
+            rows.append((at, self._with_reason(sure, ADDED if self._wording else (), width, old)))
+        for number, line in enumerate(self._lines, at + 1):
+            place = line if self._whole else number
+            ragged = any(fault["code"] == "ragged_row" for fault in self._faults.get(line, ()))
+            rows.append((place, self._with_reason(cells[line], self._reason_cells(line), width, old, whole=not ragged)))
+        return Table(
+            self._sheet.place["sheet"],
+            at,
+            rows,
+            tuple(self._lines),
+            width,
+            self._sheet.numeric,
+            self._sheet.preamble,
+            frozenset(self._rejected),
+        )
+
+    def _with_reason(
+        self, cells: list[Cell], reasons: Sequence[Cell], width: int, old: int, *, whole: bool = True
+    ) -> list[Cell]:
+        """Return a line with the columns `reasons` behind the header's columns, in place of those of an earlier report.
+
+        A line of a text that is rejected for too few or too many cells keeps their number, so that it is not read as
+        corrected.
+        """
+        if self._sheet.text is None or whole:
+            cells = [*cells, *[None] * (width + old - len(cells))]
+        return [*cells[:width], *reasons, *cells[width + old :]]
+
+    def _reason_cells(self, line: int) -> tuple[str, ...]:
+        """Return the line's number, the letters of its faulty columns, and the messages; nothing without reasons."""
+        if self._wording is None:
+            return ()
+        faults = self._faults.get(line)
+        if faults is None:
+            code = self._codes[line]
+            blamed = [at for at in self._faults if self._codes.get(at) == code]
+            sentence = Message("Nothing is wrong here, but the SKU is rejected as a whole. See the other sheet.")
+            if blamed:
+                sentence = Message(
+                    "Nothing is wrong here, but the SKU is rejected as a whole. Line {line} says what is wrong with "
+                    "this SKU.",
+                    line=min(blamed),
+                )
+            return str(line), "", translate(sentence, self._wording)
+        letters = dict.fromkeys(fault["column"] for fault in faults if fault["column"])
+        return str(line), ", ".join(letters), " ".join(dict.fromkeys(fault["message"] for fault in faults))

@@ -1,0 +1,253 @@
+"""Controls one reader process from its parent: starts it, sends it requests, watches it while it reads, and kills it.
+
+A `Reader` belongs to one thread, which must live as long as the process: the kernel ends the process with it.
+"""
+
+import errno
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from select import POLLIN, poll
+from typing import BinaryIO, Final, NoReturn, TypeVar
+
+import psutil
+
+from pipelines import allocator
+from pipelines.readers.requests import Limits, ReadingStopped, ReadRequest, Reason, Source
+from pipelines.reading.grid import ReadingRefused
+from schemas.issues import Issue
+from schemas.json_values import JsonObject
+from schemas.messages import from_json
+from schemas.normalise import Unfit
+
+MOST_BYTES: Final = 4 * 2**20
+"""Size of one message: a mapping and the catalogue's codes to the reader, the faults of a refusal from it."""
+_LENGTH: Final = struct.Struct("!I")
+
+
+def send(channel: socket.socket, message: dict[str, object], files: Sequence[BinaryIO] = ()) -> None:
+    """Send a message with open files. Raises `OSError` where the other side is gone."""
+    body = json.dumps(message).encode()
+    socket.send_fds(channel, [_LENGTH.pack(len(body))], [file.fileno() for file in files])
+    channel.sendall(body)
+
+
+def receive(channel: socket.socket) -> dict[str, object]:
+    """Receive the next message; a file that came with it is ignored.
+
+    Raises `EOFError` where the other side is gone or its message is too long, `TimeoutError` as the socket does.
+    """
+    return _body(channel, _exactly(channel, _LENGTH.size))
+
+
+def receive_with_files(channel: socket.socket, number: int) -> tuple[dict[str, object], list[BinaryIO]]:
+    """Receive the next message and at most `number` files that came with it. Raises as `receive`."""
+    head, descriptors, _, _ = socket.recv_fds(channel, _LENGTH.size, number)
+    files = [os.fdopen(descriptor, "r+b" if at else "rb") for at, descriptor in enumerate(descriptors)]
+    return _body(channel, head + _exactly(channel, _LENGTH.size - len(head))), files
+
+
+def _body(channel: socket.socket, head: bytes) -> dict[str, object]:
+    (length,) = _LENGTH.unpack(head)
+    if length > MOST_BYTES:
+        raise EOFError("the message is longer than any that is sent")
+    message = json.loads(_exactly(channel, length))
+    if not isinstance(message, dict):
+        raise EOFError("the message is none of ours")
+    return message
+
+
+def _exactly(channel: socket.socket, length: int) -> bytes:
+    received = bytearray()
+    while len(received) < length:
+        piece = channel.recv(length - len(received))
+        if not piece:
+            raise EOFError("the other side is gone")
+        received += piece
+    return bytes(received)
+
+
+T = TypeVar("T")
+
+_START_SECONDS: Final = 60.0
+_LOOK_MILLISECONDS: Final = 50
+"""Time between two checks of a reader's memory; its own ceiling limits what it can allocate in between."""
+_MIB: Final = 2**20
+_CODE: Final = Path(__file__).parents[2]
+_PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
+"""Variables that a program needs to start; no other is passed on, so that no secret is."""
+_MOST_THREADS: Final = 4
+
+
+class ReaderFault(RuntimeError):  # noqa: N818  (the other modules say fault)
+    """An internal fault in a reader, or a reader that does not start; gives the place and nothing of the file."""
+
+
+class ReaderDied(Exception):  # noqa: N818  (the code that catches it tries once more)
+    """The process ended by itself, or another program killed it."""
+
+
+class Reader:
+    """A process that reads files within the limits, one after the other."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Return whether the process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start a process and wait until it is ready; a running one is kept. Raises `ReaderFault`."""
+        if self.alive:
+            return
+        self.end()
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            start = {
+                "channel": theirs.fileno(),
+                "parent": os.getpid(),
+                "cpu_seconds": self._limits.cpu_seconds,
+                "memory_mib": self._limits.memory_mib,
+            }
+            # -P: nothing is imported from the folder in which the program is started.
+            command = [sys.executable, "-P", "-m", "pipelines.readers.child", json.dumps(start)]
+            self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
+                command,
+                env=_environment(),
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,  # a panic there may quote the file
+            )
+        self._channel.settimeout(_START_SECONDS)
+        try:
+            receive(self._channel)
+        except (OSError, EOFError):
+            self.end()
+            # It has got no file yet: what it lacks is of the machine.
+            lacks = OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            raise ReaderFault("a process that reads files did not start") from lacks
+
+    def run(self, request: ReadRequest[T]) -> T:
+        """Return the answer to a request.
+
+        Raises `ReadingRefused` and `Unfit` as the task does, `ReadingStopped` where it used up a limit, `ReaderDied`,
+        and `ReaderFault`. After `ReadingStopped` and `ReaderDied` the process is gone.
+        """
+        with _open_source(request.source) as source, _scratch() as answer:
+            outcome = self._call(request, source, answer)
+            match outcome:
+                case {"refused": sent, "outline": outline}:
+                    issues = [Issue(**each | {"message": from_json(each["message"])}) for each in sent]
+                    raise ReadingRefused(issues, outline)
+                case {"unfit": [code, message]}:
+                    raise Unfit(code, from_json(message))
+                case {"stopped": "memory"}:
+                    self._stop("memory", request)
+                case {"fault": kind, "at": place, "errno": number}:
+                    # The caller sees by the number whether it is a fault of the machine that passes.
+                    cause = None if number is None else OSError(number, os.strerror(number))
+                    raise ReaderFault(f"{kind} in a reader, task {request.task}, at {place}") from cause
+                case {"done": True}:
+                    if os.fstat(answer.fileno()).st_size > self._limits.memory_mib * _MIB:
+                        self._stop("memory", request)
+                    return request.read_answer(answer)
+        raise ReaderFault("a reader said something that no reader says")
+
+    def end(self) -> None:
+        """End the process immediately; does nothing where there is none."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def kill(self) -> None:
+        """Kill the process from another thread; the thread that waits for its answer gets `ReaderDied`."""
+        if (process := self._process) is not None:
+            process.kill()
+
+    def private_mib(self) -> float:
+        """Return the private memory of the process, in MiB; 0 where it is gone."""
+        if self._process is None:
+            return 0.0
+        try:
+            memory = psutil.Process(self._process.pid).memory_info()
+        except psutil.Error:
+            return 0.0
+        return float(memory.rss - getattr(memory, "shared", 0)) / _MIB
+
+    def _call(self, request: ReadRequest[object], source: BinaryIO, answer: BinaryIO) -> JsonObject:
+        """Send a request and wait for the process's answer within the limits."""
+        assert self._channel is not None, "a reader is started before it is asked"
+        deadline, waiting = time.monotonic() + self._limits.wall_seconds, poll()
+        waiting.register(self._channel, POLLIN)
+        self._channel.settimeout(self._limits.wall_seconds)
+        try:
+            send(self._channel, {"task": request.task, "arguments": request.arguments}, [source, answer])
+            while not waiting.poll(_LOOK_MILLISECONDS):
+                if time.monotonic() > deadline:
+                    self._stop("time", request)
+                if self.private_mib() > self._limits.memory_mib:
+                    self._stop("memory", request)
+            return receive(self._channel)
+        except TimeoutError:
+            self._stop("time", request)
+        except (OSError, EOFError):
+            self._raise_for_exit_status(request)
+
+    def _raise_for_exit_status(self, request: ReadRequest[object]) -> NoReturn:
+        """Raise the exception for the exit status of the process."""
+        assert self._process is not None
+        status = self._process.wait()
+        self.end()
+        if status == -signal.SIGPROF:
+            raise ReadingStopped("processor", self._limits, request.file_kind)
+        if status == -signal.SIGABRT:  # Rust aborts where it cannot allocate memory
+            raise ReadingStopped("memory", self._limits, request.file_kind)
+        raise ReaderDied(f"a reader ended with status {status}")
+
+    def _stop(self, reason: Reason, request: ReadRequest[object]) -> NoReturn:
+        self.end()
+        raise ReadingStopped(reason, self._limits, request.file_kind)
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return kept | {
+        "PYTHONPATH": str(_CODE),
+        "LC_ALL": "C.UTF-8",
+        allocator.VARIABLE: allocator.READER_SETTING,
+        "POLARS_MAX_THREADS": str(min(_MOST_THREADS, os.cpu_count() or 1)),
+    }
+
+
+def _open_source(source: Source) -> BinaryIO:
+    if not isinstance(source, bytes):
+        return source()
+    file = _scratch()
+    file.write(source)
+    file.flush()
+    return file
+
+
+def _scratch() -> BinaryIO:
+    """Open a file without a name: in memory where the system supports that."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("pcds-reading"), "w+b")
+    return tempfile.TemporaryFile()

@@ -1,0 +1,463 @@
+"""Finds the lines below a header that are no data, and asks about those that may be none.
+
+Examples, help, totals, notes, a repeated header are left out of the table and its counts, and listed in
+`source.skipped` with the reason: only where a word identifies them (`words.csv`, vocabulary `line`), or where a line is
+directly below the header, is written like help, and every typed cell of it would be refused. A total is known by its
+word, or in any language by its figures: each is the sum of those above. A word alone is not enough where a line has
+code and name: Total makes oil.
+
+After an empty line, a block of lines that fill only the code and the name says nothing of a packaging, in a table whose
+other lines do: legends, versions, lists of codes are asked about (decisions §13); a code such as `n/a` is none wherever
+it stands. Anything else that is odd about a line is a fault of its row.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, reduce
+from itertools import groupby, pairwise
+from operator import or_
+from typing import Final
+
+import polars as pl
+
+from pipelines.reading.columns import recognise
+from pipelines.reading.fields import Column, Table
+from pipelines.reading.grid import LINES_OF_SHEET, Grid, own_line, sheet_starts
+from pipelines.reading.mapping import MappedLines
+from pipelines.reading.numbers import read_numbers
+from pipelines.reading.questions import question
+from pipelines.reading.values import read_values
+from schemas.imports.types import Asked
+from schemas.messages import Message
+from schemas.words import code_of, fold, words
+
+HELP_ROWS = 5
+"""Lines below the header that are searched for help: flags, formats and field ids rarely fill more than three."""
+_HELP_CELLS = 40
+"""Cells of a line that decide whether it is help; further cells are not examined."""
+MOST_LISTED = 200
+_TYPED = ("number", "integer", "ppm", "truth", "code", "codes", "markets", "gtin", "uuid")
+_READABLE = ("ambiguous_number", "value_range", "digits_lost", "out_of_range", "cell_error")
+"""Faults of cells that were meant as a value."""
+_ACCENTED = {
+    "a": "[aàáâä]",
+    "c": "[cç]",
+    "e": "[eèéêë]",
+    "i": "[iìíîï]",
+    "n": "[nñ]",
+    "o": "[oòóôö]",
+    "u": "[uùúûü]",
+    " ": r"[\W_]+",
+}
+
+_FORMAT = re.compile(r"(?:[MKOCRP]\s*+[-/,;]?+\s*+)?(?:an|a|n)\s?(?:\.\.)?\s?\d{1,4}(?:[.,]\d{1,2})?", re.IGNORECASE)
+"""A format as EDI guides write it, behind a flag or not: `an35`, `n..6`, `n6,2`, `M an..17`."""
+
+NOTHING_READ = Message("no recognised column has a value")
+EXAMPLE = Message("an example, by its word")
+TOTAL = Message("a total, by its word")
+SUM = Message("a total: each of its figures is the sum of those above")
+NOTE = Message("a note: nothing but a remark")
+HELP = Message("help for the columns, below the header")
+REPEATED = Message("the header once more")
+SAME_PART = Message("the same part once more, of another nation or period")
+OTHER_HEADER = Message("another header: the lines below it are rejected")
+
+
+def find_skipped(
+    cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series | None, *, titled: bool, starts: Sequence[int] = ()
+) -> dict[str, pl.Series]:
+    """Return for each reason a boolean for each row of `cells`, which has a column under each column's name.
+
+    `label` is the first column of the sheet where no field is read from it: people write `Total` there. Where it is
+    `titled` its cells may be values, so they are searched only for words such as `Total` and `Example`. `starts` are
+    the rows at which a further sheet begins: it has help below its header and totals of its own.
+    """
+    code = cells["sku_code"]
+    name = cells["name"] if "name" in cells.columns else pl.repeat(None, len(code), dtype=pl.String, eager=True)
+    nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
+    label = nothing if label is None else label
+    others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
+    is_total = _matches(code, _total_pattern())
+    totals = _total_lines(is_total, code, name, label)
+    alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
+    return {
+        NOTHING_READ: code.is_null() & name.is_null() & ~others,
+        EXAMPLE: _example_lines(code, name, label),
+        TOTAL: totals | find_sums(cells, columns, is_total & ~totals, totals, starts),
+        SUM: find_sums(cells, columns, wordy(cells, columns) & ~totals, totals, starts),
+        REPEATED: _repeated_headers(cells, columns),
+        HELP: pl.concat(
+            help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
+            for start, end in pairwise([0, *starts, len(code)])
+        ),
+        NOTE: _note_lines(*alone, others) | _matches(code.set(name.is_not_null(), None), _TITLE),
+    }
+
+
+def skipped_lines(
+    lines: pl.Series, reasons: dict[str, pl.Series], further: Sequence[tuple[int, str]] = ()
+) -> tuple[tuple[int, str], ...]:
+    """Return the lines left out, in their order, each with its first reason; the last entry counts any more lines.
+
+    `further` are lines that were left out before.
+    """
+    found: dict[int, str] = dict(further)
+    for reason, where in reasons.items():
+        for line in lines.filter(where):
+            found.setdefault(int(line), reason)
+    ordered = sorted(found.items())
+    if len(ordered) > MOST_LISTED:
+        more = len(ordered) - MOST_LISTED - 1
+        ordered = [
+            *ordered[:MOST_LISTED],
+            (ordered[MOST_LISTED][0], Message("and {count} more lines below that are no data", count=more)),
+        ]
+    return tuple(ordered)
+
+
+def _example_lines(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+    """Find lines with an example's word in the code, the name or the label, and the lines of its parts below it."""
+    is_example = reduce(or_, (_matches(texts, _example_pattern()) for texts in (code, name, label)))
+    is_example |= _matches(code, _short_example_pattern()) | _matches(label, _short_example_pattern())
+    if not is_example.any():
+        return is_example
+    parts = code.is_null() & name.is_null() & ~is_example
+    return is_example.set(parts, None).forward_fill().fill_null(value=False)
+
+
+def _total_lines(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
+    """Find lines with a total's word in place of the code, or as the name or label of a line without code."""
+    of_name, of_label = (_matches(texts, _total_pattern()) for texts in (name, label))
+    nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
+    return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
+
+
+def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
+    """Find lines with only a remark as code or name: a note's word, a colon, a sentence; or notes' words and answers.
+
+    Lines below a signature's titles count as well, where only such lines follow: only in a table that gives `others`
+    than codes and names, since in another table such a line may as well be a row.
+    """
+    signs = _matches(code, _signature_pattern())
+    notes = (
+        (_matches(code, _note_pattern()) & name.is_null()) | (_matches(name, _note_pattern()) & code.is_null()) | signs
+    )
+    rows = others.arg_true()
+    if not len(rows):
+        return notes
+    first = next((at for at in signs.arg_true() if at > rows[-1]), len(notes))
+    return notes | (pl.int_range(len(notes), eager=True) >= first)
+
+
+def _repeated_headers(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+    """Find lines whose key cells repeat the headers; the table must have at least two key columns.
+
+    Only headers of two lines come here: the others are found by `pipelines.reading.header`.
+    """
+    nothing = pl.repeat(value=False, n=cells.height, eager=True)
+    own = [column for column in columns if column.name in ("sku_code", "name", "component_type")]
+    if len(own) < 2:
+        return nothing
+    return reduce(lambda all_of, column: all_of & (cells[column.name] == column.header), own, ~nothing).fill_null(False)
+
+
+def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series) -> pl.Series:
+    """Find the lines directly below the header, up to the first data line, that describe the columns."""
+    top = list(cells.head(HELP_ROWS).select(column.name for column in columns).iter_rows())
+    found = []
+    for row, first in zip(top, label.head(HELP_ROWS), strict=True):
+        filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
+        filled = filled[:_HELP_CELLS]
+        helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
+        if not helps and not _matches(pl.Series([*row[:2], first], dtype=pl.String), _example_pattern()).any():
+            break
+        found.append(helps)
+    return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
+
+
+def _is_help_line(filled: list[tuple[Column, str]]) -> bool:
+    texts = [cell for _, cell in filled]
+    if not texts:
+        return False
+    if all(map(_is_help_text, texts)) and (len(texts) > 2 or any(len(_without_digits(text)) > 1 for text in texts)):
+        return True  # the condition excludes two single letters, which may be a code and a name
+    if len(filled) > 1 and all(_is_own_header(column, cell) for column, cell in filled):
+        return True
+    typed = [(column, cell) for column, cell in filled if column.field.kind in _TYPED]
+    if not typed or any(_is_value(column, cell) for column, cell in typed):
+        return False
+    shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
+    mostly_help = sum(map(_is_help_text, texts)) * 2 >= len(texts)
+    return mostly_help or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
+
+
+def _is_own_header(column: Column, cell: str) -> bool:
+    """Return whether a cell is a header of its own column, in any language."""
+    named = recognise(cell, 0, column.table)
+    return fold(cell) == fold(column.header) or (named is not None and named.name == column.name)
+
+
+def _is_value(column: Column, cell: str) -> bool:
+    """Return whether a cell is a value of its column, or was meant to be one."""
+    faults = read_values(pl.Series([cell]), column, None, None).faults
+    return not faults.height or faults["code"][0] in _READABLE
+
+
+def _is_help_text(cell: str) -> bool:
+    """Return whether a cell is a word of help, alone, beside digits (`Text (255)`), or followed by an explanation.
+
+    A word for no answer is no help: `k.A.` is no `K` for optional.
+    """
+    if code_of(cell, "no_answer") is not None:
+        return False
+    if _FORMAT.fullmatch(cell.strip()):
+        return True
+    start = fold(cell.replace("\n", ".").split(".")[0].split(":")[0])
+    return code_of(_without_digits(cell), "line") == "help" or (
+        start != fold(cell) and code_of(start, "line") == "help"
+    )
+
+
+def _without_digits(cell: str) -> str:
+    """Return a cell folded, without digits."""
+    return "".join(c for c in fold(cell) if not c.isdigit()).strip()
+
+
+def _matches(texts: pl.Series, pattern: str) -> pl.Series:
+    return texts.str.contains(pattern).fill_null(value=False)
+
+
+@cache
+def _example_pattern() -> str:
+    """Match `EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
+    word = _any_word_of("example")
+    return rf"(?i)^[\W_]*(?:{word})[\W_\d]*$|^\W*(?:{word})\s*:|[(\[](?:{word})[)\]]\W*$"
+
+
+@cache
+def _short_example_pattern() -> str:
+    """Match `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
+    return rf"(?i)^\W*(?:{_any_word_of('short_example')})\s*(?::|\.(?:\s|$|:))"
+
+
+@cache
+def _total_pattern() -> str:
+    """Match `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
+    word = _any_word_of("total")
+    return rf"(?i)^[\W_]*(?:{word})(?:[\W_\d]*$|\s*[:=(])"
+
+
+@cache
+def _note_pattern() -> str:
+    word = _any_word_of("note")
+    return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
+
+
+_TITLE = r"\p{L}\s*:\s*$"
+"""Matches `Visa fournisseur :`, which has its answer or the next title beside it."""
+
+
+@cache
+def _signature_pattern() -> str:
+    """Match `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code.
+
+    It is a note's word, or several with a comma, a stroke or a word for `and` between them.
+    """
+    word = rf"(?:{_any_word_of('note')})"
+    several = rf"{word}(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?{word}){{0,3}}"
+    return rf"(?i)^[\W_]*{several}(?:[\W_]*$|\s*:\s)"
+
+
+def _any_word_of(code: str) -> str:
+    """Return a pattern for the words of a code, which are folded: it also matches them with accents."""
+    found = [word for word, of in words("line").items() if of == code]
+    return "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in sorted(found, key=len, reverse=True))
+
+
+BY_MAPPING: Final = Message("left out by the mapping")
+OPEN: Final = Message("asked about: it may be no row")
+_KEYS: Final = ("sku_code", "name")
+_LONGEST_TEXT: Final = 200
+
+
+def with_answered_lines(
+    reasons: dict[str, pl.Series],
+    body: Grid,
+    cells: pl.DataFrame,
+    answers: Sequence[MappedLines],
+    *,
+    sheets: Sequence[str | None],
+    table: Table,
+) -> tuple[dict[str, pl.Series], list[Asked]]:
+    """Return the lines that are left out by reason, those of the mapping and those asked about too, and the questions.
+
+    `reasons` are those of `skipped.find_skipped`; `cells` has the columns that are read of the lines of `body`, which
+    are on these `sheets`.
+    """
+    given = pl.repeat(value=False, n=len(body.lines), eager=True)
+    for answer in answers:
+        told = (body.lines % LINES_OF_SHEET).is_between(answer.first, answer.last)
+        if answer.sheet is not None:
+            told &= (body.lines // LINES_OF_SHEET).is_in([at for at, name in enumerate(sheets) if name == answer.sheet])
+        given |= told
+        reasons = {reason: lines & ~told for reason, lines in reasons.items()}
+        reasons[BY_MAPPING] = reasons.get(BY_MAPPING, told & False) | (told & (not answer.read))
+    if table == "component":
+        return reasons, []
+    blocks = list(_blocks(body, cells, reduce(or_, reasons.values()), given))
+    if not blocks:
+        return reasons, []
+    left_out = given.clear().extend(pl.repeat(value=False, n=len(given), eager=True))
+    for start, end in blocks:
+        left_out = left_out.scatter(list(range(start, end)), values=True)
+    questions = [_question(body, start, end, sheets) for start, end in blocks]
+    return {**reasons, OPEN: left_out}, questions
+
+
+def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Series) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each run of lines that may be no rows."""
+    keys = [name for name in _KEYS if name in cells.columns]
+    if any(not cells[name].null_count() for name in cells.columns if name not in keys):
+        return  # no line has only the keys
+    filled = body.filled
+    if filled is None:
+        filled = body.cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+    of_keys = cells.select(pl.sum_horizontal(pl.col(keys).is_not_null())).to_series()
+    bare = (filled == of_keys) & ~skipped
+    if not bare.any() or not (~bare & ~skipped).any():
+        return
+    codes = cells["sku_code"].set(~bare, None)
+    words = {code for code in codes.drop_nulls().unique() if code_of(code, "no_answer") is not None}
+    bounds = [0, *_starts(body), len(bare)]
+    rows = list(
+        zip(bare.to_list(), skipped.to_list(), given.to_list(), codes.is_in(list(words)).to_list(), strict=True)
+    )
+    alone = [
+        start > 0
+        and all((no_more or out) and not told for no_more, out, told, _ in rows[start:end])
+        and any(no_more for no_more, *_ in rows[start:end])
+        for start, end in pairwise(bounds)
+    ]
+    for (start, end), block in zip(pairwise(bounds), alone, strict=True):
+        if not block:
+            yield from _runs([bool(none) and not told for *_, told, none in rows[start:end]], start)
+    further = sheet_starts(body.lines)
+    for first, last in _runs(alone, 0):
+        start, end = bounds[first], bounds[last]
+        yield from pairwise([start, *(row for row in further if start < row < end), end])
+
+
+def _runs(marked: Sequence[bool], start: int) -> Iterator[tuple[int, int]]:
+    """Yield the runs of marked lines."""
+    for mark, run in groupby(marked):
+        end = start + len(list(run))
+        if mark:
+            yield start, end
+        start = end
+
+
+def _starts(body: Grid) -> list[int]:
+    """Return the rows before which a line is empty; a line break within a cell of the row above is none."""
+    faults, starts = {fault.line for fault in body.faults}, []
+    for row in (body.lines.diff() > 1).fill_null(value=False).arg_true():
+        breaks = sum(max(cell.count("\n"), cell.count("\r")) for cell in body.cells.row(row - 1) if cell is not None)
+        between = range(int(body.lines[row - 1]) + 1 + breaks, int(body.lines[row]))
+        if any(line not in faults for line in between):
+            starts.append(row)
+    return starts
+
+
+def _question(body: Grid, start: int, end: int, sheets: Sequence[str | None]) -> Asked:
+    first, last = own_line(body.lines[start]), own_line(body.lines[end - 1])
+    sheet = sheets[body.lines[start] // LINES_OF_SHEET]
+    lines = str(first) if first == last else f"{first}-{last}"
+    text = " | ".join(cell for cell in body.cells.row(start) if cell is not None)[:_LONGEST_TEXT]
+    of_sheet = lines if len(sheets) < 2 else f"{sheet}!{lines}"
+    message = Message(
+        "Lines {lines} give no more than a code and a name, as a legend does; they are not read. Say whether they "
+        "are rows: mapping={mapping}, or read.",
+        lines=of_sheet,
+        mapping={"lines": {of_sheet: "skip"}},
+    )
+    return question("lines", message, could_be=("skip", "read"), sheet=sheet, lines=lines, text=text)
+
+
+_FEWEST: Final = 2
+"""Fewest figures of a sum: one figure may also be repeated by chance."""
+_MOST: Final = 100
+"""Most totals that a table has."""
+_NEAR: Final = 1e-6
+_KINDS: Final = ("number", "integer")
+
+
+def find_sums(
+    cells: pl.DataFrame, columns: Sequence[Column], likely: pl.Series, totals: pl.Series, starts: Sequence[int]
+) -> pl.Series:
+    """Return the `likely` lines whose every figure is the sum of its column, from the top or from the last total.
+
+    `totals` are lines that are known to be totals, `starts` rows at which sums begin anew, as a further sheet does. A
+    line without a figure, or with more than figures, is no total, and such a line that is likely by its code alone
+    counts among those that are summed up.
+    """
+    numbers = [column for column in columns if column.field.kind in _KINDS]
+    nothing = pl.repeat(value=False, n=len(likely), eager=True)
+    if not likely.any() or not numbers:
+        return nothing
+    figures = {
+        (column.name, mark): read_numbers(cells[column.name], column, mark, None).values.cast(pl.Float64)
+        for column in numbers
+        for mark in ".,"
+    }
+    sums = {key: _Sums(values.set(totals, None)) for key, values in figures.items()}
+    found, begun = [], list(starts)
+    for at in (likely | totals).arg_true():
+        while begun and begun[0] <= at:
+            start = begun.pop(0)
+            for of_column in sums.values():
+                of_column.begin(start - 1)
+        given = [column.name for column in numbers if cells[column.name][at] is not None]
+        fits = all(any(sums[name, mark].fit(at, figures[name, mark][at]) for mark in ".,") for name in given)
+        if totals[at] or (given and fits):
+            found += [] if totals[at] else [at]
+            for key, of_column in sums.items():
+                of_column.leave_out(at, 0.0 if totals[at] else figures[key][at])
+    return nothing.scatter(found, values=True)
+
+
+def wordy(cells: pl.DataFrame, columns: Sequence[Column]) -> pl.Series:
+    """Return the lines that give figures under a code without a digit, below lines whose codes all have one."""
+    bare = ~cells["sku_code"].str.contains(r"\d").fill_null(value=True)
+    first = bare.arg_max()
+    if not 0 < bare.sum() <= _MOST or first is None or cells["sku_code"].head(first).drop_nulls().len() < _FEWEST:
+        return bare & False
+    texts = [c.name for c in columns if c.name not in _KEYS and c.field.kind not in _KINDS]
+    return bare & cells.select(~pl.any_horizontal(pl.lit(value=False), pl.col(texts).is_not_null())).to_series()
+
+
+class _Sums:
+    """The sums of a column down to each line, without lines that were found to be totals."""
+
+    def __init__(self, values: pl.Series) -> None:
+        self._whole = values.fill_null(0).cum_sum()
+        self._many = values.is_not_null().cum_sum()
+        self._left_out, self._left, self._before, self._count = 0.0, 0, 0.0, 0
+
+    def fit(self, at: int, figure: float | None) -> bool:
+        """Return whether a figure is the sum of those above it, from the top or from the last total."""
+        if figure is None or not at:
+            return False
+        whole, many = self._whole[at - 1] - self._left_out, self._many[at - 1] - self._left
+        ranges = ((whole, many), (whole - self._before, many - self._count))
+        return any(abs(figure - total) <= _NEAR * max(abs(total), 1.0) and count >= _FEWEST for total, count in ranges)
+
+    def leave_out(self, at: int, figure: float | None) -> None:
+        """Leave a total out of later sums, and begin another one below it."""
+        self._left_out += figure or 0.0
+        self._left += bool(figure)
+        self.begin(at)
+
+    def begin(self, at: int) -> None:
+        """Begin another sum below a line."""
+        self._before = self._whole[at] - self._left_out
+        self._count = self._many[at] - self._left

@@ -1,0 +1,296 @@
+"""Sends the mails that are due, one after the other, and tries again what the server did not take.
+
+No transaction is open while the server is asked. A process that dies between the server's answer and the record of it
+sends that mail again, with the same Message-ID.
+"""
+
+import smtplib
+import ssl
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from datetime import datetime, timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from typing import Final, NamedTuple, Self
+from urllib.parse import SplitResult, unquote, urlsplit
+from uuid import UUID
+
+import structlog
+
+from pipelines.operate import Proceed
+from schemas.messages import Message, day, translate
+from warehouse.accounts import people
+from warehouse.operate.clock import Clock
+from warehouse.operate.sessions import Connection, Pool
+from warehouse.operate.settings import Settings
+from warehouse.suppliers import enquiries
+from warehouse.suppliers.enquiries import Enquiry, EnquiryLinks, Item, Mail
+
+_SECONDS: Final = 20.0
+"""How long one step of the conversation may be silent."""
+_WHOLE_SECONDS: Final = 120.0
+"""How long all of it may take: a server that sends a byte at a time is never silent."""
+_PORTS: Final = {"smtp": 587, "smtps": 465}
+_PERMANENT: Final = 500
+"""From this code on, repeating the same mail has no use (RFC 5321, section 4.2.1)."""
+
+
+class NotSent(Exception):  # noqa: N818  (an outcome of a try)
+    """The server did not take the mail; `is_final` where it never will, `of_all` where it takes no other either."""
+
+    def __init__(self, fault: str, *, is_final: bool = False, of_all: bool = False) -> None:
+        """`fault` is a code that is stored and shown."""
+        super().__init__(fault)
+        self.fault, self.is_final, self.of_all = fault, is_final, of_all
+
+
+class MailServer:
+    """The operator's mail server."""
+
+    def __init__(self, url: str, sender: str) -> None:
+        """`url` is as `Settings.smtp_url`, `sender` as `Settings.mail_from`."""
+        self._url: SplitResult = urlsplit(url)
+        self.sender = sender
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self | None:
+        """Return the server of the settings; None where mails are not sent."""
+        return None if settings.smtp_url is None else cls(settings.smtp_url.get_secret_value(), settings.mail_from)
+
+    def send(self, mail: EmailMessage) -> None:
+        """Hand over a mail. Raise `NotSent`, also where the conversation is left because it takes too long."""
+        outcome: Future[None] = Future()
+
+        def settle() -> None:
+            try:
+                self._send(mail)
+                outcome.set_result(None)
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=settle, name="mail", daemon=True).start()
+        try:
+            outcome.result(_WHOLE_SECONDS)
+        except TimeoutError:
+            raise NotSent("server_unreachable", of_all=True) from None
+
+    def _send(self, mail: EmailMessage) -> None:
+        try:
+            with self._connected() as connection:
+                connection.send_message(mail)
+        except smtplib.SMTPRecipientsRefused as refused:
+            codes = [code for code, _ in refused.recipients.values()]
+            raise NotSent("recipient_refused", is_final=min(codes) >= _PERMANENT) from None
+        except smtplib.SMTPAuthenticationError:
+            raise NotSent("sign_in_refused", of_all=True) from None
+        except smtplib.SMTPNotSupportedError:
+            raise NotSent("not_encrypted", of_all=True) from None
+        except smtplib.SMTPResponseException as refused:
+            raise NotSent("mail_refused", is_final=refused.smtp_code >= _PERMANENT) from None
+        except ssl.SSLError:
+            raise NotSent("not_encrypted", of_all=True) from None
+        except (OSError, smtplib.SMTPException):
+            raise NotSent("server_unreachable", of_all=True) from None
+
+    def _connected(self) -> smtplib.SMTP:
+        """Return a connection that is encrypted where the server can, and always before a password is sent."""
+        url, context = self._url, ssl.create_default_context()
+        host, port = url.hostname or "", url.port or _PORTS[url.scheme]
+        if url.scheme == "smtps":
+            connection: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=_SECONDS, context=context)
+        else:
+            connection = smtplib.SMTP(host, port, timeout=_SECONDS)
+        try:
+            if url.scheme == "smtp" and self._can_encrypt(connection):
+                connection.starttls(context=context)
+            if url.username is not None:
+                connection.login(unquote(url.username), unquote(url.password or ""))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _can_encrypt(self, connection: smtplib.SMTP) -> bool:
+        """Return whether the server offers STARTTLS; raise where a password would be sent without it."""
+        connection.ehlo_or_helo_if_needed()
+        if not connection.has_extn("starttls") and self._url.username is not None:
+            raise smtplib.SMTPNotSupportedError("STARTTLS is not offered.")
+        return connection.has_extn("starttls")
+
+
+def message(sender: str, to: str, subject: str, text: str, *, mail_id: str, reply_to: str | None) -> EmailMessage:
+    """Return a mail in plain text; its Message-ID is the same at every try, so that a repeat is recognised."""
+    mail = EmailMessage()
+    mail["From"], mail["Subject"] = sender, " ".join(subject.split())
+    mail["To"] = Address(addr_spec=to)
+    if reply_to is not None:
+        mail["Reply-To"] = Address(addr_spec=reply_to)
+    domain = mail["From"].addresses[0].domain or "localhost"
+    mail["Message-ID"] = f"<{mail_id}@{domain}>"
+    mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic answers, please
+    mail.set_content(text, cte="quoted-printable")
+    return mail
+
+
+LISTED_ITEMS: Final = 20
+"""Most items that a mail names; the page behind the link has all."""
+WAITS_FOR_SUPPLIER: Final = ("open", "rejected")
+
+
+class Text(NamedTuple):
+    """A mail's subject and text."""
+
+    subject: str
+    text: str
+
+
+def write(kind: str, enquiry: Enquiry, items: Sequence[Item], address: str, now: datetime) -> Text | None:
+    """Return the mail of a kind (asked, reminder or rejected); None where it is not needed any more.
+
+    It is not needed where the enquiry has ended or no item waits for the supplier.
+    """
+    wanted = ("rejected",) if kind == "rejected" else WAITS_FOR_SUPPLIER
+    named = [item for item in items if item.state in wanted]
+    if not named or enquiry.withdrawn_at is not None or enquiry.expires_at <= now:
+        return None
+    return Text(
+        translate(_subject(kind, enquiry), enquiry.language),
+        "\n\n".join(_paragraphs(kind, enquiry, named, f"{address}?lang={enquiry.language}", now)) + "\n",
+    )
+
+
+def _subject(kind: str, enquiry: Enquiry) -> Message:
+    match kind:
+        case "asked":
+            return Message("{company} asks for packaging data", company=enquiry.company_name)
+        case "reminder":
+            return Message("Reminder: {company} waits for packaging data", company=enquiry.company_name)
+    return Message("{company} needs packaging data corrected", company=enquiry.company_name)
+
+
+def _paragraphs(kind: str, enquiry: Enquiry, named: Sequence[Item], address: str, now: datetime) -> list[str]:
+    """Return the paragraphs; `named` are the items that the mail is about."""
+    said: list[str] = [_beginning(kind, enquiry, len(named))]
+    if enquiry.message and kind != "rejected":
+        said.append(enquiry.message)
+    said += [
+        _list_of(named, enquiry.language),
+        Message("Answer at this link; no account is needed: {address}", address=address),
+    ]
+    if enquiry.due_on is not None:
+        by, is_over = day(enquiry.due_on, enquiry.language), enquiry.due_on < now.date()
+        said.append(
+            Message("An answer was asked for by {day}.", day=by)
+            if is_over
+            else Message("Please answer by {day}.", day=by)
+        )
+    last_day = day((enquiry.expires_at - timedelta(days=1)).date(), enquiry.language)
+    said.append(Message("The link works until {day} (UTC). Whoever has it can answer for you.", day=last_day))
+    return [translate(each, enquiry.language) if isinstance(each, Message) else each for each in said]
+
+
+def _beginning(kind: str, enquiry: Enquiry, count: int) -> Message:
+    named = {"company": enquiry.company_name, "count": count}
+    match kind:
+        case "asked":
+            return Message(
+                "{company} asks you for data on packaging that you supply: materials, weights, recycled content and "
+                "substances. Items: {count}. Regulation (EU) 2025/40 asks {company} to know them.",
+                **named,
+            )
+        case "reminder":
+            return Message("{company} waits for your data on packaging. Items without an answer: {count}.", **named)
+    return Message("{company} could not use your answer. Items to correct: {count}.", **named)
+
+
+def _list_of(items: Sequence[Item], lang: str) -> str:
+    lines = [
+        f"- {item.sku_code}: {item.sku_name}" + (f"\n  {item.note}" if item.note else "")
+        for item in items[:LISTED_ITEMS]
+    ]
+    if len(items) > LISTED_ITEMS:
+        lines.append(translate(Message("… and {count} more", count=len(items) - LISTED_ITEMS), lang))
+    return "\n".join(lines)
+
+
+TRIES_AFTER: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
+"""How long after each failed try the next one is; after the last the mail has failed."""
+
+log = structlog.get_logger(__name__)
+
+
+class Post(NamedTuple):
+    """What sending needs: the mail server, and the addresses that mails name."""
+
+    server: MailServer
+    links: EnquiryLinks
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self | None:
+        """Return what the settings name; None where nothing is mailed."""
+        server = MailServer.of(settings)
+        return None if server is None else cls(server, EnquiryLinks(settings))
+
+
+def send_due(pool: Pool, company_id: UUID, post: Post, clock: Clock, proceed: Proceed) -> Counter[str]:
+    """Send a company's due mails; return how many had which outcome: sent, not_needed, tried or failed.
+
+    Raise `Refused` where this process has another key than the deployment: its links would open nothing.
+    """
+    with pool.company(company_id) as conn:
+        post.links.check(conn)
+    outcomes: Counter[str] = Counter()
+    with pool.turn(enquiries.turn_of(company_id)) as is_ours:
+        while is_ours:
+            proceed()
+            with pool.company(company_id) as conn:
+                mail = enquiries.next_due(conn, clock.now())
+                made = None if mail is None else _message(conn, mail, post, clock.now())
+            if mail is None:
+                break
+            failed = None if made is None else _try(post, mail, made)
+            with pool.company(company_id) as conn:
+                outcomes[_recorded(conn, mail, failed, clock.now(), is_needed=made is not None)] += 1
+    return outcomes
+
+
+def _try(post: Post, mail: Mail, made: EmailMessage) -> NotSent | None:
+    """Hand a mail to the server; return why it did not take it, if it did not."""
+    try:
+        post.server.send(made)
+    except NotSent as failed:
+        log.warning("mail.not_sent", mail_id=str(mail.id), fault=failed.fault)
+        return failed
+    return None
+
+
+def _recorded(conn: Connection, mail: Mail, failed: NotSent | None, now: datetime, *, is_needed: bool) -> str:
+    """Record what came of a mail; return that."""
+    if failed is not None:
+        if failed.is_final or mail.tries >= len(TRIES_AFTER):
+            enquiries.end(conn, mail.id, "failed", at=now, fault=failed.fault)
+            return "failed"
+        due_at = now + TRIES_AFTER[mail.tries]
+        if failed.of_all:  # else hundreds of mails would wait for the same silence, one after the other
+            enquiries.try_all_later(conn, now, due_at=due_at, fault=failed.fault)
+        else:
+            enquiries.try_later(conn, mail.id, due_at=due_at, fault=failed.fault)
+        return "tried"
+    state = "sent" if is_needed else "not_needed"
+    enquiries.end(conn, mail.id, state, at=now)
+    return state
+
+
+def _message(conn: Connection, mail: Mail, post: Post, now: datetime) -> EmailMessage | None:
+    """Return the mail as it is sent; None where it is not needed any more."""
+    enquiry = enquiries.of(conn, mail.enquiry_id)
+    if enquiry is None or enquiry.supplier_email is None:
+        return None
+    address = post.links.address_of(conn, mail.enquiry_id)
+    written = write(mail.kind, enquiry, enquiries.items_of(conn, mail.enquiry_id), address, now)
+    if written is None:
+        return None
+    reply_to = people.address_of(conn, enquiry.asked_by) if enquiry.asked_by else None
+    return message(post.server.sender, enquiry.supplier_email, *written, mail_id=str(mail.id), reply_to=reply_to)

@@ -1,0 +1,116 @@
+"""Base model, common types, issues, the error body and the page, shared by all answers."""
+
+from typing import Annotated, Any, Literal, get_args  # Any: pydantic's annotations, made from vocabularies
+
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as PydanticField
+from pydantic.json_schema import SkipJsonSchema
+
+from schemas.imports import types
+from schemas.issues import ISSUE_CODES
+from schemas.refusals import ERROR_CODES
+from schemas.vocabularies import VOCABULARIES
+
+
+class Answer(BaseModel):
+    """Open, because v1 is additive; tests forbid what is not published when they validate."""
+
+    model_config = ConfigDict(strict=True)
+
+
+def code(vocabulary: str) -> Any:
+    """Return the type of a field that has one code of a vocabulary."""
+    return Literal[VOCABULARIES[vocabulary]]
+
+
+Identifier = Annotated[str, PydanticField(json_schema_extra={"format": "uuid"})]
+Instant = Annotated[str, PydanticField(json_schema_extra={"format": "date-time"}, pattern=r"^.+Z$")]
+Day = Annotated[str, PydanticField(json_schema_extra={"format": "date"})]
+Number = int | float
+Version = Annotated[int, PydanticField(description="Version of the SKU; it grows with every change of its fields.")]
+WrittenVersion = Annotated[
+    int | None,
+    PydanticField(
+        description="Version of the SKU after the write; in a dry run, and of a rejected row, the stored one. Null "
+        "where the SKU is not stored."
+    ),
+]
+Grade: Any = code("recyclability_grade")
+DocStatus: Any = code("doc_status")
+Outcome: Any = code("outcome")
+
+
+QuestionKind: Any = Literal[get_args(types.QuestionKind)]
+
+
+class Issue(Answer):
+    """One fault or warning."""
+
+    field: Annotated[str | None, PydanticField(description="Dotted path in the body, or null for the whole.")]
+    row: Annotated[int | SkipJsonSchema[None], PydanticField(description="Zero-based index in an array body.")] = None
+    code: Literal[tuple(ISSUE_CODES)]  # type: ignore[valid-type]
+    message: str
+
+
+class AskingIssue(Issue):
+    """One fault; that of a file which asks has its kind, what it could be, and the mapping that settles it."""
+
+    kind: Annotated[QuestionKind | SkipJsonSchema[None], PydanticField(description="What the file asks about.")] = None
+    could_be: Annotated[
+        list[str] | SkipJsonSchema[None], PydanticField(description="What it could be, the likeliest first.")
+    ] = None
+    answer: Annotated[
+        dict[str, Any] | SkipJsonSchema[None],
+        PydanticField(description="The piece of mapping that settles it by the first of could_be."),
+    ] = None
+
+
+class RequestIssue(AskingIssue):
+    """One fault of a request, with the stored record that it meets where there is one."""
+
+    id: Annotated[
+        Identifier | SkipJsonSchema[None], PydanticField(description="The stored record that the request meets.")
+    ] = None
+    created_at: Annotated[Instant | SkipJsonSchema[None], PydanticField(description="When that record was stored.")] = (
+        None
+    )
+
+
+class MoreIssues(Answer):
+    """The last entry where not all faults are listed."""
+
+    code: Literal["more"]
+    count: Annotated[int, PydanticField(description="Number of faults that are not listed.")]
+
+
+class PlanIssue(Answer):
+    """The plan's limit that refuses a write; without counts where the plan does not include the operation."""
+
+    code: Literal["plan_limit_reached"]
+    limit: int | SkipJsonSchema[None] = None
+    held: int | SkipJsonSchema[None] = None
+    new: Annotated[
+        int | SkipJsonSchema[None], PydanticField(description="Distinct new sku_codes of the whole body or file.")
+    ] = None
+    message: str
+
+
+class Error(Answer):
+    """The body of every error."""
+
+    error: Literal[tuple(ERROR_CODES)]  # type: ignore[valid-type]
+    correlationId: str  # noqa: N815  (the contract's name)
+    message: str
+    details: list[RequestIssue | PlanIssue | MoreIssues] | SkipJsonSchema[None] = None
+    error_description: Annotated[
+        str | SkipJsonSchema[None],
+        PydanticField(description="The message, under the name that clients of the token endpoint expect (RFC 6749)."),
+    ] = None
+
+
+class Pagination(Answer):
+    """Where a page lies."""
+
+    limit: int
+    offset: int
+    total: int

@@ -1,0 +1,294 @@
+"""Models of a company's figures: tonnes, what could not be counted, and the verdicts on duties."""
+
+from datetime import datetime
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import Field as PydanticField
+
+from schemas.answers import Answer, Instant, Number, Pagination
+from schemas.imports.types import Pagination as TypesPagination
+from schemas.rules import MissingFact
+from schemas.rules import OpenFactRecord as OpenFact
+
+_HALF = "0 is the calendar year; 1 and 2 are semesters, of GB only."
+Half = Annotated[Literal[0, 1, 2], PydanticField(description=_HALF)]
+Archived = Annotated[
+    bool, PydanticField(description="Whether the SKU is archived: what was placed on a market stays placed.")
+]
+_HALVES = (
+    "Of a calendar year of GB, the halves that are there; empty where the year is recorded whole. Null for one half, "
+    "and for markets that have no halves. While one half is missing, tonnes are a lower bound of the year."
+)
+Halves = Annotated[list[Literal[1, 2]] | None, PydanticField(description=_HALVES)]
+Basis = Literal["own", "parent", "eu_default", "fallback"]
+Verdict = Literal["above", "near", "below", "undecidable"]
+
+
+class TonnesFigure(Answer):
+    """The tonnes of one scheme category in one market and period; the last four columns of tonnes add up to the first.
+
+    `tonnes` are all that were placed on the market; report `in_scope_tonnes` to a scheme.
+    """
+
+    market: str
+    year: int
+    half: Half
+    halves: Halves
+    category_code: str
+    category_name: str
+    basis: Basis
+    tonnes: Number
+    in_scope_tonnes: Number
+    undecided_tonnes: Number
+    out_of_scope_tonnes: Number
+    units: int
+    skus: int
+    scope_key: str | None
+    confidence: str | None
+
+
+class UncountedSku(Answer):
+    """A SKU that a figure of the market and period does not count, or not wholly, and the facts to give."""
+
+    market: str
+    year: int
+    half: Half
+    halves: Halves
+    sku_code: str
+    units: int | None
+    reason: str
+    fields: list[str]
+    archived: Archived
+
+
+class UndecidedSku(Answer):
+    """A SKU without a fact that would decide whether its categories are about it; its tonnes are undecided."""
+
+    market: str
+    year: int
+    half: Half
+    halves: Halves
+    sku_code: str
+    units: int
+    category_codes: list[str]
+    fields: list[str]
+    archived: Archived
+
+
+class MarketObligation(Answer):
+    """A duty of a market in a calendar year: the threshold, what counts for it, and the verdict. No legal advice."""
+
+    market: str
+    year: int
+    halves: Halves
+    obligation: str
+    material: str
+    operator: str | None
+    threshold_tonnes: Number | None
+    tonnes: Number | None
+    tonnes_upper: Number | None
+    verdict: Verdict
+    reason: str | None
+    fields: list[str]
+    group: str | None
+    group_verdict: Verdict | None
+    source_url: str | None
+    confidence: str
+    scope_key: str
+    scope_confidence: str
+
+
+class FigureOrigin(Answer):
+    """What figures were computed from; all null where the company has none yet."""
+
+    as_of: Instant | None
+    snapshot: str | None
+    ruleset_version: str | None
+    catalogue_hash: str | None
+    newer_writes: int | None
+
+
+class TonnesListResponse(FigureOrigin):
+    """A page of tonnes, by market, year, half and category."""
+
+    data: list[TonnesFigure]
+    pagination: Pagination
+
+
+class UncountedListResponse(FigureOrigin):
+    """A page of what could not be counted, by market, year, half and SKU."""
+
+    data: list[UncountedSku]
+    pagination: Pagination
+
+
+class UndecidedListResponse(FigureOrigin):
+    """A page of what would decide a scope, by market, year, half and SKU."""
+
+    data: list[UndecidedSku]
+    pagination: Pagination
+
+
+class ObligationListResponse(FigureOrigin):
+    """A page of verdicts, by market and year, in the order of the table of thresholds."""
+
+    data: list[MarketObligation]
+    pagination: Pagination
+
+
+class Head(TypedDict):
+    """How every answer begins: its instant, and how many write transactions came since."""
+
+    as_of: str
+    newer_writes: int
+
+
+class FindingEntry(TypedDict):
+    """A finding as it is published (`compliance.readiness`)."""
+
+    code: str
+    kind: str
+    sentence: str
+    fields: list[str]
+    applies_from: str | None
+    reference: str | None
+    source_url: str | None
+
+
+class Gap(FindingEntry):
+    """A finding that something is not recorded, with the SKUs and units that it touches."""
+
+    skus: int
+    units: int
+
+
+class UnknownText(TypedDict):
+    """A material text that no material is known by, with the nearest known words."""
+
+    field: str
+    text: str
+    nearest: list[str]
+
+
+class IncompleteSku(TypedDict):
+    """A SKU with its gaps; `weight` says how much they stand in its way together."""
+
+    id: str
+    sku_code: str
+    name: str
+    units: int
+    weight: int
+    gaps: list[FindingEntry]
+    not_understood: list[UnknownText]
+
+
+class Missing(Head):
+    """The gaps of a portfolio, the worst first, and a page of the SKUs that have some.
+
+    `period` is the calendar year whose units stand beside them; null where no units are recorded up to it.
+    """
+
+    period: int | None
+    gaps: list[Gap]
+    items: list[IncompleteSku]
+    pagination: TypesPagination
+
+
+class Questions(TypedDict):
+    """What a grade asks for: the facts that it lacks, and those that could change it."""
+
+    missing: list[MissingFact]
+    open: list[OpenFact]
+
+
+class QuestionedSku(IncompleteSku, Questions):
+    """A SKU with its gaps and with the questions of its grade."""
+
+
+class MarketSkus(TypedDict):
+    """The SKUs of which a market is one in effect; a country counts its subdivisions."""
+
+    market: str
+    skus: int
+
+
+class FlagSkus(TypedDict):
+    """A format ban with the SKUs that point to it: certainly, or depending on a fact that is not recorded."""
+
+    code: str
+    text: str
+    applies_from: str
+    skus: int
+    certain: int
+    depends: int
+
+
+class MarketTonnes(TypedDict):
+    """Tonnes of one market in one period, and how many of them its duties reach.
+
+    `halves` are those that are there, of a half-yearly market's calendar year; else None.
+    """
+
+    market: str
+    year: int
+    half: int
+    halves: list[int] | None
+    tonnes: float
+    in_scope_tonnes: float
+    undecided_tonnes: float
+    out_of_scope_tonnes: float
+
+
+class PortfolioTonnes(TypedDict):
+    """The tonnes by market; they have an instant of their own."""
+
+    as_of: str
+    by_market: list[MarketTonnes]
+
+
+class TonnesOfYear(TypedDict):
+    """The tonnes of one calendar year and its halves by market, and how many rows of it could not be counted."""
+
+    year: int | None
+    years: list[int]
+    rows: list[MarketTonnes]
+    as_of: datetime
+    ruleset_version: str
+    uncounted: int
+
+
+class JurisdictionFacts(TypedDict):
+    """The facts of a jurisdiction that the overview shows; null where the catalogue does not serve it."""
+
+    name: str | None
+    system: str | None
+    system_key: str | None
+    depth: int | None
+    verified_on: str | None
+    register_name: str | None
+
+
+class InScope(JurisdictionFacts):
+    """A jurisdiction that is a market in effect of some SKU; `volume_rows` counts its rows of all periods."""
+
+    code: str
+    skus: int
+    volume_rows: int
+
+
+class Overview(Head):
+    """The portfolio at a glance. Every code of a vocabulary is named, also where no SKU has it."""
+
+    skus: int
+    components: int
+    indicative: bool
+    ruleset_versions: list[str]
+    grades: dict[str, int]
+    provisional: dict[str, int]
+    doc_status: dict[str, int]
+    packaging_levels: dict[str, int]
+    markets: list[MarketSkus]
+    skus_without_market: int
+    annex_v_flags: list[FlagSkus]
+    tonnes: PortfolioTonnes | None
+    jurisdictions: list[InScope]

@@ -1,0 +1,181 @@
+"""Models of the lists that SKUs refer to: shared components, sites, brands."""
+
+from typing import (
+    Annotated,
+    Any,  # Any: an annotation made from a vocabulary
+    Literal,
+)
+
+from pydantic import AfterValidator
+from pydantic import Field as PydanticField
+
+from schemas import normalise
+from schemas.answers import Answer, Identifier, Instant, Number, Pagination, code
+from schemas.fields import MAX_WEIGHT_G
+from schemas.json_values import JsonObject
+from schemas.messages import Message
+from schemas.normalise import Unfit
+from schemas.skus.inputs import Strict, one_of, uuid_text, validator
+
+
+class LibraryComponent(Answer):
+    """A shared component: a line that names it by `component_id` takes from it what the line omits, at the write."""
+
+    id: Identifier
+    code: Annotated[str, PydanticField(description="The company's code for it, unique.")]
+    name: str
+    component_type: code("component_type")  # type: ignore[valid-type]
+    material_family: code("material_family")  # type: ignore[valid-type]
+    polymer_or_grade: str | None
+    weight_g: Annotated[Number | None, PydanticField(description="Weight. Unit: g.")]
+    supplier_id: Identifier | None
+    colour: code("colour") | None  # type: ignore[valid-type]
+    recycled_content_percent: Annotated[Number | None, PydanticField(description="0 to 100.")]
+    created_at: Instant
+    updated_at: Instant
+
+
+class Site(Answer):
+    """A place where packaging is made or filled."""
+
+    id: Identifier
+    name: Annotated[str, PydanticField(description="Unique within the company.")]
+    roles: list[code("site_role")]  # type: ignore[valid-type]
+    country: Annotated[str | None, PydanticField(description="ISO 3166-1 alpha-2.")]
+    city: str | None
+    created_at: Instant
+    updated_at: Instant
+
+
+class Brand(Answer):
+    """A brand of the company's portfolio."""
+
+    id: Identifier
+    name: Annotated[str, PydanticField(description="Unique within the company.")]
+    owner_name: Annotated[str | None, PydanticField(description="Legal owner of the brand.")]
+    created_at: Instant
+    updated_at: Instant
+
+
+class AddedBrand(Brand):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+
+
+class BrandResult(Answer):
+    """A brand that was added, or was there with the same values."""
+
+    outcome: Literal["created", "unchanged"]
+    dry_run: bool
+    data: AddedBrand
+
+
+class AddedSite(Site):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+
+
+class SiteResult(Answer):
+    """A site that was added, or was there with the same values."""
+
+    outcome: Literal["created", "unchanged"]
+    dry_run: bool
+    data: AddedSite
+
+
+class AddedLibraryComponent(LibraryComponent):
+    """The record; its `id` is null where a dry run would add it."""
+
+    id: Identifier | None  # type: ignore[assignment]  # wider than of a record that is stored
+
+
+class LibraryComponentResult(Answer):
+    """A shared component that was added, or was there with the same values."""
+
+    outcome: Literal["created", "unchanged"]
+    dry_run: bool
+    data: AddedLibraryComponent
+
+
+class LibraryComponentListResponse(Answer):
+    """A page of shared components, by code."""
+
+    data: list[LibraryComponent]
+    pagination: Pagination
+
+
+class SiteListResponse(Answer):
+    """A page of sites, by name."""
+
+    data: list[Site]
+    pagination: Pagination
+
+
+class BrandListResponse(Answer):
+    """A page of brands, by name."""
+
+    data: list[Brand]
+    pagination: Pagination
+
+
+_LONGEST = 255
+
+
+def _name(value: str) -> str:
+    return normalise.text(value, min_length=1, max_length=_LONGEST)
+
+
+def _code(value: str) -> str:
+    return normalise.text(value, min_length=1, max_length=_LONGEST, is_code=True)
+
+
+def _country(value: str) -> str:
+    code = normalise.place(value)
+    if "-" in code:
+        raise Unfit("unknown_market", Message("Send a country, ISO 3166-1 alpha-2, such as FR."))
+    return code
+
+
+_BOUNDED: JsonObject = {"minLength": 1, "maxLength": _LONGEST}
+Name = Annotated[str, AfterValidator(validator(_name)), PydanticField(json_schema_extra=_BOUNDED)]
+Code = Annotated[str, AfterValidator(validator(_code)), PydanticField(json_schema_extra=_BOUNDED)]
+Supplier = Annotated[str, AfterValidator(validator(uuid_text)), PydanticField(json_schema_extra={"format": "uuid"})]
+_Colour: Any = one_of("colour")
+Country = Annotated[str, AfterValidator(validator(_country))]
+
+
+class BrandInput(Strict):
+    """A brand of the portfolio."""
+
+    name: Annotated[Name, PydanticField(description="Unique within the company.")]
+    owner_name: Annotated[Name | None, PydanticField(description="Legal owner of the brand.")] = None
+
+
+class SiteInput(Strict):
+    """A site where packaging is made or filled."""
+
+    name: Annotated[Name, PydanticField(description="Unique within the company.")]
+    roles: Annotated[list[one_of("site_role")], PydanticField(min_length=1, description="What is done there.")]  # type: ignore[valid-type]
+    country: Annotated[Country | None, PydanticField(description="ISO 3166-1 alpha-2.")] = None
+    city: Annotated[Name | None, PydanticField(description="City of the site.")] = None
+
+
+class LibraryComponentInput(Strict):
+    """A shared component: a line that names it takes from it what it omits."""
+
+    code: Annotated[Code, PydanticField(description="The company's code for it, unique.")]
+    name: Annotated[Name, PydanticField(description="What it is called.")]
+    component_type: Annotated[one_of("component_type"), PydanticField(description="Part of the packaging.")]  # type: ignore[valid-type]
+    material_family: Annotated[one_of("material_family"), PydanticField(description="Material family.")]  # type: ignore[valid-type]
+    polymer_or_grade: Annotated[Name | None, PydanticField(description="Material in more detail.")] = None
+    weight_g: Annotated[
+        Annotated[float, PydanticField(ge=0, le=MAX_WEIGHT_G)] | None, PydanticField(description="Weight. Unit: g.")
+    ] = None
+    supplier_id: Annotated[Supplier | None, PydanticField(description="Who supplies it.")] = None
+    colour: Annotated[_Colour | None, PydanticField(description="Colour class as sorting plants see it.")] = None
+    recycled_content_percent: Annotated[
+        Annotated[float, PydanticField(ge=0, le=100)] | None,
+        PydanticField(description="Declared recycled content, 0 to 100."),
+    ] = None

@@ -1,0 +1,266 @@
+"""Manages a company's people for its administrators: invites, gives roles, disables, lets back, makes password links.
+
+Each change has its entry in the company's ledger. What does not belong here: the rows (`warehouse.accounts`) and what a
+role may do (`schemas.accounts`). An API key cannot do any of it: decision 0051.
+"""
+
+import secrets
+from base64 import b32encode, urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+from uuid import UUID
+
+import orjson
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor import InvalidToken
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from psycopg.errors import UniqueViolation
+from uuid_utils import uuid7
+
+from schemas.accounts import Role
+from schemas.refusals import NotThere
+from services.assistants import revoke
+from warehouse import assistants
+from warehouse.accounts import people, sign_in
+from warehouse.accounts.people import Person
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Origin
+from warehouse.operate import keys
+from warehouse.operate.keys import SECOND_FACTORS, Seal
+from warehouse.operate.sessions import Connection, savepoint
+from warehouse.operate.settings import Settings
+
+STEP_SECONDS: Final = 30
+DIGITS: Final = 6
+RECOVERY_CODES: Final = 10
+TICKET_LIFETIME: Final = timedelta(minutes=5)
+_SECRET_BYTES: Final = 20
+"""As long as the hash of the codes (RFC 4226, section 4, R6)."""
+_CODE_BYTES: Final = 10
+_TICKET: Final = b"sign-in"
+"""What the seal of a ticket is bound to."""
+_DRIFT: Final = (0, -1, 1)
+"""Time steps that a device's clock may be off (RFC 6238, section 5.2)."""
+
+
+class Ticket(NamedTuple):
+    """The person whose password was right."""
+
+    user_id: UUID
+    company_id: UUID
+    email: str
+
+
+def seal_of(settings: Settings) -> Seal:
+    """Return the seal of second factors. Raise `Refused` where this program was not given the deployment's key."""
+    return Seal(keys.every(settings), SECOND_FACTORS)
+
+
+def new_secret() -> bytes:
+    """Return a new secret of one-time codes."""
+    return secrets.token_bytes(_SECRET_BYTES)
+
+
+def shown(secret: bytes) -> str:
+    """Return a secret as people type it into an app: groups of four letters and digits (RFC 4648, section 6)."""
+    text = b32encode(secret).decode()
+    return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+
+
+def address(secret: bytes, email: str, issuer: str) -> str:
+    """Return the `otpauth:` address that an authenticator app reads from a picture."""
+    return _totp(secret).get_provisioning_uri(email, issuer)
+
+
+def step_of(secret: bytes, code: str, now: datetime) -> int | None:
+    """Return the time step whose code this is, by a clock that may be a step off; None for any other text."""
+    digits = code.replace(" ", "")
+    if not (digits.isascii() and digits.isdigit() and len(digits) == DIGITS):
+        return None
+    present = int(now.timestamp()) // STEP_SECONDS
+    for drift in _DRIFT:
+        try:
+            _totp(secret).verify(digits.encode(), (present + drift) * STEP_SECONDS)
+        except InvalidToken:
+            continue
+        return present + drift
+    return None
+
+
+def new_recovery_codes() -> list[str]:
+    """Return codes that each sign in once without the device."""
+    return [b32encode(secrets.token_bytes(_CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
+
+
+def is_right(conn: Connection, seal: Seal, user_id: UUID, code: str, now: datetime) -> str | None:
+    """Take a one-time or recovery code of a person; return which it was, `code` or `recovery`, None for a wrong one.
+
+    Raise `Refused` where nobody can tell whether a one-time code is right, as the key of its secret is not here.
+    """
+    sealed = sign_in.sealed_secret(conn, user_id)
+    if sealed is None:  # switched off, or the account has ended since the password
+        return None
+    secret = seal.unseal(sealed, user_id.bytes)
+    if secret is not None and (step := step_of(secret, code, now)) is not None:
+        return "code" if sign_in.take_step(conn, user_id, step) else None
+    if sign_in.use_recovery_code(conn, user_id, code.replace(" ", "").lower()):
+        return "recovery"
+    if secret is None:
+        raise keys.unopened(conn, seal.probes)
+    return None
+
+
+def ticket(seal: Seal, person: Ticket, now: datetime) -> str:
+    """Return the sealed ticket of a person whose password was right."""
+    content = [str(person.user_id), str(person.company_id), person.email, (now + TICKET_LIFETIME).isoformat()]
+    return urlsafe_b64encode(seal.seal(orjson.dumps(content), _TICKET)).decode()
+
+
+def read_ticket(seal: Seal, sent: str, now: datetime) -> Ticket | None:
+    """Return the person of a ticket; None for one that is over, or was not made here."""
+    try:
+        content = seal.unseal(urlsafe_b64decode(sent), _TICKET)
+    except ValueError:
+        return None
+    if content is None:
+        return None
+    user_id, company_id, email, until = orjson.loads(content)
+    return Ticket(UUID(user_id), UUID(company_id), email) if now < datetime.fromisoformat(until) else None
+
+
+def _totp(secret: bytes) -> TOTP:
+    return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303  (HMAC-SHA-1 is what every app computes)
+
+
+class AddressTaken(Exception):  # noqa: N818  (an answer, not a fault of the program)
+    """The address cannot have an account here: another live account has it."""
+
+
+class LastAdministrator(Exception):  # noqa: N818  (an answer, not a fault of the program)
+    """The company would have no administrator who may sign in."""
+
+
+class Act(NamedTuple):
+    """Who does something in which company, and when."""
+
+    company_id: UUID
+    origin: Origin
+    now: datetime
+
+
+def invite(conn: Connection, act: Act, email: str, role: Role) -> tuple[UUID, str]:
+    """Make an account that nobody can sign in to yet; return its id and the token that sets its password once.
+
+    Raise `AddressTaken`. `email` is one that `users.is_address` accepts.
+    """
+    user_id = UUID(str(uuid7()))
+    unusable = sign_in.hash_password(secrets.token_urlsafe(32))
+    try:
+        with savepoint(conn) as part:
+            people.add(conn, act.company_id, user_id, email=email, password_hash=unusable, at=act.now, role=role)
+            part.keep = True
+    except UniqueViolation:
+        raise AddressTaken from None
+    token = people.new_link(conn, act.company_id, user_id, act.now, people.INVITATION_LIFETIME)
+    _enter(conn, act, "user.invited", user_id, after={"email": people.known_as(email), "role": role})
+    return user_id, token
+
+
+def new_link(conn: Connection, act: Act, user_id: UUID) -> str:
+    """Return the token of a link that sets a person's password once; an earlier link is over. Raise `NotThere`."""
+    person = _live(conn, act, user_id)
+    lifetime = people.LINK_LIFETIME if person.signed_in_at else people.INVITATION_LIFETIME
+    token = people.new_link(conn, act.company_id, user_id, act.now, lifetime)
+    _enter(conn, act, "user.password_reset", user_id, after={"until": (act.now + lifetime).isoformat()})
+    return token
+
+
+def change_role(conn: Connection, act: Act, user_id: UUID, role: Role) -> None:
+    """Give a person another role. Raise `NotThere` and `LastAdministrator`."""
+    _live(conn, act, user_id)
+    before = people.change_role(conn, user_id, role)
+    if before is None:
+        raise LastAdministrator
+    if before != role:
+        _enter(conn, act, "user.role_changed", user_id, before={"role": before}, after={"role": role})
+
+
+def disable(conn: Connection, act: Act, user_id: UUID) -> None:
+    """End an account with its sessions and connections. Raise `NotThere` and `LastAdministrator`."""
+    person = _live(conn, act, user_id)
+    if person.role == "administrator" and not people.has_other_administrator(conn, user_id):
+        raise LastAdministrator
+    people.disable(conn, user_id, act.now)
+    _end_access(conn, act, user_id)
+    _enter(
+        conn, act, "user.disabled", user_id, before={"disabled_at": None}, after={"disabled_at": act.now.isoformat()}
+    )
+
+
+def let_back(conn: Connection, act: Act, user_id: UUID) -> None:
+    """Let an ended account sign in again, with its password of before. Raise `NotThere` and `AddressTaken`."""
+    person = people.one(conn, user_id, act.now)
+    if person is None or person.disabled_at is None:
+        raise NotThere
+    try:
+        with savepoint(conn) as part:
+            people.enable(conn, user_id)
+            part.keep = True
+    except UniqueViolation:
+        raise AddressTaken from None
+    _end_access(conn, act, user_id)  # `pcds user disable` leaves both, which would count again
+    before = {"disabled_at": person.disabled_at.isoformat()}
+    _enter(conn, act, "user.returned", user_id, before=before, after={"disabled_at": None})
+
+
+def second_factor_off(conn: Connection, act: Act, user_id: UUID) -> None:
+    """Let a person sign in with the password alone, such as one who lost the device. Raise `NotThere`."""
+    _live(conn, act, user_id)
+    if sign_in.switch_off(conn, user_id):
+        _enter(
+            conn, act, "user.second_factor_off", user_id, before={"second_factor": True}, after={"second_factor": False}
+        )
+
+
+def second_factor_on(conn: Connection, act: Act, user_id: UUID, sealed: bytes, step: int) -> list[str]:
+    """Ask a person for a code from now on; return new recovery codes. Raise `NotThere`."""
+    _live(conn, act, user_id)
+    codes = new_recovery_codes()
+    sign_in.switch_on(conn, act.company_id, user_id, sealed, step=step, recovery_codes=codes)
+    _enter(conn, act, "user.second_factor_on", user_id, before={"second_factor": False}, after={"second_factor": True})
+    return codes
+
+
+def end_sessions(conn: Connection, act: Act, user_id: UUID, session_id: UUID | None = None) -> int:
+    """End one session of a person, or all; return how many."""
+    ended = int(people.end_session(conn, user_id, session_id)) if session_id else people.end_sessions(conn, user_id)
+    if ended:
+        _enter(conn, act, "user.sessions_ended", user_id, after={"sessions": ended})
+    return ended
+
+
+def _end_access(conn: Connection, act: Act, user_id: UUID) -> None:
+    """End a person's sessions and connected applications."""
+    people.end_sessions(conn, user_id)
+    for each in assistants.of_person(conn, user_id):
+        revoke(conn, act.company_id, each.id, origin=act.origin, now=act.now)
+
+
+def _live(conn: Connection, act: Act, user_id: UUID) -> Person:
+    person = people.one(conn, user_id, act.now)
+    if person is None or person.disabled_at is not None:
+        raise NotThere
+    return person
+
+
+def _enter(
+    conn: Connection,
+    act: Act,
+    action: str,
+    user_id: UUID,
+    *,
+    after: Mapping[str, object],
+    before: Mapping[str, object] | None = None,
+) -> None:
+    ledger.enter(conn, act.company_id, action, user_id, origin=act.origin, now=act.now, before=before, after=after)

@@ -1,0 +1,374 @@
+"""Drafts the EU declaration of conformity: the content of Annex VIII from the records, and its open points.
+
+A draft changes nothing and is no declaration: it is filed for review, and a person issues it or does not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Final, Literal, Self
+from uuid import UUID
+
+import orjson
+import typst
+
+from compliance import conformity
+from compliance.conformity import Verdict
+from compliance.ruleset import RuleSet
+from compliance.tables import RULES, rows
+from schemas.conformity import POINT, Issuing
+from schemas.fields import SKU
+from schemas.issues import Issue
+from schemas.json_values import JsonMapping
+from schemas.messages import Message, format_word, number, translate, word
+from schemas.normalise import shown
+from schemas.refusals import NotThere, Refused
+from schemas.skus.types import SkuDetail
+from schemas.texts import isolated
+from schemas.vocabularies import CONTENTS
+from services.skus import detail as detail_skus
+from warehouse import files as technical_files
+from warehouse.files import TechnicalFile
+from warehouse.operate.sessions import Connection
+from warehouse.skus import queries
+from warehouse.skus.queries import Maker
+
+Lang = Literal["en", "fr", "de"]
+_FOLDER: Final = RULES / "drafts"
+_DIGITS: Final = 6
+"""The most decimals of a weight or a measured value."""
+_OBJECT: Final = ("sku_code", "name", "gtin", "packaging_level", "packaging_format", "weight_grams")
+_STANDARDS: Final = "standards_list"
+"""The technical file that names the standards applied (Annex VII, point 2(d))."""
+_LEGISLATION: Final = "legislation"
+"""The key of the point that states conformity. No line of it names a value: "in conformity" never stands beside one."""
+_ADDITIONAL: Final = "additional"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point: its number in the Annex, heading, lines of content, and whether it is open.
+
+    `notes` say what stands against the declaration and what is open; a declaration has none.
+    """
+
+    number: int
+    key: str
+    heading: str
+    lines: list[str]
+    complete: bool
+    source: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft in one language, as its `notice` says; `missing` are the headings of the open points."""
+
+    lang: Lang
+    title: str
+    notice: str
+    reference: str
+    points: list[Point]
+    missing_heading: str
+    missing: list[str]
+    drawn_from: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the draft as JSON types."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, stored: JsonMapping) -> Self:  # JSON that was stored
+        """Return the draft that `as_dict` gave."""
+        return cls(**{**stored, "points": [Point(**point) for point in stored["points"]]})
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A draft, and the verdict on the record that it was drawn from."""
+
+    draft: Draft
+    verdict: Verdict
+
+
+def draft(conn: Connection, sku_id: UUID, *, reference: str, lang: Lang, now: datetime, rules: RuleSet) -> Drawn:
+    """Draft the declaration for one SKU of the session's company. Raises `NotThere`."""
+    found = queries.with_maker(conn, sku_id, now.date())
+    files = technical_files.of_sku(conn, sku_id)
+    if found is None:
+        raise NotThere(f"There is no SKU {sku_id}.")
+    (stored, maker), words = found, load_words(lang)
+    record = detail_skus.record(stored)
+    verdict = conformity.judge(record, rules, on=now.date())
+    item = detail_skus.sku_detail(stored, record, rules=rules, graded_by=rules, doc_status="missing", today=now.date())
+    filled = {
+        "number": [isolated(reference)],
+        "identification": [
+            f"{words['sku_code']}: {isolated(item['sku_code'])}",
+            *_labelled(item, ("gtin",), words, lang),
+        ],
+        "manufacturer": list(_manufacturer(maker, words)),
+        "responsibility": [],
+        "object": [*_labelled(item, _OBJECT, words, lang), *_components(item, words, lang)],
+        "legislation": ["Regulation (EU) 2025/40", words["demonstrated"]],
+        "standards": [_file(file, lang) for file in files if file.type == _STANDARDS],
+        "notified_body": [],
+        "additional": [*_substances(item, words, lang), *_additional(item, files, words, lang)],
+        "signature": [],
+    }
+    notes = {_ADDITIONAL: list(notes_of(verdict, lang))}
+    points = [_point(row, filled[row["key"]], notes.get(row["key"], []), lang, words) for row in _points()]
+    made = Draft(
+        lang,
+        words["title"],
+        words["draft"],
+        reference,
+        points,
+        words["missing"],
+        [f"{point.number}. {point.heading}" for point in points if not point.complete],
+        f"{words['drawn_from']} {now:%Y-%m-%d %H:%M} UTC",
+    )
+    return Drawn(made, verdict)
+
+
+def notes_of(verdict: Verdict, lang: Lang) -> Iterator[str]:
+    """Yield what contradicts a declaration and what is open, each as a sentence of a draft in one language."""
+    words = load_words(lang)
+    for issue in verdict.against:
+        yield f"{words['against']}: {translate(issue.message, lang)}"
+    for point in verdict.open:
+        yield f"{words['open']}: {translate(point.message, lang)}"
+
+
+def in_todays_form(draft: Draft) -> Draft:
+    """Return a draft of an earlier release as drafts are now: substances are additional information.
+
+    The point that states conformity says what Article 39(1) of Regulation (EU) 2025/40 demands.
+    """
+    words = load_words(draft.lang)
+    stated = next((point for point in draft.points if point.key == _LEGISLATION), None)
+    if stated is None or words["demonstrated"] in stated.lines:
+        return draft
+    moved = [line for line in stated.lines if line.startswith(f"{words['substances']}: ")]
+    kept = [line for line in stated.lines if line not in moved]
+    lines = {_LEGISLATION: [*kept[:1], words["demonstrated"], *kept[1:]]}
+    lines |= {point.key: [*moved, *point.lines] for point in draft.points if point.key == _ADDITIONAL}
+    return replace(draft, points=[replace(point, lines=lines.get(point.key, point.lines)) for point in draft.points])
+
+
+def says_above_a_limit(draft: Draft) -> bool:
+    """Return whether a line says that PFAS or heavy metals are above their limit, whatever the record says by now."""
+    words, status = load_words(draft.lang), word("substance_status", "above_limit", draft.lang)
+    said = tuple(f"{words['substances']}: {words[f'substance.{name}']}: {status}" for name in ("pfas", "heavy_metals"))
+    return any(line.startswith(said) for point in draft.points for line in point.lines)
+
+
+def _point(row: Mapping[str, str], lines: list[str], notes: list[str], lang: Lang, words: Mapping[str, str]) -> Point:
+    """Return a point; no record contains the manufacturer's address, so that point is always open."""
+    open_point = row["needed"] == "yes" and (not lines or row["key"] == "manufacturer")
+    shown = [*lines, words["to_complete"]] if open_point else lines
+    return Point(int(row["point"]), row["key"], row[lang], shown, not open_point, row["source"], notes)
+
+
+def _labelled(item: SkuDetail, names: tuple[str, ...], words: Mapping[str, str], lang: Lang) -> list[str]:
+    shown: Mapping[str, object] = item
+    return [f"{words[name]}: {_value_in_words(name, shown[name], lang)}" for name in names if shown[name] is not None]
+
+
+def _value_in_words(name: str, stored: object, lang: Lang) -> str:
+    """Return a field in the words of the language, codes of a vocabulary and figures included."""
+    if isinstance(stored, float):
+        return number(stored, lang, _DIGITS)
+    vocabulary = SKU[name].vocabulary
+    if name == "packaging_format":
+        return format_word(str(stored), lang)
+    return word(vocabulary, str(stored), lang) if vocabulary else isolated(str(stored))
+
+
+def _manufacturer(maker: Maker, words: Mapping[str, str]) -> Iterator[str]:
+    yield f"{words['company']}: {isolated(maker.company_name)}"
+    if maker.brand_name:
+        yield f"{words['brand']}: {isolated(maker.owner_name or maker.brand_name)}"
+    if maker.site_name:
+        place = ", ".join(isolated(part) for part in (maker.site_name, maker.city, maker.country) if part)
+        yield f"{words['site']}: {place}"
+
+
+def _components(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
+    for line in item["components"]:
+        grade = line["polymer_or_grade"]
+        material = isolated(grade) if grade else word("material_family", str(line["material_family"]), lang)
+        weight = "" if line["weight_g"] is None else f", {number(line['weight_g'], lang, _DIGITS)} g"
+        yield f"{words['components']}: {word('component_type', line['component_type'], lang)}, {material}{weight}"
+
+
+def _substances(item: SkuDetail, words: Mapping[str, str], lang: Lang) -> Iterator[str]:
+    for name, entry in item["substances"].items():
+        if entry is not None:
+            status = word("substance_status", entry["status"], lang)
+            value = entry.get("value")
+            measured = "" if value is None else f", {number(value, lang, _DIGITS)} "
+            unit = words[f"unit.{entry['unit']}"] if measured and entry.get("unit") else ""
+            yield f"{words['substances']}: {words[f'substance.{name}']}: {status}{measured}{unit}"
+
+
+def _additional(item: SkuDetail, files: Sequence[TechnicalFile], words: Mapping[str, str], lang: Lang) -> Iterator[str]:
+    grade = item["recyclability_grade"]
+    provisional = item["compliance"]["grade_trace"]["provisional"] and grade != "not_assessed"
+    yield f"{words['grade']}: {words[f'grade.{grade}']}" + (f", {words['provisional']}" if provisional else "")
+    listed = "; ".join(_file(file, lang) for file in files) or words["none"]
+    yield f"{words['evidence']}: {listed}"
+
+
+def _file(file: TechnicalFile, lang: Lang) -> str:
+    about = ", ".join(isolated(part) for part in (file.reference, file.issuer, file.issued_on) if part)
+    named = f"{CONTENTS[lang][file.type]}: {isolated(file.filename)}"
+    return named + (f" ({about})" if about else "") + f", SHA-256 {file.sha256[:12]}…"
+
+
+@lru_cache(maxsize=1)
+def _points() -> tuple[dict[str, str], ...]:
+    return tuple(rows(_FOLDER / "annex_viii.csv"))
+
+
+@lru_cache(maxsize=3)
+def load_words(lang: Lang) -> dict[str, str]:
+    """Return the words of a draft in one language."""
+    return {row["key"]: row[lang] for row in rows(_FOLDER / "words.csv")}
+
+
+SIGNATURE: Final = "signature"
+"""The key of the point that the signature completes."""
+_SIGNATURE_LINE: Final = "_" * 40
+"""The line for a signature by hand."""
+
+
+def open_points(draft: Draft) -> list[Point]:
+    """Return the points that a person has to complete, without the signature, which every draft leaves open."""
+    return [point for point in draft.points if not point.complete and point.key != SIGNATURE]
+
+
+def declaration(draft: Draft, form: Issuing) -> Draft:
+    """Return the declaration of a draft; it has neither notice nor notes, and nothing is missing in it.
+
+    `form` has a text for each of `open_points`. The text from the records stays before it.
+    """
+    words = load_words(draft.lang)
+    signature_lines = [
+        f"{words['on_behalf_of']}: {isolated(form.on_behalf_of)}",
+        f"{words['place_and_date']}: {isolated(form.place)}, {form.issued_on}",
+        f"{words['name_and_function']}: {isolated(form.signatory)}, {isolated(form.function)}",
+        f"{words['signature']}: {_SIGNATURE_LINE}",
+    ]
+    lines_by_key = {key: [isolated(line) for line in text.splitlines()] for key, text in form.points.items()} | {
+        SIGNATURE: signature_lines
+    }
+    points = [_complete(point, lines_by_key, words["to_complete"]) for point in draft.points]
+    return replace(draft, notice="", points=points, missing=[])
+
+
+def _complete(point: Point, lines_by_key: dict[str, list[str]], to_complete: str) -> Point:
+    if point.complete:
+        return replace(point, notes=[])
+    lines = [line for line in point.lines if line != to_complete]
+    return replace(point, lines=[*lines, *lines_by_key[point.key]], complete=True, notes=[])
+
+
+_TEMPLATE: Final = Path(__file__).parent / "declaration.typ"
+_STANDARD: Final = "a-3a"
+"""PDF/A-3, level A (ISO 19005-3): tagged, every font embedded. typst refuses a character that no font has."""
+_FONTS: Final = "static/weblate_fonts/kurinto/ttf"
+_MOST_NAMED: Final = 5
+"""Characters that one refusal names."""
+
+
+def pdf(draft: Draft) -> bytes:
+    """Return the draft as a tagged PDF (PDF/A-3a), with the fonts of `weblate-fonts`.
+
+    Raises `Refused` where no font has a character: an issue for each such line, whose field is `point.<key>`.
+    """
+    try:
+        return _compile(draft)
+    except typst.TypstError:
+        issues = [
+            Issue("invalid_format", sentence, f"{POINT}{point.key}")
+            for point in draft.points
+            for line in (*point.lines, *point.notes)
+            if (sentence := unprintable_line(line)) is not None
+        ]
+        if not issues:
+            raise
+        raise Refused(issues) from None
+
+
+def unprintable(text: str) -> Message | None:
+    """Return a sentence with the characters of a form's text that no font has; None where it can be printed."""
+    if not (letters := _without_font(text)):
+        return None
+    return Message("A declaration has no font for {characters}; write this without.", characters=_named(letters))
+
+
+def unprintable_line(line: str) -> Message | None:
+    """Return the same of a line that was drawn from the record."""
+    if not (letters := _without_font(line)):
+        return None
+    return Message(
+        "A declaration has no font for {characters} in the line {line}; correct the record and prepare a new draft.",
+        characters=_named(letters),
+        line=shown(line),
+    )
+
+
+def _named(letters: list[str]) -> str:
+    return ", ".join(f"{letter} (U+{ord(letter):04X})" if len(letter) == 1 else letter for letter in letters)
+
+
+def _without_font(text: str) -> list[str]:
+    """Return the first characters that no font has, or the text where only their combination has none."""
+    if _is_printable(text):
+        return []
+    return list(islice(_each_without_font("".join(dict.fromkeys(text))), _MOST_NAMED)) or [text]
+
+
+def _each_without_font(letters: str) -> Iterator[str]:
+    """Halve what cannot be printed until one character is left: some ten trials for each that is found."""
+    if _is_printable(letters):
+        return
+    if len(letters) == 1:
+        yield letters
+        return
+    half = len(letters) // 2
+    yield from _each_without_font(letters[:half])
+    yield from _each_without_font(letters[half:])
+
+
+def _is_printable(text: str) -> bool:
+    try:
+        _compile(Draft("en", "", "", "", [Point(0, "", "", [text], complete=True, source="")], "", [], ""))
+    except typst.TypstError:
+        return False
+    return True
+
+
+def _compile(draft: Draft) -> bytes:
+    made = typst.compile(
+        _TEMPLATE.read_bytes(),
+        format="pdf",
+        sys_inputs={"draft": orjson.dumps(draft.as_dict()).decode()},
+        font_paths=_fonts(),
+        ignore_system_fonts=True,
+        pdf_standards=_STANDARD,
+    )
+    assert isinstance(made, bytes), "one document is compiled"
+    return made
+
+
+@lru_cache(maxsize=1)
+def _fonts() -> typst.Fonts:
+    """Return the fonts of the package, which are read once; a font's file is read when a letter needs it."""
+    return typst.Fonts(include_system_fonts=False, font_paths=[str(files("weblate_fonts") / _FONTS)])

@@ -1,0 +1,213 @@
+"""Issues the declaration of conformity of a draft: completed, signed, and its PDF stored byte for byte.
+
+A draft with an open point is not issued, however old it is: the person who accepts it fills in what is open. Nor is one
+whose item's record contradicts it (`compliance.conformity`), as the record is now or as it was when it was drafted.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final, cast
+from uuid import UUID
+
+from uuid_utils import uuid7
+
+from compliance import conformity
+from compliance.conformity import Verdict
+from schemas import conformity as conformity_schemas
+from schemas.conformity import POINT, Issuing
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.refusals import Refused
+from services.conformity import drafts
+from services.conformity.drafts import Lang
+from services.review.compare import Conflict
+from services.skus import detail as detail_skus
+from warehouse import conformity as conformity_warehouse
+from warehouse import conformity as declarations
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Connection
+from warehouse.review.entries import Entry
+from warehouse.rules import Rulesets
+from warehouse.skus import queries
+
+AGAINST: Final = "is_against_record"
+"""The member of a draft's payload that says whether the record contradicted conformity when it was prepared."""
+
+
+def draft_of(conn: Connection, entry: Entry, *, now: datetime, rulesets: Rulesets) -> drafts.Draft:
+    """Return the draft of an entry; for one that was filed without its content, the content as it is now.
+
+    Raises `Conflict` where there is neither content nor a SKU to draw it from.
+    """
+    if "draft" in entry.payload:
+        return drafts.in_todays_form(drafts.Draft.of(entry.payload["draft"]))
+    if entry.sku_id is None:
+        raise Conflict(Message("This draft has no content and names no item. Reject it, and prepare one for the item."))
+    return drafts.draft(
+        conn,
+        entry.sku_id,
+        reference=str(entry.payload.get("reference") or f"DoC-{entry.sku_code}"),
+        lang=cast(Lang, entry.payload.get("lang", "en")),
+        now=now,
+        rules=rulesets.active(conn),
+    ).draft
+
+
+_OUTDATED: Final = Message(
+    "The item's record contradicted conformity when this draft was prepared, and the draft says so; prepare a new one."
+)
+
+
+def verdict_of(
+    conn: Connection, entry: Entry, draft: drafts.Draft, on: date, *, now: datetime, rulesets: Rulesets
+) -> Verdict:
+    """Return the verdict on a draft that would be issued `on` a day, by its item's record as it is now.
+
+    A draft that was drawn from a record that contradicted it is outdated once that record is corrected: its text says
+    what was. Raises `Conflict` where the draft names no item of the portfolio.
+    """
+    found = None if entry.sku_id is None else queries.of(conn, entry.sku_id, now.date())
+    if found is None:
+        raise Conflict(Message("This draft names no item of the portfolio. Reject it, and prepare one for the item."))
+    verdict = conformity.judge(detail_skus.record(found), rulesets.active(conn), on=on)
+    if not verdict.against and entry.payload.get(AGAINST, drafts.says_above_a_limit(draft)):
+        return verdict._replace(against=[Issue("regulator_rule", _OUTDATED)])
+    return verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A draft, the filled-in form, and the declaration that they make, in the draft's language and in further ones.
+
+    `pdfs` are those of all languages.
+    """
+
+    draft: drafts.Draft
+    form: Issuing
+    declared: drafts.Draft
+    further: list[drafts.Draft]
+    pdfs: Mapping[Lang, bytes]
+
+
+def complete(
+    conn: Connection, entry: Entry, fields: Mapping[str, str], *, now: datetime, rulesets: Rulesets
+) -> Completed:
+    """Complete a draft with the fields of the form, and store nothing. Raises as `issue`."""
+    draft = draft_of(conn, entry, now=now, rulesets=rulesets)
+    open_keys = [point.key for point in drafts.open_points(draft)]
+    translations = {
+        lang: drafts.in_todays_form(drafts.Draft.of(made))
+        for lang, made in entry.payload.get("translations", {}).items()
+    }
+    form, issues = conformity_schemas.parse(
+        fields,
+        open_keys,
+        drafted=entry.filed_at.astimezone(UTC).date(),
+        today=now.date(),
+        languages=(draft.lang, *translations),
+    )
+    if form is None:
+        raise Refused(issues)
+    if unprintable := list(_unprintable(form)):
+        raise Refused(unprintable)
+    if facts := verdict_of(conn, entry, draft, form.issued_on, now=now, rulesets=rulesets).against:
+        raise Refused(facts, "not_conform")
+    declared = drafts.declaration(draft, form)
+    further = [drafts.declaration(translations[lang], form) for lang in form.languages if lang != draft.lang]
+    pdfs = {each.lang: drafts.pdf(each) for each in (declared, *further)}
+    return Completed(draft, form, declared, further, pdfs)
+
+
+def issue(
+    conn: Connection,
+    company_id: UUID,
+    entry: Entry,
+    fields: Mapping[str, str],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+) -> UUID:
+    """Issue an open draft with the fields of the form (`schemas.conformity`); return the id of its record in `docs`.
+
+    Raises `Refused`: for faults of the form, whose fields are the form's, `not_conform` where the item's record
+    contradicts the declaration, and for lines that cannot be printed (`drafts.pdf`). Raises `Conflict` as `draft_of`.
+    """
+    completed = complete(conn, entry, fields, now=now, rulesets=rulesets)
+    draft, form = completed.draft, completed.form
+    pdf = completed.pdfs[draft.lang]
+    doc_id, sha256 = UUID(str(uuid7())), hashlib.sha256(pdf).hexdigest()
+    renews = entry.payload.get("renews")
+    values: dict[str, object] = {
+        "sku_id": entry.sku_id,
+        "reference": draft.reference,
+        "supplier_name": None,
+        "status": "valid",
+        "issued_on": form.issued_on,
+        "expires_on": form.expires_on,
+    }
+    if renews is not None:
+        values["renews"] = UUID(renews)
+    conformity_warehouse.add(conn, company_id, doc_id, values=values, at=now)
+    declarations.add_declaration(
+        conn,
+        company_id,
+        doc_id,
+        entry_id=entry.id,
+        content=completed.declared.as_dict(),
+        pdf=pdf,
+        sha256=sha256,
+        at=now,
+    )
+    fingerprints = {"pdf_sha256": sha256} | _store_further(conn, company_id, doc_id, completed, now)
+    ledger.enter(
+        conn,
+        company_id,
+        "doc.created",
+        doc_id,
+        origin=origin,
+        now=now,
+        before=None,
+        after=_as_texts(values | _signatory(form) | fingerprints),
+    )
+    return doc_id
+
+
+def _unprintable(form: Issuing) -> Iterator[Issue]:
+    """Yield an issue for each text of the form that has a character without a font."""
+    filled_in = {f"{POINT}{key}": text for key, text in form.points.items()} | _signatory(form)
+    for name, text in filled_in.items():
+        if (sentence := drafts.unprintable(text)) is not None:
+            yield Issue("invalid_format", sentence, name)
+
+
+def _store_further(
+    conn: Connection, company_id: UUID, doc_id: UUID, completed: Completed, now: datetime
+) -> dict[str, str]:
+    """Store the declaration in further languages; return the fingerprints of the PDFs, named for the ledger."""
+    fingerprints = {}
+    for declared in completed.further:
+        pdf = completed.pdfs[declared.lang]
+        fingerprints[f"pdf_sha256_{declared.lang}"] = sha256 = hashlib.sha256(pdf).hexdigest()
+        declarations.add_translation(
+            conn,
+            company_id,
+            doc_id,
+            lang=declared.lang,
+            content=declared.as_dict(),
+            pdf=pdf,
+            sha256=sha256,
+            at=now,
+        )
+    return fingerprints
+
+
+def _signatory(form: Issuing) -> dict[str, str]:
+    return {name: getattr(form, name) for name in conformity_schemas.SIGNATORY}
+
+
+def _as_texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items() if value is not None}

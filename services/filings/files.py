@@ -1,0 +1,337 @@
+"""Writes bytes to files: every file of a declaration is complete before one of them takes its name."""
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final  # Any: rows of figures, as polars yields them
+
+import orjson
+import polars as pl
+
+from compliance.filings import document as document_filings
+from compliance.filings.document import ARCHIVED, MISSING_COLUMNS, TONNES_COLUMNS, UNCOUNTED_COLUMNS
+from compliance.filings.uk.producer import RATINGS
+from compliance.filings.uk.rows import DRINKS, Statements
+from compliance.filings.uk.rules import FileRefused
+from compliance.filings.uk.tables import MARKET, codes, columns
+from pipelines import filings
+from pipelines.filings import Inputs, NotDeclarable
+from schemas.texts import harmless, is_computed
+from schemas.vocabularies import VOCABULARIES
+from services.filings import explain
+from warehouse.operate import whole_files
+from warehouse.operate.sessions import Connection
+
+
+def companion_path(out: Path, kind: str) -> Path:
+    """Return `<OUT without extension>.<kind>`, the path of a file that belongs to a declaration (decisions §11)."""
+    return out.with_suffix(f".{kind}")
+
+
+def write(files: Mapping[Path, bytes]) -> None:
+    """Write all files; each replaces the file of its name. Raises `OSError`, and then none of them has changed."""
+    drafts: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            drafts[path] = whole_files.drafted(path, data)
+        for path, draft in drafts.items():
+            draft.replace(path)
+    finally:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+
+
+def as_json(document: Mapping[str, object]) -> bytes:
+    """Write a document as one JSON object, its decimals as numbers with every digit."""
+    return orjson.dumps(document, default=_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def compact_json(value: object) -> bytes:
+    """Write a value as JSON without white space, its decimals as numbers with every digit."""
+    return orjson.dumps(value, default=_number)
+
+
+def tonnes_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write the rows of `tonnes`, a column each."""
+    return _csv(TONNES_COLUMNS, ([_cell(row[name]) for name in TONNES_COLUMNS] for row in rows))
+
+
+def uk_csv(rows: Iterable[Mapping[str, str]]) -> bytes:
+    """Write the UK file: its header and rows, all cells unchanged."""
+    return _csv(columns(), (row.values() for row in rows))
+
+
+def uncounted_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write the uncounted SKUs, `fields` joined by `; ` (decisions §11)."""
+    return _listed(UNCOUNTED_COLUMNS, rows)
+
+
+def missing_csv(rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write the missing facts that decide whether a category covers a SKU; codes and fields are joined by `; `."""
+    return _listed(MISSING_COLUMNS, rows)
+
+
+def _listed(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write SKUs under these columns; the column `archived` stands behind them where one of the SKUs is archived."""
+    every = list(rows)
+    names = (*columns, ARCHIVED) if any(ARCHIVED in row for row in every) else columns
+    return _csv(names, ([_cell(row.get(name)) for name in names] for row in every))
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Write rows under these columns, each cell as text."""
+    return _csv(columns, ([_cell(row[name]) for name in columns] for row in rows))
+
+
+def explained_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Write the SKUs behind a figure, a SKU a row, under the names of the first."""
+    return _csv(list(rows[0]), ([_cell(value) for value in row.values()] for row in rows))
+
+
+def source_json(source: Mapping[str, object], declaration: bytes) -> bytes:
+    """Write the origin of a file that has no field for it, and the SHA-256 of its bytes."""
+    return as_json({**source, "sha256": hashlib.sha256(declaration).hexdigest()})
+
+
+def _csv(header: Sequence[str], rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    """Return a value as text; one that is no number and that a spreadsheet would compute gets a `'`."""
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    return harmless("; ".join(value) if isinstance(value, list) else str(value))
+
+
+def _number(value: object) -> orjson.Fragment:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    raise TypeError(type(value).__name__)
+
+
+FORMS: Final = ("rpd", "csv", "json")
+UNCOUNTED: Final = "uncounted.csv"
+MISSING: Final = "scope_missing.csv"
+SOURCE: Final = "source.json"
+EXPLAINED: Final = "explained.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationRequest:
+    """The requested declaration and its path; `half` 0 is the year, `form` one of `FORMS`, `explain` a code of it."""
+
+    market: str
+    year: int
+    half: int
+    form: str
+    out: Path
+    explain: str | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the period as every record names it."""
+        return {"market": self.market, "year": self.year, "half": self.half, "format": self.form}
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """`files` in the order in which they take their names, the declaration last; `record` sums them up.
+
+    `figures` are the codes of the declaration's figures, `uncounted` the rows of the SKUs that it does not count.
+    """
+
+    files: Mapping[Path, bytes]
+    record: Mapping[str, object]
+    figures: Sequence[str]
+    uncounted: Sequence[Mapping[str, Any]] = ()
+
+
+def by_category(inputs: Inputs, request: DeclarationRequest) -> Bundle:
+    """Return tonnes by scheme category, as CSV or JSON."""
+    found = filings.figures(inputs, request.market, request.year)
+    content = document_filings.document(found, request.market, request.year, request.half, inputs.source)
+    sums = {
+        "halves": content["halves"],
+        "rows": len(content["tonnes"]),
+        "in_scope_tonnes": content["in_scope_tonnes"],
+        "undecided_tonnes": content["undecided_tonnes"],
+        "out_of_scope_tonnes": content["out_of_scope_tonnes"],
+        "question": content["question"],
+        "total_tonnes": content["total_tonnes"],
+        "uncounted": len(content["uncounted"]),
+        "scope_missing": len(content["scope_missing"]),
+    }
+    if request.form == "json":
+        files = {request.out: as_json(content)}
+    else:
+        data = tonnes_csv(content["tonnes"])
+        missing = {companion_path(request.out, MISSING): missing_csv(content["scope_missing"])}
+        files = missing | _with_companions(inputs, request, data, content["uncounted"], sums)
+    bundle = _bundle(inputs, request, files, sums, [row["category_code"] for row in content["tonnes"]])
+    return replace(bundle, uncounted=content["uncounted"])
+
+
+def uk_file(inputs: Inputs, request: DeclarationRequest, statements: Statements) -> Bundle:
+    """Return the packaging data file of the United Kingdom. Raises `NotDeclarable` and `FileRefused`."""
+    if request.market != MARKET:
+        raise NotDeclarable(f"--format rpd is the file of {MARKET}; declare {request.market} as csv or json.")
+    file = filings.uk_file(inputs, statements)
+    uncounted = list(document_filings.uncounted_rows(file.uncounted))
+    weight = sum(int(row["packaging_material_weight"]) for row in file.rows)
+    sums = {
+        "halves": filings.halves(inputs, request.market, request.year, request.half),
+        "rows": len(file.rows),
+        "total_kg": weight,
+        "difference_kg": file.difference_kg,
+        "uncounted": len(uncounted),
+    }
+    files = _with_companions(inputs, request, uk_csv(file.rows), uncounted, sums)
+    bundle = _bundle(inputs, request, files, sums, sorted({row["packaging_material"] for row in file.rows}))
+    return replace(bundle, uncounted=uncounted)
+
+
+def left_out_files(request: DeclarationRequest, uncounted: pl.DataFrame) -> Mapping[Path, bytes]:
+    """Return the SKUs that a refused file left out, under the name of an accepted file's companion."""
+    return {companion_path(request.out, UNCOUNTED): uncounted_csv(document_filings.uncounted_rows(uncounted))}
+
+
+def with_explanation(
+    inputs: Inputs, request: DeclarationRequest, bundle: Bundle, statements: Statements, connection: Connection
+) -> Bundle:
+    """Return the parcel with the SKUs behind the figures of the requested code; unchanged where no code is requested.
+
+    Raises `NotDeclarable` where it has no figure of that code.
+    """
+    code = request.explain
+    if code is None:
+        return bundle
+    if code not in bundle.figures:
+        named = "packaging_material" if request.form == "rpd" else "category_code"
+        raise NotDeclarable(
+            f"The declaration has no figure for {code}; name a {named} of it: {', '.join(bundle.figures) or 'none'}."
+        )
+    if request.form == "rpd":
+        explained = explain.uk_figure(inputs, statements, code)
+    else:
+        explained = explain.figure(inputs, request.market, request.year, request.half, code)
+    path = companion_path(request.out, EXPLAINED)
+    data = explained_csv(list(explain.with_origins(connection, explained)))
+    skus = explained["sku_code"].n_unique()
+    files = {path: data, **bundle.files}
+    record = {**bundle.record, "files": _names(files), "explained_skus": skus}
+    return Bundle(files, record, bundle.figures)
+
+
+def _with_companions(
+    inputs: Inputs,
+    request: DeclarationRequest,
+    data: bytes,
+    uncounted: Iterable[Mapping[str, object]],
+    sums: Mapping[str, object],
+) -> dict[Path, bytes]:
+    """Return a form that has no field for its origin and its gaps, with both as files beside it."""
+    source = {"file": request.out.name, **_origin(inputs), **request.as_dict(), **sums}
+    return {
+        companion_path(request.out, UNCOUNTED): uncounted_csv(uncounted),
+        companion_path(request.out, SOURCE): source_json(source, data),
+        request.out: data,
+    }
+
+
+def _bundle(
+    inputs: Inputs,
+    request: DeclarationRequest,
+    files: Mapping[Path, bytes],
+    sums: Mapping[str, object],
+    figures: Sequence[str],
+) -> Bundle:
+    record = {"files": _names(files), **_origin(inputs), **request.as_dict(), **sums}
+    return Bundle(files, record, figures)
+
+
+def _names(files: Mapping[Path, bytes]) -> list[str]:
+    """Return the paths for the record, the declaration first."""
+    return [str(path) for path in reversed(list(files))]
+
+
+def _origin(inputs: Inputs) -> dict[str, str]:
+    return {**inputs.source.as_dict(), "catalogue_hash": inputs.catalogue.source_hash}
+
+
+_ANSWERS: Final = {"Y": True, "N": False}
+
+
+class StatementsRefused(ValueError):  # noqa: N818  (an answer, not a fault)
+    """A file of statements cannot be used; the text names file and line and says what would be right."""
+
+
+def ratings(path: Path | None) -> pl.DataFrame:
+    """Read `RATINGS` from a CSV `sku_code, component_type, rating`; none without a file.
+
+    Raises `StatementsRefused`, and `FileRefused` with error 100 for an unknown rating.
+    """
+    found: dict[tuple[str, ...], str] = {}
+    for line, (sku_code, component_type, rating) in _lines(path, ("sku_code", "component_type", "rating")):
+        if component_type not in VOCABULARIES["component_type"]:
+            raise _refused(path, line, f"component_type is one of {', '.join(VOCABULARIES['component_type'])}")
+        if rating not in codes("ram_rag_rating"):
+            raise FileRefused(["100"], f"Line {line} of the ratings says {rating or 'nothing'}.")
+        _add(found, (sku_code, component_type), rating, path, line)
+    return pl.DataFrame([(*key, rating) for key, rating in found.items()], schema=RATINGS, orient="row")
+
+
+def drinks(path: Path | None) -> pl.DataFrame:
+    """Read `DRINKS` from a CSV `sku_code, drinks_container`; none without a file. Raises `StatementsRefused`."""
+    found: dict[tuple[str, ...], str] = {}
+    for line, (sku_code, answer) in _lines(path, ("sku_code", "drinks_container")):
+        if answer not in _ANSWERS:
+            raise _refused(path, line, "drinks_container is Y or N")
+        _add(found, (sku_code,), answer, path, line)
+    return pl.DataFrame([(*key, _ANSWERS[answer]) for key, answer in found.items()], schema=DRINKS, orient="row")
+
+
+def _lines(path: Path | None, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of the file with the cells of these columns, trimmed."""
+    if path is None:
+        return
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
+                raise StatementsRefused(
+                    f"{path.name}: the column {missing[0]} is missing; it has {', '.join(columns)}."
+                )
+            for row in reader:
+                yield reader.line_num, [_unescaped((row[column] or "").strip()) for column in columns]
+    except OSError as error:
+        raise StatementsRefused(f"{path.name} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise StatementsRefused(f"{path.name} is no CSV file in UTF-8; save it as one.") from None
+
+
+def _unescaped(cell: str) -> str:
+    """Return the cell without the `'` that the service puts before text that a spreadsheet would compute."""
+    return cell[1:] if cell.startswith("'") and is_computed(cell[1:]) else cell
+
+
+def _add(found: dict[tuple[str, ...], str], key: tuple[str, ...], value: str, path: Path | None, line: int) -> None:
+    if found.setdefault(key, value) != value:
+        raise _refused(path, line, f"{' '.join(key)} stands before with {found[key]}; keep one of the two")
+
+
+def _refused(path: Path | None, line: int, right: str) -> StatementsRefused:
+    return StatementsRefused(f"{path.name if path else 'The file'}, line {line}: {right}.")

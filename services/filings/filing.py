@@ -1,0 +1,407 @@
+"""Makes a declaration of one market and period, and keeps it as filed: a row of its own that never changes.
+
+The bytes are those that `pcds declaration` writes from the same snapshot (`pipelines.filings`). A kept declaration
+is never computed again; a correction is a new one that names the first. Pages and the REST API call `prepare`, `make`
+and `keep`, in this order.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple  # Any: JSON
+from uuid import UUID
+
+import polars as pl
+from uuid_utils import uuid7
+
+from compliance.catalogue import DueDay, Jurisdiction, due_days
+from compliance.filings.uk.producer import RATINGS, Producer
+from compliance.filings.uk.rows import DRINKS, Statements
+from compliance.filings.uk.rules import FileRefused, rules
+from compliance.filings.uk.tables import MARKET
+from compliance.rollup.periods import HALF_YEARLY
+from pipelines.figures import loaded_catalogue
+from pipelines.filings import Filing, Inputs, NotDeclarable, declared_market
+from schemas.filings import UK_FORMAT, DeclarationInput, UkProducer
+from schemas.issues import Issue
+from schemas.json_values import JsonMapping, JsonObject
+from schemas.messages import Message, message_of
+from schemas.refusals import Refused
+from services.filings import files
+from services.filings.files import MISSING, UNCOUNTED, Bundle, DeclarationRequest, companion_path
+from warehouse import filings
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Origin
+from warehouse.companies import queries as companies
+from warehouse.figures import snapshots
+from warehouse.filings import Content, Row
+from warehouse.operate.sessions import Connection
+from warehouse.rules import Rulesets
+
+LISTED: Final = 100
+"""The most SKUs that an answer lists as not counted; the file of them has all."""
+_MEDIA_TYPES: Final = {"json": "application/json", "csv": "text/csv; charset=utf-8", "rpd": "text/csv; charset=utf-8"}
+_SUFFIXES: Final = {"json": ".json", "csv": ".csv", "rpd": ".rpd.csv"}
+_PRODUCER: Final = ("organisation_id", "organisation_size", "activity", "household_type", "subsidiary_id")
+
+_RULES: Final[Mapping[str, tuple[str, Message]]] = {
+    "01": ("uk.organisation_id", Message("The organisation ID is a number of six digits.")),
+    "23": ("uk.household_type", Message("Drinks containers of an online marketplace are household ones: choose HH.")),
+    "44": (
+        "year",
+        Message(
+            "The UK file has halves of large organisations from 2025 and years of small ones from 2024, until 2027."
+        ),
+    ),
+    "46": ("uk.subsidiary_id", Message("A subsidiary ID is up to 32 letters and digits.")),
+    "82": ("year", Message("The file would be empty: nothing could be counted for this period.")),
+    "100": ("uk.ratings", Message("Household rows of large organisations have one of the six ratings.")),
+    "909": ("half", Message("Large organisations report halves: choose the first or the second.")),
+    "910": ("half", Message("Small organisations report the year, not a half of it.")),
+}
+"""The regulator's rules that a person meets here: the field that is at fault, and what would be right."""
+
+
+class Prepared(NamedTuple):
+    """What a declaration is made from, and how many write transactions came since the snapshot."""
+
+    inputs: Inputs
+    newer_writes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A declaration that is not kept yet, its files, and the first SKUs that it does not count."""
+
+    wanted: DeclarationInput
+    market: str
+    inputs: Inputs
+    record: JsonMapping
+    content: Content
+    uncounted: Sequence[JsonMapping]
+
+    @property
+    def filing(self) -> Filing:
+        """Return the market and period that it is of."""
+        return Filing(self.market, self.wanted.year, self.wanted.half)
+
+
+def prepare(
+    conn: Connection, company_id: UUID, wanted: DeclarationInput, *, data_dir: Path, rulesets: Rulesets
+) -> Prepared:
+    """Return what the declaration is made from, in a session of its company. Raise `Refused`."""
+    check_correction(conn, wanted)
+    snapshot = snapshots.current(data_dir, company_id)
+    if snapshot is None:
+        message = Message("No snapshot of the portfolio is published yet; try again in a few minutes.")
+        raise Refused([Issue("not_declarable", message)])
+    inputs = Inputs(snapshot, loaded_catalogue(conn), rulesets.active(conn))
+    check_first(conn, wanted, _market(inputs, wanted))
+    return Prepared(inputs, max(companies.counters(conn).links - snapshot.number, 0))
+
+
+def check_correction(conn: Connection, wanted: DeclarationInput) -> None:
+    """Raise `Refused` where the declaration that is corrected is unknown, is a correction, or is of another period."""
+    if wanted.corrects is None:
+        return
+    first = filings.by_id(conn, UUID(wanted.corrects))
+    if first is None:
+        message = Message("There is no kept declaration with this id.")
+        raise Refused([Issue("unknown_reference", message, "corrects")])
+    if first.corrects is not None:
+        message = Message("This declaration corrects {first}; name that one.", first=str(first.corrects))
+        raise Refused([Issue("not_declarable", message, "corrects")])
+    if (first.market, first.year, first.half) != (wanted.market, wanted.year, wanted.half):
+        name = Filing(first.market, first.year, first.half).name
+        message = Message("A correction is of the same market and period; that one is of {name}.", name=name)
+        raise Refused([Issue("not_declarable", message, "corrects")])
+
+
+def check_first(conn: Connection, wanted: DeclarationInput, market: str) -> None:
+    """Raise `Refused` (`already_declared`) where an equal first declaration is kept, whatever its bytes.
+
+    Equal are market, year, half, format, organisation and subsidiary (decisions §13). A correction is no first one.
+    """
+    if wanted.corrects is not None:
+        return
+    producer = _producer(wanted.uk)
+    first = filings.first_like(
+        conn, market=market, year=wanted.year, half=wanted.half, form=wanted.format, producer=producer
+    )
+    if first is None:
+        return
+    shown = first.as_dict()
+    first_id, when = shown["id"], shown["created_at"]
+    message = Message(
+        "This is declared already: the first declaration {first} was kept at {when}. To correct it send its id in "
+        "corrects.",
+        first=first_id,
+        when=when,
+    )
+    issue = Issue("not_declarable", message, "corrects", stored_id=first_id, stored_at=when)
+    raise Refused([issue], code="already_declared")
+
+
+def make(inputs: Inputs, wanted: DeclarationInput) -> Made:
+    """Make the declaration; it reads the whole snapshot and no database. Raise `Refused` with every reason."""
+    market = _market(inputs, wanted)
+    out = Path(Filing(market, wanted.year, wanted.half).name + _SUFFIXES[wanted.format])
+    form = DeclarationRequest(market, wanted.year, wanted.half, wanted.format, out)
+    try:
+        made = files.uk_file(inputs, form, _statements(wanted)) if wanted.uk else files.by_category(inputs, form)
+    except FileRefused as refused:
+        raise Refused([*_of_rules(refused), *_left_out(refused)]) from None
+    except OverflowError as beyond:
+        raise Refused([Issue("not_declarable", message_of(str(beyond)))]) from None
+    if not made.record["rows"] and not made.uncounted:
+        raise Refused([Issue("not_declarable", Message("Nothing was placed on this market in this period."), "market")])
+    content = _content(made, out, wanted)
+    if wanted.sha256 not in (None, content.sha256):
+        message = Message(
+            "The file is another one by now: its SHA-256 is {sha256}. Look at it again.", sha256=content.sha256
+        )
+        raise Refused([Issue("not_declarable", message, "sha256")])
+    return Made(wanted, market, inputs, made.record, content, made.uncounted[:LISTED])
+
+
+def keep(conn: Connection, company_id: UUID, made: Made, *, origin: Origin, now: datetime) -> Row:
+    """Keep a declaration as it was made, with its audit entry, in the caller's transaction. Raise `Refused`."""
+    filings.wait_turn(conn, company_id)
+    check_correction(conn, made.wanted)
+    check_first(conn, made.wanted, made.market)
+    declaration_id = UUID(str(uuid7()))
+    row = row_of(made, declaration_id, origin, now)
+    filings.add(conn, company_id, row, made.content, _stated(made.wanted.uk))
+    shown = {name: value for name, value in row.as_dict().items() if name not in ("id", "kept_by", "created_at")}
+    after = {name: _as_text(value) for name, value in shown.items()}
+    ledger.enter(conn, company_id, "declaration.kept", declaration_id, origin=origin, now=now, before=None, after=after)
+    return row
+
+
+def row_of(made: Made, declaration_id: UUID | None, origin: Origin, now: datetime) -> Row:
+    """Return the record of a declaration; without an id where it is not kept."""
+    source, record = made.inputs.source, made.record
+    return Row(
+        id=declaration_id,
+        market=made.market,
+        year=made.wanted.year,
+        half=made.wanted.half,
+        halves=record["halves"],
+        format=made.wanted.format,
+        filename=made.content.filename,
+        media_type=made.content.media_type,
+        size_bytes=len(made.content.data),
+        sha256=made.content.sha256,
+        as_of=made.inputs.snapshot.as_of,
+        snapshot=source.snapshot,
+        ruleset_version=source.ruleset_version,
+        catalogue_hash=made.inputs.catalogue.source_hash,
+        rows=record["rows"],
+        in_scope_tonnes=record.get("in_scope_tonnes"),
+        undecided_tonnes=record.get("undecided_tonnes"),
+        out_of_scope_tonnes=record.get("out_of_scope_tonnes"),
+        question=record.get("question"),
+        total_tonnes=record.get("total_tonnes"),
+        total_kg=record.get("total_kg"),
+        difference_kg=record.get("difference_kg"),
+        uncounted=record["uncounted"],
+        scope_missing=record.get("scope_missing"),
+        producer=_producer(made.wanted.uk),
+        corrects=None if made.wanted.corrects is None else UUID(made.wanted.corrects),
+        corrected_by=[],
+        kept_by={"type": origin.actor_type, "id": origin.actor_id, "name": origin.actor_name},
+        created_at=now,
+    )
+
+
+def _as_text(value: object) -> object:
+    """Return a value for the audit log: decimals as text, with every digit."""
+    if isinstance(value, dict):
+        return {name: _as_text(each) for name, each in value.items()}
+    return format(value, "f") if isinstance(value, Decimal) else value
+
+
+def _market(inputs: Inputs, wanted: DeclarationInput) -> str:
+    """Return the market that is declared. Raise `Refused` where it has no such period or file."""
+    if wanted.format == UK_FORMAT and wanted.market != MARKET:
+        message = Message(
+            "The format rpd is the file of {market}; choose csv or json for another market.", market=MARKET
+        )
+        raise Refused([Issue("not_declarable", message, "format")])
+    if wanted.half and wanted.market not in HALF_YEARLY:
+        message = Message("{market} is declared by the year; only GB has halves.", market=wanted.market)
+        raise Refused([Issue("not_declarable", message, "half")])
+    try:
+        return declared_market(inputs, wanted.market, wanted.half)
+    except NotDeclarable:
+        message = Message("There is no jurisdiction {market}; GET /jurisdictions lists them.", market=wanted.market)
+        raise Refused([Issue("unknown_market", message, "market")]) from None
+
+
+def _statements(wanted: DeclarationInput) -> Statements:
+    uk = wanted.uk
+    assert uk is not None, "the UK file has its producer"
+    producer = Producer(**{name: getattr(uk, name) for name in _PRODUCER})
+    rated = dict.fromkeys((each.sku_code, each.component_type, each.rating) for each in uk.ratings)
+    answered = dict.fromkeys((each.sku_code, each.drinks_container) for each in uk.drinks)
+    ratings = pl.DataFrame(list(rated), schema=RATINGS, orient="row")
+    return Statements(
+        producer, wanted.year, wanted.half, ratings, pl.DataFrame(list(answered), schema=DRINKS, orient="row")
+    )
+
+
+def _of_rules(refused: FileRefused) -> Iterator[Issue]:
+    for number in refused.numbers:
+        field, sentence = _RULES.get(number, (None, message_of(rules()[number].message)))
+        message = Message(
+            "The regulator refuses the file, error {number}: {sentence}", number=number, sentence=sentence
+        )
+        yield Issue("regulator_rule", message, field)
+
+
+def _left_out(refused: FileRefused) -> Iterator[Issue]:
+    """Yield each SKU that the refused file does not count: it may be why."""
+    if refused.uncounted is None:
+        return
+    for row in refused.uncounted.sort("sku_code", "reason").iter_rows(named=True):
+        fields = ", ".join(row["fields"] or ())
+        message = Message(
+            "{sku_code} is not counted ({reason}); missing: {fields}.",
+            sku_code=row["sku_code"],
+            reason=row["reason"],
+            fields=fields,
+        )
+        yield Issue("not_counted", message)
+
+
+def _content(made: Bundle, out: Path, wanted: DeclarationInput) -> Content:
+    data = made.files[out]
+    return Content(
+        filename=out.name,
+        media_type=_MEDIA_TYPES[wanted.format],
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        uncounted=made.files.get(companion_path(out, UNCOUNTED)),
+        scope_missing=made.files.get(companion_path(out, MISSING)),
+    )
+
+
+def _producer(uk: UkProducer | None) -> dict[str, str] | None:
+    return None if uk is None else {name: getattr(uk, name) for name in _PRODUCER}
+
+
+def _stated(uk: UkProducer | None) -> dict[str, list[JsonObject]]:
+    """Return what the producer stated of SKUs."""
+    return {"ratings": _dumped(uk.ratings if uk else ()), "drinks": _dumped(uk.drinks if uk else ())}
+
+
+def _dumped(entries: Iterable[Any]) -> list[JsonObject]:
+    return [entry.model_dump() for entry in entries]
+
+
+HALF_RHYTHM: Final = "half-yearly"
+_SECOND_HALF_BEGINS: Final = 7
+
+State = Literal["overdue", "open", "coming", "kept"]
+"""Overdue where each day that a source states has passed; open where the period has ended, coming where it has not."""
+_ORDER: Final[tuple[State, ...]] = ("overdue", "open", "coming", "kept")
+
+
+class Due(NamedTuple):
+    """A period of a market; `rhythms` is empty where the tables have none, `kept` the newest declaration of it."""
+
+    market: str
+    year: int
+    half: int
+    rhythms: tuple[str, ...]
+    kept: UUID | None
+    source_url: str | None
+    days: tuple["Day", ...]
+    state: State
+
+
+class Day(NamedTuple):
+    """A day that a source states for a period."""
+
+    on: date
+    stated: DueDay
+
+    def has_passed(self, today: date) -> bool:
+        """Return whether the duty is late on a day."""
+        return self.on < today or (self.on == today and self.stated.bound == "before")
+
+
+def due(
+    entries: Mapping[str, Jurisdiction],
+    placed: Iterable[tuple[str, int]],
+    kept: Mapping[tuple[str, int, int], UUID],
+    today: date,
+) -> list[Due]:
+    """Return what is due of the markets and years with tonnes (`placed`): overdue first, each by its first day.
+
+    Of periods with a kept declaration only the last one is listed, of those that have not ended the running one.
+    """
+    years: dict[str, set[int]] = {}
+    for market, year in placed:
+        years.setdefault(market, set()).add(year)
+    found = [
+        row
+        for market, of_market in years.items()
+        for row in _of_market(entries.get(market), market, of_market, kept, today)
+    ]
+    return sorted(found, key=lambda row: (_ORDER.index(row.state), _first_day(row), row.market, -row.year, -row.half))
+
+
+def _of_market(
+    entry: Jurisdiction | None,
+    market: str,
+    years: Collection[int],
+    kept: Mapping[tuple[str, int, int], UUID],
+    today: date,
+) -> Iterator[Due]:
+    rhythms = entry.reporting_period if entry else ()
+    by_half = tuple(each for each in rhythms if each == HALF_RHYTHM and market in HALF_YEARLY)
+    by_year = tuple(each for each in rhythms if each not in by_half)
+    source = entry.source_url if entry else None
+    for halves, of_rhythm in (((1, 2), by_half), ((0,), by_year)):
+        if not of_rhythm and (halves == (1, 2) or by_half):
+            continue
+        periods = [(year, half) for year in _reported(years, today) for half in halves]
+        last_kept = max((each for each in periods if (market, *each) in kept), default=None)
+        running = next((each for each in sorted(periods) if not _has_ended(*each, today)), None)
+        for year, half in periods:
+            declaration, days = kept.get((market, year, half)), _days(market, year, half)
+            state: State = "open"
+            if declaration is not None:
+                state = "kept"
+            elif not _has_ended(year, half, today):
+                state = "coming"
+            elif days and all(day.has_passed(today) for day in days):
+                state = "overdue"
+            if (state == "kept" and (year, half) != last_kept) or (state == "coming" and (year, half) != running):
+                continue
+            yield Due(market, year, half, of_rhythm, declaration, source, days, state)
+
+
+def _reported(years: Collection[int], today: date) -> list[int]:
+    """Return the years with tonnes, and this year where there were some last year: its report comes."""
+    comes = {today.year} if today.year - 1 in years else set()
+    return sorted({year for year in years if year <= today.year} | comes)
+
+
+def _has_ended(year: int, half: int, today: date) -> bool:
+    """Return whether a year, or its half, is over."""
+    return year < today.year or (half == 1 and year == today.year and today.month >= _SECOND_HALF_BEGINS)
+
+
+def _first_day(row: Due) -> date:
+    return row.days[0].on if row.days else date.max
+
+
+def _days(market: str, year: int, half: int) -> tuple[Day, ...]:
+    """Return the days for a market's report about a year or its half, the first one first."""
+    stated = (each for each in due_days().get(market, ()) if each.half == half)
+    return tuple(sorted((Day(each.after(year), each) for each in stated), key=lambda day: day.on))

@@ -1,0 +1,169 @@
+"""Takes the writes of an import back: each SKU returns to the version before it, a created one is archived.
+
+Its units go back, too: what was placed stays in the figures (decisions §13), but these units never were.
+
+A SKU that somebody has changed or archived since stays as it is, and is reported. All of it is one transaction of the
+caller's; a second call finds nothing left to do.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from compliance.ruleset import RuleSet
+from pipelines.writing.admit import grade
+from pipelines.writing.refuse import refuse
+from pipelines.writing.write import judge
+from schemas.issues import Issue
+from schemas.messages import Message, message_of
+from schemas.refusals import NotThere
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Origin
+from warehouse.imports import queries
+from warehouse.operate.sessions import Connection
+from warehouse.skus import archive, earlier
+from warehouse.skus.earlier import State, Touched
+from warehouse.skus.store import stage, store
+from warehouse.skus.tables import DERIVED_COLUMNS, VALUE_COLUMNS, Column, Table
+
+
+def restore(
+    conn: Connection,
+    company_id: UUID,
+    wanted: Mapping[UUID, tuple[int, int]],
+    *,
+    origin: Origin,
+    now: datetime,
+    rules: RuleSet,
+    dry_run: bool,
+) -> list[tuple[str, Issue]]:
+    """Store the values of earlier versions as the next ones; return code and fault of each SKU that the law refuses.
+
+    `wanted` has the present version of each SKU, which is locked, and the version to restore. A restored value names
+    the import that it first came from. With `dry_run` nothing is graded or stored, which no refusal waits for.
+    """
+    rows = earlier.versions(conn, [(sku_id, before) for sku_id, (_, before) in wanted.items()])
+    versions = [wanted[UUID(sku_id)][0] + 1 for sku_id in rows["id"]]
+    added: dict[str, Column] = {name: [None] * len(rows) for name in DERIVED_COLUMNS}
+    added |= {"row": list(range(len(rows))), "version": versions, "outcome": ["updated"] * len(rows)}
+    merged = rows.with_columns(added)
+    faults = {fault.row: fault.issue for fault in [*refuse(merged, rules, now.date()), *judge(merged, rules)]}
+    refused = [(merged["sku_code"][row], issue) for row, issue in faults.items()]
+    if dry_run:
+        return refused
+    merged = grade(merged.where([row not in faults for row in merged["row"]]), rules)
+    for import_id, group in _by_import(merged).items():
+        stage(conn, group, VALUE_COLUMNS)
+        store(conn, company_id, group, VALUE_COLUMNS, origin=origin, now=now, import_id=import_id, resource="sku")
+    return refused
+
+
+def _by_import(rows: Table) -> dict[UUID | None, Table]:
+    """Return the rows by the import that their values came from: one statement stores those of one import."""
+    places: defaultdict[str | None, set[int]] = defaultdict(set)
+    for place, import_id in enumerate(rows["import_id"]):
+        places[import_id].add(place)
+    return {
+        UUID(import_id) if import_id else None: rows.where([place in chosen for place in range(len(rows))])
+        for import_id, chosen in places.items()
+    }
+
+
+_KEPT: Final[Mapping[State, Message]] = {
+    "changed_since": Message("The SKU has been changed since the import; its values stay."),
+    "archived_since": Message("The SKU has been archived since the import; bring it back first."),
+}
+_REASON: Final = "Undo of the import {filename}."
+
+
+class NotEnded(Exception):  # noqa: N818  (a state, not a fault of the program)
+    """The import has written nothing, or may still write."""
+
+
+class UnderWay(Exception):  # noqa: N818  (a state, not a fault of the program)
+    """An import of the company is being undone: another call would only wait, with a connection, for its locks."""
+
+
+class Kept(NamedTuple):
+    """A SKU that stays as it is: changed or archived since the import, or refused by law as it was before."""
+
+    sku_code: str
+    code: str
+    message: Message
+
+
+class _Import(NamedTuple):
+    status: str
+    dry_run: bool
+    filename: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undoing an import did: SKUs put back, archived, and already as before; those that stay as they are."""
+
+    restored: int
+    archived: int
+    unchanged: int
+    kept: Sequence[Kept]
+
+
+def undo(
+    conn: Connection,
+    company_id: UUID,
+    import_id: UUID,
+    *,
+    origin: Origin,
+    now: datetime,
+    rules: RuleSet,
+    dry_run: bool,
+) -> Undone:
+    """Undo an import in the caller's transaction; with `dry_run` only say what it would do.
+
+    Raise `NotThere`, `NotEnded` for a dry run or an import that is worked on, and `UnderWay`.
+    """
+    found = queries.one(conn, import_id, _Import, _Import._fields)
+    if found is None:
+        raise NotThere
+    if found.dry_run or found.status not in ("completed", "failed"):
+        raise NotEnded
+    if not queries.take_undo_turn(conn, company_id):
+        raise UnderWay
+    origin = replace(origin, reason=origin.reason or _REASON.format(filename=found.filename))
+    touched = earlier.touched_by(conn, import_id, lock=not dry_run)
+    counts = Counter(sku.state for sku in touched)
+    refused = _restore(conn, company_id, touched, origin=origin, now=now, rules=rules, dry_run=dry_run)
+    gone = {sku.sku_id: sku.version_before for sku in touched if sku.state == "archive"}
+    resting = {sku.sku_id: sku.volumes_before for sku in touched if sku.state == "take_units"}
+    kept = [Kept(sku.sku_code, sku.state, _KEPT[sku.state]) for sku in touched if sku.state in _KEPT] + [
+        Kept(code, issue.code, message_of(issue.message)) for code, issue in refused
+    ]
+    done = Undone(counts["restore"] - len(refused), len(gone) + len(resting), counts["undone"], sorted(kept))
+    if not dry_run and (done.restored or done.archived):
+        archive.take_back(conn, company_id, gone, origin=origin, now=now)
+        archive.write_units(conn, company_id, resting, origin=origin, now=now)
+        queries.undone(conn, import_id, now)
+        after = {"restored": done.restored, "archived": done.archived, "kept": len(done.kept)}
+        ledger.enter(conn, company_id, "import.undone", import_id, origin=origin, now=now, before=None, after=after)
+    return done
+
+
+def _restore(
+    conn: Connection,
+    company_id: UUID,
+    touched: Sequence[Touched],
+    *,
+    origin: Origin,
+    now: datetime,
+    rules: RuleSet,
+    dry_run: bool,
+) -> list[tuple[str, Issue]]:
+    wanted = {
+        sku.sku_id: (sku.version, sku.version_before)
+        for sku in touched
+        if sku.state == "restore" and sku.version is not None and sku.version_before is not None
+    }
+    return restore(conn, company_id, wanted, origin=origin, now=now, rules=rules, dry_run=dry_run) if wanted else []

@@ -1,0 +1,103 @@
+"""Changes a company's own words: the values that texts in its files mean, which every import reads.
+
+A word is checked like one of a mapping (`pipelines.reading.mapping`); the rows that are stored already stay as
+they are.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from pipelines.reading.columns import field_column
+from pipelines.reading.fields import Table
+from pipelines.reading.grid import ReadingRefused
+from pipelines.reading.mapping import check_rewriting
+from schemas.imports.inputs import OwnWordInput, OwnWordsInput
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.normalise import shown
+from schemas.refusals import Refused
+from schemas.words import fold
+from warehouse.audit import ledger
+from warehouse.audit.ledger import Origin
+from warehouse.imports import words as words_imports
+from warehouse.imports.words import KeptMapping, OwnWord
+from warehouse.operate.sessions import Connection
+
+MOST_WORDS: Final = 5_000
+"""Most words of a company: each import reads all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedWords:
+    """How many words were stored and removed."""
+
+    stored: int
+    removed: int
+
+
+def change_words(
+    conn: Connection, company_id: UUID, sent: OwnWordsInput, *, origin: Origin, now: datetime, dry_run: bool = False
+) -> ChangedWords:
+    """Store and remove words, in the caller's transaction. Raises `Refused` with every fault.
+
+    A word replaces the company's earlier one of its field and text; removing one that does not exist does nothing.
+    """
+    checked = _checked(sent.words)
+    gone = [(word.field, fold(word.text)) for word in sent.remove]
+    if dry_run:
+        return ChangedWords(len(checked), len(gone))
+    before = {**words_imports.remove(conn, gone), **words_imports.keep(conn, company_id, checked, now)}
+    if words_imports.count(conn) > MOST_WORDS:
+        message = Message("A company has at most {most} words of its own.", most=MOST_WORDS)
+        raise Refused([Issue("out_of_range", message, "words")])
+    after = {f"{word.field}: {word.text}": word.value for word in checked}
+    if before or after:
+        ledger.enter(
+            conn, company_id, "own_words.updated", company_id, origin=origin, now=now, before=before, after=after
+        )
+    return ChangedWords(len(checked), len(gone))
+
+
+def _checked(sent: Iterable[OwnWordInput]) -> list[OwnWord]:
+    """Return the words as they are stored, the last of each field and text."""
+    found: dict[tuple[str, str], OwnWord] = {}
+    issues: list[Issue] = []
+    for at, word in enumerate(sent):
+        table = _table_of(word.field)
+        if table is None:
+            message = Message("There is no field {name} that a file can have.", name=shown(word.field))
+            issues.append(Issue("not_in_vocabulary", message, f"words[{at}].field"))
+            continue
+        try:
+            rewriting = check_rewriting(word.field, {word.text: word.value}, table)
+        except ReadingRefused as refused:
+            issues += [Issue("invalid_format", each.message, f"words[{at}].value") for each in refused.issues]
+            continue
+        name, [folded] = rewriting.column.name, rewriting.cells
+        found[name, folded] = OwnWord(name, folded, word.text, word.value)
+    if issues:
+        raise Refused(issues)
+    return list(found.values())
+
+
+def _table_of(field: str) -> Table | None:
+    tables: tuple[Table, ...] = ("sku", "component")
+    return next((table for table in tables if field_column(field, table) is not None), None)
+
+
+def remove_mapping(
+    conn: Connection, company_id: UUID, mapping_id: UUID, *, origin: Origin, now: datetime, dry_run: bool = False
+) -> KeptMapping | None:
+    """Remove a mapping in the caller's transaction, and return it; None where the company keeps none of the id."""
+    found = words_imports.find(conn, mapping_id)
+    if found is None or dry_run:
+        return found
+    words_imports.remove_mapping(conn, mapping_id)
+    before = {found.name: found.mapping}
+    ledger.enter(
+        conn, company_id, "import_mapping.removed", mapping_id, origin=origin, now=now, before=before, after={}
+    )
+    return found

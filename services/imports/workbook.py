@@ -1,0 +1,358 @@
+"""Writes the template as an .xlsx with the same bytes each time, so that nobody needs to fetch it again."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import (
+    Any,  # Any: XlsxWriter ships no types
+    Final,
+    NamedTuple,  # Any: XlsxWriter ships no types
+)
+
+import orjson
+import xlsxwriter
+
+from pipelines.reading.fields import (
+    PART_HELPERS,
+    SUBSTANCE_DETAILS,
+    VOLUME_YEAR,
+    WEIGHT_HELPERS,
+    Table,
+    fields_of,
+    volume_field,
+)
+from pipelines.reading.sheet import MOST_ROWS
+from pipelines.reading.values import EMPTY_LIST
+from pipelines.writing.patch import array_values
+from pipelines.writing.substances import LEGACY, PARTS
+from pipelines.writing.workbooks import Sheet, Workbook
+from schemas.fields import COMPONENT_FIELDS, SKU_CODE, SKU_FIELDS, Field
+from schemas.messages import header, meaning, word
+from schemas.skus.types import Component, Substances
+from schemas.texts import as_cell
+from schemas.vocabularies import SUBSTANCES, VOCABULARIES
+from warehouse.operate.sessions import Connection
+from warehouse.skus import portfolio
+from warehouse.skus.queries import StoredSku
+
+_UNITS: Final = {"percent": "%", "um": "µm", "g/cm3": "g/cm³"}
+"""Units as they are shown, where that differs from their name."""
+_STORAGE: Final = 10**9
+_MARKETS: Final = ("FR", "DE")
+"""Markets whose volumes have a column; their comment explains how to name others."""
+_HERE: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: `name` is the import's own name of it, `choices` are the words of its drop-down list."""
+
+    name: str
+    field: Field
+    header: str
+    comment: str
+    choices: tuple[str, ...] = ()
+
+
+def columns(table: Table, lang: str) -> list[Column]:
+    """Return the columns of a sheet in the order of the field table, without deprecated, rare and helping ones."""
+    unwanted = {field.name for field in (*WEIGHT_HELPERS, *PART_HELPERS, *SUBSTANCE_DETAILS, VOLUME_YEAR)}
+    fields = [field for field in fields_of(table).values() if not field.deprecated and field.name not in unwanted]
+    found = [Column(f.name, f, _header(table, f, lang), _comment(table, f, lang), choices(f, lang)) for f in fields]
+    return found if table == "component" else [*found, *_volumes(lang)]
+
+
+def _volumes(lang: str) -> Iterator[Column]:
+    field = volume_field()
+    for market in _MARKETS:
+        title = f"{header('sku', field.name, lang)} {market}"
+        yield Column(f"{field.name}_{market.lower()}", field, title, _comment("sku", field, lang))
+    yield Column(VOLUME_YEAR.name, VOLUME_YEAR, _header("sku", VOLUME_YEAR, lang), _comment("sku", VOLUME_YEAR, lang))
+
+
+def choices(field: Field, lang: str) -> tuple[str, ...]:
+    """Return the words for the values of a field with a closed vocabulary."""
+    if field.kind == "truth":
+        return word("truth", "true", lang), word("truth", "false", lang)
+    if field.vocabulary is None:
+        return ()
+    return tuple(word(field.vocabulary, code, lang) for code in VOCABULARIES[field.vocabulary])
+
+
+def _header(table: Table, field: Field, lang: str) -> str:
+    title = header(table, field.name, lang)
+    return f"{title} ({_UNITS.get(field.unit, field.unit)})" if field.unit else title
+
+
+def _comment(table: Table, field: Field, lang: str) -> str:
+    """Return meaning, unit and limits, a line each."""
+    lines = [meaning(table, field, lang)]
+    if field.required:
+        lines.append(phrase("required", lang))
+    if field.unit:
+        lines.append(phrase("unit", lang).format(_UNITS.get(field.unit, field.unit)))
+    low, high = _bound(field.minimum), _bound(field.maximum)
+    if low is not None and high is not None:
+        lines.append(phrase("between", lang).format(low, high))
+    elif low is not None:
+        lines.append(phrase("at_least", lang).format(low))
+    if field.max_length is not None:
+        lines.append(phrase("longest", lang).format(field.max_length))
+    if field.kind in ("codes", "markets"):
+        lines.append(phrase("several", lang))
+    return "\n".join(lines)
+
+
+def _bound(limit: float | None) -> float | None:
+    """Return a limit that concerns packaging; None for the widest number that can be stored."""
+    return None if limit is None or abs(limit) >= _STORAGE else limit
+
+
+@cache
+def phrase(name: str, lang: str) -> str:
+    """Return a sentence of the template's own, with a place for each number."""
+    with (_HERE / "phrases.csv").open(encoding="utf-8", newline="") as file:
+        return next(row["text"] for row in csv.DictReader(file) if (row["phrase"], row["lang"]) == (name, lang))
+
+
+_MADE: Final = datetime(2026, 1, 1)  # noqa: DTZ001  (a workbook's dates have no zone; this one only has to stay)
+_MAIN, _LISTS = "SKU", "lists"
+_TEXTS: Final = ("text", "gtin", "uuid", "markets", "ppm")
+"""Kinds whose cells are text, so that a spreadsheet keeps leading zeros."""
+_NARROWEST: Final = 12
+"""The least width of a column, in characters."""
+_COMMENT: Final = {"x_scale": 2.2, "y_scale": 1.6}
+
+
+@cache
+def template(lang: str) -> bytes:
+    """Write the workbook in one of `schemas.messages.LANGUAGES`."""
+    target = io.BytesIO()
+    with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
+        book.set_properties({"created": _MADE})
+        lists = _Lists(book)
+        _write(book, lists, _MAIN, "sku", lang)
+        _write(book, lists, word("sheet", "components", lang).capitalize(), "component", lang)
+        lists.finish()
+    return target.getvalue()
+
+
+def _write(book: Any, lists: "_Lists", name: str, table: Table, lang: str) -> None:
+    sheet = book.add_worksheet(name)
+    head = book.add_format({"bold": True, "bottom": 1, "bg_color": "#E8EEF4"})
+    needed = book.add_format({"bold": True, "bottom": 1, "bg_color": "#F6D9A8"})
+    text, example = book.add_format({"num_format": "@"}), book.add_format({"italic": True, "font_color": "#666666"})
+    own = columns(table, lang)
+    for at, column in enumerate(own):
+        width = max(_NARROWEST, len(column.header) + 2)
+        sheet.set_column(at, at, width, text if column.field.kind in _TEXTS else None)
+        sheet.write_string(0, at, column.header, needed if column.field.required else head)
+        sheet.write_comment(0, at, column.comment, _COMMENT)
+        if column.choices:
+            sheet.data_validation(1, at, MOST_ROWS, at, lists.rule(column))
+    for line, record in enumerate(_examples(table, lang), 1):
+        for at, column in enumerate(own):
+            if column.name in record:
+                sheet.write(line, at, _shown(column, record[column.name], lang), example)
+    sheet.freeze_panes(1, 1)
+
+
+def _examples(table: Table, lang: str) -> Iterator[dict[str, str]]:
+    """Yield the lines of the example. Their code is a word for an example, by which an import skips them."""
+    with (Path(__file__).parent / "example.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["sheet"] == table and row["lang"] in ("*", lang)]
+    for line in dict.fromkeys(row["line"] for row in rows):
+        given = {row["field"]: row["value"] for row in rows if row["line"] == line}
+        yield {"sku_code": f"{word('line', 'example', lang).upper()}-001", **given}
+
+
+def _shown(column: Column, value: str, lang: str) -> str | float:
+    """Return a value of the example as people of the language write it."""
+    kind = column.field.kind
+    if kind in ("number", "integer"):
+        return float(value)
+    if kind == "truth":
+        return word("truth", value, lang)
+    if kind in ("code", "codes") and column.field.vocabulary:
+        return word(column.field.vocabulary, value, lang)
+    return value
+
+
+class _Lists:
+    """The words of the drop-downs, on a hidden sheet: a rule itself has room for a list of 255 characters."""
+
+    def __init__(self, book: Any) -> None:
+        self._book = book
+        self._of: dict[tuple[str, ...], int] = {}
+
+    def rule(self, column: Column) -> dict[str, object]:
+        """Return the rule of a column. It only advises: the import also takes codes, other words, and several."""
+        at = self._of.setdefault(column.choices, len(self._of))
+        letters = xlsxwriter.utility.xl_col_to_name(at, col_abs=True)
+        source = f"={_LISTS}!{letters}$1:{letters}${len(column.choices)}"
+        return {
+            "validate": "list",
+            "source": source,
+            "error_type": "warning",
+            "show_error": column.field.kind != "codes",
+        }
+
+    def finish(self) -> None:
+        """Write the lists, behind the sheets that people fill in."""
+        sheet = self._book.add_worksheet(_LISTS)
+        for choices, at in self._of.items():
+            sheet.write_column(0, at, choices)
+        sheet.hide()
+
+
+Cell = str | float
+Cells = dict[str, Cell]
+
+_LONGEST: Final = 32_767
+"""The most characters of a workbook's cell."""
+_BLANK: Final = re.compile(r"[^\S\x1c-\x1f]*\Z")
+_PLAIN: Final[Mapping[Table, tuple[Field, ...]]] = {
+    "sku": tuple(field for field in SKU_FIELDS if not field.deprecated and field.name != "substances_source"),
+    "component": COMPONENT_FIELDS,
+}
+_VOLUME: Final = volume_field().name
+
+
+def order(table: Table) -> list[str]:
+    """Return the columns of a sheet in their order, without volumes."""
+    own = [field.name for field in _PLAIN[table] if field.kind not in ("substances", "components")]
+    entries = [f"{substance}_{part}" for substance in SUBSTANCES for part in PARTS]
+    return [*([] if table == "sku" else [SKU_CODE.name]), *own, *entries, LEGACY["heavy_metals"]]
+
+
+def sku_cells(row: StoredSku) -> Cells:
+    """Return the cells of a SKU from its value columns; lists, entries and volumes are in their stored text form."""
+    lists = {"markets": array_values(row["markets"]) or None, "use_contexts": array_values(row["use_contexts"]) or None}
+    values = {**row, **lists}
+    entries: Substances = {name: orjson.loads(text) for name in SUBSTANCES if (text := row[name])}
+    return {**_fields("sku", values), **_entries(entries), **_volume_cells(row["volumes"])}
+
+
+def component_cells(row: StoredSku) -> Iterator[Cells]:
+    """Yield the cells of each component of a SKU, in the order of its graph."""
+    graph: list[Component] = orjson.loads(row["components"] or "[]")
+    for line in graph:
+        code = {SKU_CODE.name: _text(row["sku_code"])}
+        yield {**code, **_fields("component", line), **_entries(line.get("substances", {}))}
+
+
+def _fields(table: Table, values: Mapping[str, Any]) -> Cells:
+    cells: Cells = {}
+    for field in _PLAIN[table]:
+        value = values.get(field.name)
+        if value is None or field.kind in ("substances", "components"):
+            continue
+        if field.kind in ("codes", "markets"):
+            value = ";".join(value) or EMPTY_LIST
+        elif field.kind == "truth":
+            value = "true" if value else "false"
+        if isinstance(value, str):
+            value = _text(value)
+            if len(value) > _LONGEST:
+                continue
+        cells[field.name] = value
+    return cells
+
+
+def _text(text: str) -> str:
+    return f"'{text}" if _BLANK.match(text) else as_cell(text)
+
+
+def _entries(entries: Substances) -> Cells:
+    """Return the columns of substance entries."""
+    cells: Cells = {}
+    for substance, entry in entries.items():
+        if entry is None:
+            continue
+        given: dict[str, Any] = {part: entry[part] for part in PARTS if part in entry}
+        if "evidence" in given:
+            given["evidence"] = _text(given["evidence"])
+        cells |= {f"{substance}_{part}": value for part, value in given.items()}
+        if "below" in entry:
+            cells[LEGACY[substance]] = f"<{entry['below']:.15g}"
+    return cells
+
+
+def _volume_cells(stored: str | None) -> Cells:
+    """Return units by market, year and half."""
+    cells: Cells = {}
+    for key, units in orjson.loads(stored or "{}").items():
+        market, year, half = key.split("/")
+        name = f"{_VOLUME}_{market.lower().replace('-', '_')}_{year}"
+        cells[name if half == "0" else f"{name}_h{half}"] = units
+    return cells
+
+
+_SKUS, _COMPONENTS = "SKU", "components"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """How many SKUs, components and volume rows were written."""
+
+    skus: int
+    components: int
+    volumes: int
+
+
+class _Columns(NamedTuple):
+    """The used columns of both sheets; a sheet of components only where there are some."""
+
+    skus: list[str]
+    components: list[str]
+
+
+def export(conn: Connection, path: str) -> Exported:
+    """Write the portfolio of the session's company, SKUs by code, as it is at one instant."""
+    with portfolio.every(conn) as walk:
+        columns = _used(walk())
+        with Workbook(path, {"constant_memory": True}) as book:
+            return _write_sheets(book, columns, walk())
+
+
+def _used(rows: Iterable[StoredSku]) -> _Columns:
+    skus, components = {"sku_code", "name"}, set[str]()
+    for row in rows:
+        skus.update(sku_cells(row))
+        components.update(*component_cells(row))
+    return _Columns(_ordered(skus, "sku"), _ordered(components, "component"))
+
+
+def _ordered(names: set[str], table: Table) -> list[str]:
+    known = [name for name in order(table) if name in names]
+    return [*known, *sorted(names.difference(known))]
+
+
+def _write_sheets(book: Any, columns: _Columns, rows: Iterable[StoredSku]) -> Exported:
+    skus, sku_places = Sheet(book, _SKUS, columns.skus), _places(columns.skus)
+    parts = Sheet(book, _COMPONENTS, columns.components) if columns.components else None
+    part_places = _places(columns.components)
+    own, volumes = set(order("sku")), 0
+    for row in rows:
+        cells = sku_cells(row)
+        skus.add(_line(sku_places, cells))
+        volumes += len(cells.keys() - own)
+        for component in component_cells(row):
+            assert parts is not None, "the columns of components were found in the same rows"
+            parts.add(_line(part_places, component))
+    return Exported(skus.lines, parts.lines if parts else 0, volumes)
+
+
+def _places(columns: list[str]) -> dict[str, int]:
+    return {column: at for at, column in enumerate(columns)}
+
+
+def _line(places: dict[str, int], cells: Cells) -> Iterator[tuple[int, Cell]]:
+    """Yield the cells with their places. A workbook's numbers have 16 digits; a text has all of them."""
+    for name, cell in cells.items():
+        yield places[name], cell if isinstance(cell, str) or float(f"{cell:.16G}") == cell else repr(cell)

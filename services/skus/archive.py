@@ -1,0 +1,143 @@
+"""Archives a SKU and brings it back, for requests and pages.
+
+An archived SKU leaves lists, gaps and the plan's count. Its history, files and declarations stay, and what was placed
+of it stays in the figures. Any write with its code brings it back, too (`pipelines.writing.returning`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Final, NamedTuple, cast
+from uuid import UUID
+
+from compliance.ruleset import RuleSet
+from schemas.issues import Issue
+from schemas.messages import ORIGINAL, Figure, Message
+from schemas.refusals import NotThere
+from schemas.skus.types import SkuDetail, SkuPatch
+from schemas.vocabularies import Outcome
+from services.skus import detail
+from services.skus.placed import PlacedYear, placed_years
+from services.skus.write import WriteOutcome, write_records
+from warehouse.audit.ledger import Origin
+from warehouse.operate.sessions import Connection, savepoint
+from warehouse.rules import Rulesets
+from warehouse.skus import archive, queries
+from warehouse.skus.archive import Archived
+
+_YEARS_NAMED: Final = 20
+"""The most markets and years that a warning names, the latest first."""
+
+
+class Archiving(NamedTuple):
+    """What archiving a SKU changed, how it rests, what it warns of, and the version from which it was archived.
+
+    `version_before` is the version as which it rests where it was archived already.
+    """
+
+    outcome: Outcome
+    found: Archived
+    warnings: list[Issue]
+    version_before: int
+
+
+def archive_sku(
+    conn: Connection, company_id: UUID, sku_id: UUID, *, origin: Origin, now: datetime, rules: RuleSet, dry_run: bool
+) -> Archiving:
+    """Archive a SKU, and return what that changed and how it rests. Raise `NotThere`."""
+    with savepoint(conn) as part:
+        part.keep = not dry_run
+        origin = replace(origin, reason=origin.reason or "Archived.")
+        found = archive.archive(conn, company_id, [sku_id], origin=origin, now=now)
+        rested = archive.of(conn, sku_id, now.date())
+    if rested is None:
+        raise NotThere
+    version, warnings = rested.row["version"], placed_warnings(conn, sku_id, rules, now.date())
+    return Archiving("updated" if found else "unchanged", rested, warnings, version - found)
+
+
+def placed_warnings(conn: Connection, sku_id: UUID, rules: RuleSet, today: date) -> list[Issue]:
+    """Return the warning of a SKU of which units were placed; none where it has no units.
+
+    It says what stays in the figures when the SKU is archived, and how units that were never placed are cleared.
+    """
+    placed = what_was_placed(conn, sku_id, rules, today)
+    if placed is None:
+        return []
+    sentence = Message(
+        "What was placed stays in the figures and declarations of those years: {placed}. Clear units that were never"
+        " placed with PUT /skus/{sku_id}/volumes and units_placed null.",
+        placed=placed,
+        sku_id=str(sku_id),
+    )
+    return [Issue("placed_units_remain", sentence, "volumes")]
+
+
+def what_was_placed(conn: Connection, sku_id: UUID, rules: RuleSet, today: date) -> Message | None:
+    """Return the tonnes of a SKU by market and year, as a list in words; None where it has no units."""
+    placed = placed_years(conn, sku_id, today, rules)
+    return _listed(placed[:_YEARS_NAMED]) if placed else None
+
+
+def _listed(placed: Sequence[PlacedYear]) -> Message:
+    first, *others = placed
+    return Message("{one}; {others}", one=_named(first), others=_listed(others)) if others else _named(first)
+
+
+def _named(placed: PlacedYear) -> Message:
+    if placed.tonnes is None:
+        if placed.units == 1:
+            return Message("{market} {year}: 1 unit without weight", market=placed.market, year=placed.year)
+        return Message(
+            "{market} {year}: {units} units without weight",
+            market=placed.market,
+            year=placed.year,
+            units=placed.units,
+        )
+    tonnes = Figure(f"{placed.tonnes.normalize():f}")
+    if placed.is_whole:
+        return Message("{market} {year}: {tonnes} t", market=placed.market, year=placed.year, tonnes=tonnes)
+    return Message("{market} {year}: at least {tonnes} t", market=placed.market, year=placed.year, tonnes=tonnes)
+
+
+def return_sku(
+    conn: Connection,
+    company_id: UUID,
+    sku_id: UUID,
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    dry_run: bool,
+) -> WriteOutcome:
+    """Bring an archived SKU back: a write of its code and nothing else. Raise `NotThere` and `PlanLimitReached`.
+
+    The outcome is unchanged where it was not archived, and rejected where the law refuses it by now. Nobody is warned
+    of a return that was asked for.
+    """
+    code = archive.code_of(conn, sku_id) or queries.code_of(conn, sku_id)
+    if code is None:
+        raise NotThere
+    record = cast(SkuPatch, {"sku_code": code})
+    written = write_records(conn, company_id, {0: record}, origin=origin, now=now, rulesets=rulesets, dry_run=dry_run)
+    written[0].warnings = [issue for issue in written[0].warnings if issue.code != "returned_from_archive"]
+    return written[0]
+
+
+def archived_detail(
+    conn: Connection, found: Archived, rulesets: Rulesets, now: datetime, lang: str = ORIGINAL
+) -> SkuDetail:
+    """Return an archived SKU as its detail is shown, with `archived_at`."""
+    row = found.row
+    before = detail.version_before(row)
+    shown = detail.sku_detail(
+        row,
+        detail.record(row),
+        rules=rulesets.active(conn),
+        graded_by=rulesets.of(conn, row["ruleset_version"]),
+        doc_status=row["doc_status"],
+        today=now.date(),
+        before=None if before is None else rulesets.of(conn, before),
+        lang=lang,
+    )
+    return {**shown, "archived_at": found.archived_at}

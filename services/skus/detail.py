@@ -1,0 +1,191 @@
+"""Renders a stored SKU as the API shows it: SkuDetailResponse.data of one row, as frames and queries both have rows.
+
+Array literals become arrays, JSON texts become objects, legacy fields are read back from the entries, and the grade is
+explained by the rule-set version that graded. The items of the SKU list are made by the database.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, Final, TypeAlias, cast  # Any: a field's kind says its type
+
+import orjson
+
+from compliance import annex_v, grading
+from compliance.annex_v import translated_reason
+from compliance.ruleset import RuleSet
+from compliance.schemes import settling
+from compliance.weights import weight_source
+from compliance.words import resolve_format
+from pipelines.writing import components, substances, volumes
+from pipelines.writing.patch import array_values
+from schemas.fields import SKU_FIELDS
+from schemas.messages import ORIGINAL
+from schemas.rules import GradeTraceRecord, PreviousGradeRecord, SkuCompliance
+from schemas.skus.types import Sku, SkuDetail
+from schemas.vocabularies import SUBSTANCES
+from warehouse.skus.queries import StoredSku
+from warehouse.skus.tables import VALUE_COLUMNS
+
+_SHORT: Final = 8 * 2**10
+"""Bytes of a component graph, some two dozen parts, that takes less time to explain than a thread takes to start."""
+_KINDS: Final = frozenset({"text", "code", "number", "integer", "truth", "gtin", "uuid"})
+_PLAIN: Final = tuple(field.name for field in SKU_FIELDS if field.kind in _KINDS and field.name in VALUE_COLUMNS)
+
+GradedBy: TypeAlias = tuple[RuleSet, RuleSet, RuleSet | None]
+"""The rule-sets of the day, of a stored grade, and of the grade before it where there is one."""
+
+
+def record(row: StoredSku) -> Sku:
+    """Return the row as `compliance` takes it: values of their own types instead of text forms."""
+    graph = row["components"]
+    entries: dict[str, object] = {name: orjson.loads(text) if (text := row[name]) else None for name in SUBSTANCES}
+    found = {
+        **_plain(row),
+        "markets": array_values(row["markets"]),
+        "use_contexts": array_values(row["use_contexts"]) or [],
+        "components": orjson.loads(graph) if graph else [],
+        "volumes": volumes.published(row["volumes"]),
+        **entries,
+    }
+    return cast(Sku, found)
+
+
+def _plain(row: StoredSku) -> dict[str, object]:
+    """Return the fields that a row has as they are shown, in the order of the contract."""
+    values: Mapping[str, object] = row
+    return {name: values[name] for name in _PLAIN}
+
+
+def fields(row: StoredSku) -> dict[str, object]:
+    """Return the stored fields of a row, and its grade, under the names of `SkuDetail`; without explanations."""
+    return _fields(row, record(row))
+
+
+def _fields(row: StoredSku, sku: Sku) -> dict[str, object]:
+    weight = row["weight_grams"]
+    return {
+        **_plain(row),
+        "weight_grams": row["components_weight_g"] if weight is None else weight,
+        "weight_source": weight_source(weight, row["components_weight_g"]),
+        "recyclability_grade": row["recyclability_grade"],
+        "recyclability_score": row["recyclability_score"],
+        "markets": sku["markets"],
+        "use_contexts": sku["use_contexts"],
+        "substances": {name: substances.published(sku[name]) for name in SUBSTANCES},
+        **{substances.LEGACY[name]: substances.legacy_of(name, sku[name]) for name in SUBSTANCES},
+        "substances_source": None,
+        "volumes": sku["volumes"],
+        "components": [components.published(line) for line in sku["components"]],
+    }
+
+
+def sku_detail(
+    row: StoredSku,
+    sku: Sku,
+    *,
+    rules: RuleSet,
+    graded_by: RuleSet,
+    doc_status: str,
+    today: date,
+    before: RuleSet | None = None,
+    lang: str = ORIGINAL,
+) -> SkuDetail:
+    """Return `data` of SkuDetailResponse of one row and its `record`; a dry run's new SKU has no `id` and no instants.
+
+    `rules` is the rule-set of the day, and `today` the UTC day by which a format ban is in force and for whose year
+    other schemes rate. The grade is explained by the rule-set of its version, `graded_by`, and what was before a
+    regrade by `before`, the one of `version_before`. Sentences are in a language of `schemas.messages.LANGUAGES`.
+    """
+    compliance: SkuCompliance = {
+        "recyclability_grade": row["recyclability_grade"],
+        "recyclability_score": row["recyclability_score"],
+        "doc_status": doc_status,
+        "annex_v_flags": [
+            {**flag, "reason": translated_reason(flag["code"], flag["reason"], rules, lang)}
+            for flag in annex_v.flags(sku, rules, today=today)
+        ],
+        "grade_trace": _trace(row, sku, graded_by, before, day=rules, lang=lang),
+        "schemes": settling.published_schemes(sku, rules, today.year, lang),
+    }
+    detail = {
+        "id": row["id"],
+        **_fields(row, sku),
+        "doc_status": doc_status,
+        "packaging_format_key": _format_key(row["packaging_format"], rules),
+        "compliance": compliance,
+        "created_at": instant(row["created_at"]),
+        "updated_at": instant(row["updated_at"]),
+        "version": row["version"],
+    }
+    return cast(SkuDetail, detail)
+
+
+async def sku_detail_on_loop(
+    row: StoredSku, graded: Callable[[str, str | None], Awaitable[GradedBy]], *, today: date, lang: str = ORIGINAL
+) -> tuple[SkuDetail, RuleSet]:
+    """Return `sku_detail` of a row, and the rule-set of the day, for a caller on an event loop.
+
+    `graded` finds the rule-sets by the versions of the grade and of the one before. A long graph is explained in a
+    thread, so that no other caller waits.
+    """
+    rules, graded_by, before = await graded(row["ruleset_version"], version_before(row))
+
+    def show() -> SkuDetail:
+        return sku_detail(
+            row,
+            record(row),
+            rules=rules,
+            graded_by=graded_by,
+            doc_status=row["doc_status"],
+            before=before,
+            today=today,
+            lang=lang,
+        )
+
+    return await asyncio.to_thread(show) if len(row["components"] or "") > _SHORT else show(), rules
+
+
+def _trace(
+    row: StoredSku,
+    sku: Sku,
+    graded_by: RuleSet,
+    before: RuleSet | None,
+    *,
+    day: RuleSet,
+    lang: str,
+) -> GradeTraceRecord:
+    inputs = _graded_inputs(row)
+    trace = grading.explain_row(inputs, sku, graded_by, day=day, lang=lang)
+    if before is None:
+        return trace
+    then = grading.explain_row(inputs, sku, before, day=day, lang=lang)
+    earlier = orjson.loads(row["graded_before"] or "")
+    previous: PreviousGradeRecord = {
+        "ruleset_version": earlier["ruleset_version"],
+        "grade": earlier["grade"],
+        "score": earlier["score"],
+        "reason": then["reason"],
+    }
+    return {**trace, "previous": previous}
+
+
+def _graded_inputs(row: StoredSku) -> grading.Inputs:
+    values: Mapping[str, Any] = row  # the names are those of `Inputs`, in their order
+    return tuple(values[name] for name in grading.GRADED_INPUTS)
+
+
+def version_before(row: StoredSku) -> str | None:
+    """Return the version of the rule-set that graded the row before a regrade of the same facts; None for no such."""
+    found = row.get("graded_before")
+    return None if found is None else str(orjson.loads(found)["ruleset_version"])
+
+
+def _format_key(text: str | None, rules: RuleSet) -> str | None:
+    known = resolve_format(text, rules) if text else None
+    return known.key if known else None
+
+
+def instant(at: str | None) -> str | None:
+    """Return the database's text of an instant as RFC 3339 in UTC with Z."""
+    return None if at is None else datetime.fromisoformat(at).astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,92 @@
+"""Answers what-if questions without filing anything: a grade after changes, and changes that reach a wished grade.
+
+The grade after changes is the dry run of the same write (`services.review.compare`), so that the two cannot differ.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from compliance import grading
+from compliance.grading import toward
+from schemas.json_values import JsonMapping
+from schemas.skus.types import Component
+from services.review import compare
+from services.review.compare import Comparison
+from services.skus import detail as detail_skus
+from warehouse.operate.sessions import Connection
+from warehouse.review.entries import Entry
+from warehouse.rules import Rulesets
+from warehouse.skus import queries, store
+
+
+class Way(NamedTuple):
+    """The grade now with what it asks for, and changes of the packaging that reach another grade."""
+
+    trace: JsonMapping
+    now: grading.Grade
+    reached: list[toward.Reached]
+
+
+def unfiled(
+    sku_id: UUID,
+    changes: Mapping[str, object],
+    component_changes: Sequence[Mapping[str, object]],
+    *,
+    by: tuple[str, str | None],
+    now: datetime,
+) -> Entry:
+    """Return the entry that a proposal would be, before it is filed; `by` is the id and name of who proposes."""
+    return Entry(
+        id=sku_id,
+        kind="sku_update",
+        state="open",
+        sku_id=sku_id,
+        request_id=None,
+        payload=payload_of(changes, component_changes),
+        filed_by_type="connection",
+        filed_by_id=by[0],
+        filed_by_name=by[1],
+        filed_at=now,
+        decided_by_name=None,
+        decided_at=None,
+        reason=None,
+        sku_code=None,
+        sku_name=None,
+    )
+
+
+def payload_of(changes: Mapping[str, object], component_changes: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the payload of a proposal: fields of the SKU, and fields of single lines of its graph by their ids."""
+    return {"changes": dict(changes)} | ({"component_changes": list(component_changes)} if component_changes else {})
+
+
+def compared(
+    conn: Connection,
+    company_id: UUID,
+    sku_id: UUID,
+    changes: Mapping[str, object],
+    component_changes: Sequence[Mapping[str, object]],
+    *,
+    now: datetime,
+    rulesets: Rulesets,
+) -> Comparison:
+    """Compare a SKU with what these changes would make of it; nothing is written."""
+    entry = unfiled(sku_id, changes, component_changes, by=("what-if", None), now=now)
+    return compare.compare(conn, company_id, entry, now=now, rulesets=rulesets)
+
+
+def lines_of(conn: Connection, sku_id: UUID, component_ids: Iterable[str]) -> list[Component]:
+    """Return the lines of a SKU that name one of these library components."""
+    wanted = set(component_ids)
+    return [line for line in store.of_id(conn, sku_id) or [] if line.get("component_id") in wanted]
+
+
+def way_to(conn: Connection, sku_id: UUID, target: str, *, now: datetime, rulesets: Rulesets) -> Way:
+    """Return what would bring a SKU of the session's company to a grade or a better one."""
+    row = queries.of(conn, sku_id, now.date())
+    assert row is not None, "the caller has found it"
+    record, rules = detail_skus.record(row), rulesets.active(conn)
+    trace = grading.explain(record, rules)
+    return Way({**trace}, grading.grade(record, rules), toward.toward(record, rules, target))

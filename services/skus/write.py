@@ -1,0 +1,339 @@
+"""Writes JSON records: makes a patch of them, lets `write_patch` write it, and returns an outcome for each record.
+
+POST, PUT and batch come here, inside a transaction that the caller opened and repeats where writers collide
+(`warehouse.operate.sessions.Pool.run`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, cast
+from uuid import UUID
+
+import orjson
+
+from compliance.ruleset import RuleSet
+from pipelines.writing import refuse
+from pipelines.writing import volumes as volumes_writing
+from pipelines.writing.admit import Prepared
+from pipelines.writing.patch import Patch, array_values, from_records
+from pipelines.writing.write import write_patch
+from schemas.issues import Issue
+from schemas.messages import Message
+from schemas.normalise import shown
+from schemas.refusals import Refused
+from schemas.skus.types import SkuDetail, SkuPatch, VolumeRow
+from schemas.vocabularies import Outcome
+from services.skus import detail
+from warehouse.audit.ledger import Origin
+from warehouse.catalogue import served_markets
+from warehouse.operate.sessions import Connection
+from warehouse.rules import Rulesets
+from warehouse.skus import archive, portfolio
+from warehouse.skus.queries import StoredSku
+from warehouse.skus.tables import Table
+
+
+class Detail(Protocol):
+    """Makes the detail of a written SKU, in a language of `schemas.messages.LANGUAGES`."""
+
+    def __call__(self, *, lang: str = ...) -> SkuDetail:
+        """Return the detail."""
+
+
+@dataclass(slots=True)
+class WriteOutcome:
+    """The outcome of one record; `detail` makes SkuDetailResponse.data of an accepted one, in the language `lang`.
+
+    `version_before` is the stored version that the write met, None for a new SKU; `version` the one after it.
+    """
+
+    index: int
+    sku_code: str
+    outcome: Outcome
+    id: str | None = None
+    recyclability_grade: str | None = None
+    recyclability_score: float | None = None
+    errors: list[Issue] = field(default_factory=list)
+    warnings: list[Issue] = field(default_factory=list)
+    detail: Detail | None = None
+    version_before: int | None = None
+    version: int | None = None
+
+    def stored_version(self, *, dry_run: bool) -> int | None:
+        """Return the version that is stored after the write, or after a dry run of it; None where the SKU is not."""
+        return self.version_before if dry_run or self.outcome == "rejected" else self.version
+
+
+class _Merged(StoredSku):
+    """A row of `Prepared.merged`: the SKU as it would be stored, with the row of the patch and its outcome."""
+
+    row: int
+    outcome: Outcome
+
+
+def write_records(
+    conn: Connection,
+    company_id: UUID,
+    records: Mapping[int, SkuPatch],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    dry_run: bool,
+    resource: str = "sku",
+    volumes: Mapping[int, str] = MappingProxyType({}),
+    if_versions: Mapping[int, int] = MappingProxyType({}),
+    keep_archived: bool = False,
+) -> dict[int, WriteOutcome]:
+    """Write records of `schemas.skus.inputs.parse_sku` in the caller's transaction; return an outcome for each.
+
+    Records and outcomes are keyed by the number of their row in the caller's body. A record with the code of an earlier
+    one is rejected. `origin` is who causes the write, `resource` the name of the written record in the audit, `volumes`
+    the units that some records bring with them (`volume_rows.patch_of`), `if_versions` the versions that some are made
+    for: 0 for one that must not exist yet. `keep_archived` is as for `write_patch`. Raises `plans.PlanLimitReached`.
+    """
+    rules = rulesets.active(conn)
+    outcomes = {row: WriteOutcome(row, record["sku_code"], "rejected") for row, record in records.items()}
+    _check_versions(conn, outcomes, if_versions)
+    first: dict[str, int] = {}
+    for row, outcome in outcomes.items():
+        first_row = first.setdefault(outcome.sku_code, row)
+        if first_row != row:
+            sentence = Message("Row {before} has the same sku_code; send each code once.", before=first_row)
+            outcome.errors.append(Issue("duplicate_sku_code", sentence, "sku_code"))
+    patch, faults = from_records(
+        [(row, records[row]) for row, outcome in outcomes.items() if not outcome.errors], rules
+    )
+    patch = patch.with_volumes(volumes)
+    written = write_patch(
+        conn,
+        company_id,
+        patch,
+        origin=origin,
+        now=now,
+        rules=rules,
+        dry_run=dry_run,
+        resource=resource,
+        keep_archived=keep_archived,
+    )
+    for fault in (*faults, *written.errors):
+        outcomes[fault.row].errors.append(fault.issue)
+    for outcome in outcomes.values():
+        outcome.version_before = outcome.version_before or written.version_before(outcome.sku_code)
+    _fill(outcomes, written, rules, now=now, dry_run=dry_run, graded_by=partial(rulesets.of, conn))
+    for warning in refuse.returned_from_archive(written):
+        outcomes[warning.row].warnings.append(warning.issue)
+    return outcomes
+
+
+def _check_versions(conn: Connection, outcomes: Mapping[int, WriteOutcome], if_versions: Mapping[int, int]) -> None:
+    """Lock the SKUs of the rows that are made for a version, and give a fault to each row that is for another one.
+
+    An archived SKU exists: it has the version as which it rests. A new code that another writer stores meanwhile makes
+    the whole write repeat.
+    """
+    wanted = {row: version for row, version in if_versions.items() if row in outcomes}
+    codes = [outcomes[row].sku_code for row in wanted]
+    stored = portfolio.lock_versions(conn, codes) if codes else {}
+    if missing := [code for code in codes if code not in stored]:
+        stored |= archive.lock_versions(conn, missing)
+    for row, if_version in wanted.items():
+        outcome = outcomes[row]
+        outcome.version_before = stored.get(outcome.sku_code)
+        if (outcome.version_before or 0) != if_version:
+            fault = Issue("version_conflict", _conflict(outcome.version_before, if_version), "if_version")
+            outcome.errors.append(fault)
+
+
+def _conflict(stored: int | None, if_version: int) -> Message:
+    if stored is None:
+        return Message("The SKU does not exist, so that it has no version {version}.", version=if_version)
+    if not if_version:
+        return Message("The SKU exists and has version {version}; nothing was created.", version=stored)
+    return Message(
+        "The SKU has version {version} by now; read it, and send the change again for that version.", version=stored
+    )
+
+
+def _fill(
+    outcomes: Mapping[int, WriteOutcome],
+    written: Prepared,
+    rules: RuleSet,
+    *,
+    now: datetime,
+    dry_run: bool,
+    graded_by: Callable[[str], RuleSet],
+) -> None:
+    """Fill grades, warnings and details into the outcomes of the accepted rows.
+
+    `graded_by` returns the rule-set of a version: an unchanged row keeps the grade of an older rule-set.
+    """
+    sent = refuse.sent_volumes(written)
+    for row in cast(list[_Merged], written.merged.dicts(written.merged.names)):
+        outcome = outcomes[row["row"]]
+        outcome.outcome, outcome.id = row["outcome"], row["id"]
+        outcome.version = row["version"]
+        outcome.recyclability_grade, outcome.recyclability_score = (
+            row["recyclability_grade"],
+            row["recyclability_score"],
+        )
+        sku, earlier = detail.record(row), detail.version_before(row)
+        outcome.warnings = refuse.warnings_of_record(sku, row["components_weight_g"], sent.get(row["row"]), rules)
+        row["version"] = cast(int, outcome.stored_version(dry_run=dry_run))  # a dry run's new SKU has none
+        if row["id"] is not None and row["outcome"] != "unchanged":
+            row["created_at"], row["updated_at"] = row["created_at"] or now.isoformat(), now.isoformat()
+        outcome.detail = partial(
+            detail.sku_detail,
+            row,
+            sku,
+            rules=rules,
+            graded_by=graded_by(row["ruleset_version"]),
+            doc_status=row.get("doc_status") or "missing",
+            before=None if earlier is None else graded_by(earlier),
+            today=now.date(),
+        )
+
+
+class VolumesWritten(NamedTuple):
+    """The rows as written, in their order, the warnings, and the SKU's version before and after the write."""
+
+    rows: list[VolumeRow]
+    warnings: list[Issue]
+    version_before: int | None
+    version: int | None
+
+
+def write_volumes(
+    conn: Connection,
+    company_id: UUID,
+    sku_code: str,
+    rows: Sequence[VolumeRow],
+    *,
+    origin: Origin,
+    now: datetime,
+    rulesets: Rulesets,
+    dry_run: bool,
+) -> VolumesWritten:
+    """Write rows of `schemas.skus.inputs.parse_volumes` of a stored SKU, in a session that has its company set.
+
+    Raise `Refused` where any row is refused, or where
+    the law forbids the SKU as it would be stored; nothing is written then.
+    """
+    written = _checked_rows(rows, served_markets(conn))
+    text = _as_patch(written)
+    patch = Patch(
+        Table({"row": [0], "sku_code": [sku_code], "volumes": [text]}),
+        Table({"sku_code": [True], "volumes": [True]}),
+    )
+    outcome = write_patch(
+        conn,
+        company_id,
+        patch,
+        origin=origin,
+        now=now,
+        rules=rulesets.active(conn),
+        dry_run=dry_run,
+        resource="sku_volumes",
+    )
+    if outcome.errors:
+        raise Refused([issue for _, issue in outcome.errors])
+    [markets], [version] = outcome.merged["markets"], outcome.merged["version"]
+    warnings = _market_warnings(written, array_values(markets) or [])
+    return VolumesWritten(written, warnings, outcome.version_before(sku_code), version)
+
+
+def write_resting_volumes(
+    conn: Connection,
+    company_id: UUID,
+    sku_id: UUID,
+    rows: Sequence[VolumeRow],
+    *,
+    origin: Origin,
+    now: datetime,
+    dry_run: bool,
+) -> VolumesWritten | None:
+    """Write validated rows of an archived SKU, which stays archived; None where the company has none of the id.
+
+    What was placed is recorded, never refused by law (decisions §13). Raise `Refused` where a row is refused.
+    """
+    rested = archive.lock_units(conn, sku_id)
+    if rested is None:
+        return None
+    written = _checked_rows(rows, served_markets(conn))
+    units = volumes_writing.merged(rested.volumes, _as_patch(written))
+    changed = units != rested.volumes
+    if changed and not dry_run:
+        archive.write_units(conn, company_id, {sku_id: units}, origin=origin, now=now)
+    warnings = _market_warnings(written, rested.markets or [])
+    return VolumesWritten(written, warnings, rested.version, rested.version + changed)
+
+
+def patch_of(rows: Sequence[VolumeRow], served: frozenset[str]) -> str:
+    """Return validated rows as a patch's text of the column `volumes`; raise `Refused` where any is refused."""
+    return _as_patch(_checked_rows(rows, served))
+
+
+def _as_patch(rows: Sequence[VolumeRow]) -> str:
+    units = {volumes_writing.key(row["market"], row["year"], row["half"]): row["units_placed"] for row in rows}
+    return orjson.dumps(units, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _checked_rows(rows: Sequence[VolumeRow], served: frozenset[str]) -> list[VolumeRow]:
+    """Return the rows with the markets that they count for; raise `Refused` with a fault for every refused row."""
+    checked: list[VolumeRow] = []
+    issues: list[Issue] = []
+    first: dict[str, tuple[int, str]] = {}
+    for index, row in enumerate(rows):
+        market = volumes_writing.market(row["market"], served)
+        if market is None:
+            sentence = Message(
+                "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.",
+                market=shown(row["market"]),
+            )
+            issues.append(Issue("unknown_market", sentence, "market", index))
+            continue
+        if row["half"] and market != "GB":
+            sentence = Message(
+                "Halves 1 and 2 are for GB only; send 0, the calendar year, for {market}.", market=market
+            )
+            issues.append(Issue("out_of_range", sentence, "half", index))
+        given = (index, row["market"])
+        before = first.setdefault(volumes_writing.key(market, row["year"], row["half"]), given)
+        if before != given:
+            sentence = _meeting(before, given, market)
+            issues += [Issue("duplicate_row", sentence, None, at) for at in (before[0], index)]
+        checked.append({**row, "market": market})
+    if issues:
+        raise Refused(sorted(issues, key=lambda issue: issue.row or 0))
+    return checked
+
+
+def _meeting(before: tuple[int, str], later: tuple[int, str], market: str) -> Message:
+    """Return what two rows (place, code) of one market, year and half are told; codes where one is not the market's."""
+    if {before[1], later[1]} == {market}:
+        return Message(
+            "Row {before} is of the same market, year and half as row {row}; send one of them.",
+            before=before[0],
+            row=later[0],
+        )
+    return Message(
+        "Row {before} ({before_code}) and row {row} ({code}) are of the same market, year and half: a part of a country"
+        " that the catalogue does not serve counts as the country. Send one row for {market}.",
+        before=before[0],
+        before_code=before[1],
+        row=later[0],
+        code=later[1],
+        market=market,
+    )
+
+
+def _market_warnings(rows: Sequence[VolumeRow], markets: Sequence[str]) -> list[Issue]:
+    """Return a warning for each row of a market that the SKU does not name, if it names any (decisions §11)."""
+    return [
+        Issue("market_not_named", Message("The SKU's markets do not name {code}.", code=row["market"]), "market", index)
+        for index, row in enumerate(rows)
+        if markets and row["units_placed"] is not None and row["market"] not in markets
+    ]

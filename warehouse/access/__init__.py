@@ -1,1 +1,0 @@
-"""API keys, bearer tokens, request windows and the counts behind limits."""

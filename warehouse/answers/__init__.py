@@ -1,1 +1,0 @@
-"""Stores answers for repeated requests (Idempotency-Key)."""

@@ -1,1 +1,0 @@
-"""Stores the loaded jurisdiction catalogue."""

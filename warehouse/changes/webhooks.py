@@ -1,0 +1,414 @@
+"""Stores webhooks: their addresses, sealed secrets, place in the company's changes, and how sending goes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from psycopg.rows import class_row
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+from uuid_utils import uuid7
+
+from schemas.changes import CHANGE_TYPES
+from warehouse import pages
+from warehouse.base import company, identity, instant, metadata
+from warehouse.operate.sessions import Connection
+
+MOST: Final = 10
+"""Most webhooks of a company."""
+
+_ADD: Final = """
+INSERT INTO webhooks
+    (id, company_id, url, description, types, state, secret, position, failures, created_at, updated_at)
+VALUES (%(id)s, %(company_id)s, %(url)s, %(description)s, %(types)s, 'active', %(secret)s, %(position)s, 0, %(at)s,
+    %(at)s)"""
+_COLUMNS: Final = (
+    "id, url, description, types, state, secret, old_secret, old_secret_until, position, failures, failing_since"
+)
+_ONE: Final = f"SELECT {_COLUMNS} FROM webhooks WHERE id = %s AND removed_at IS NULL"
+_COUNT: Final = "SELECT count(*) FROM webhooks WHERE removed_at IS NULL"
+_TURN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || %s, 0))"
+_UPDATE: Final = """
+UPDATE webhooks SET url = %(url)s, description = %(description)s, types = %(types)s, state = %(state)s,
+    disabled_reason = NULL, next_at = NULL, failures = 0, failing_since = NULL, fault = NULL, updated_at = %(at)s
+WHERE id = %(id)s"""
+_ROLL: Final = """
+UPDATE webhooks SET old_secret = secret, secret = %(secret)s, old_secret_until = %(until)s, updated_at = %(at)s
+WHERE id = %(id)s"""
+_REMOVE: Final = """
+UPDATE webhooks SET state = 'removed', removed_at = %(at)s, updated_at = %(at)s, secret = ''::bytea, old_secret = NULL
+WHERE id = %(id)s"""
+_PLACE: Final = "UPDATE webhooks SET position = %(position)s, next_at = NULL, updated_at = %(at)s WHERE id = %(id)s"
+_DUE: Final = f"""
+SELECT {_COLUMNS} FROM webhooks WHERE state = 'active' AND (next_at IS NULL OR next_at <= %s) ORDER BY id FOR UPDATE"""
+_MOVE: Final = "UPDATE webhooks SET position = %s WHERE id = %s"
+_TAKEN: Final = """
+UPDATE webhooks SET failures = 0, failing_since = NULL, fault = %(fault)s, next_at = NULL, delivered_at = %(at)s
+WHERE id = %(id)s AND state = 'active'"""
+_FAILED: Final = """
+UPDATE webhooks SET failures = failures + 1, failing_since = coalesce(failing_since, %(at)s), fault = %(fault)s,
+    next_at = %(next_at)s
+WHERE id = %(id)s AND state = 'active'"""
+_DISABLE: Final = """
+UPDATE webhooks SET state = 'disabled', disabled_reason = %(reason)s, updated_at = %(at)s
+WHERE id = %(id)s AND state = 'active'"""
+
+_WAITING: Final = f"""(
+    (SELECT count(*) FROM webhook_deliveries WHERE webhook_id = webhooks.id AND state = 'waiting')
+    + (SELECT count(*) FROM audit_entries WHERE id > webhooks.position AND action = ANY(coalesce(webhooks.types,
+       ARRAY[{", ".join(f"'{kind}'" for kind in CHANGE_TYPES)}]::text[]))))"""
+"""What is put among the deliveries already, and the changes behind the webhook's place in the feed."""
+_ITEM: Final = f"""id, url, description, types, state, disabled_reason, fault,
+    {pages.instant("failing_since")} AS failing_since, {pages.instant("next_at")} AS next_at,
+    {pages.instant("delivered_at")} AS delivered_at, {_WAITING} AS waiting,
+    {pages.instant("old_secret_until")} AS old_secret_until,
+    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+_NEWEST: Final = "created_at DESC, id"
+DETAIL: Final = f"""
+SELECT (SELECT row_to_json(item) FROM (
+    SELECT {_ITEM} FROM webhooks WHERE id = %(id)s AND removed_at IS NULL) AS item)::text AS webhook"""
+"""Selects one webhook as JSON text, null where the company has none of the id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook as it is stored; the secrets are sealed."""
+
+    id: UUID
+    url: str
+    description: str | None
+    types: list[str] | None
+    state: str
+    secret: bytes
+    old_secret: bytes | None
+    old_secret_until: datetime | None
+    position: int
+    failures: int
+    failing_since: datetime | None
+
+
+def page(limit: int, offset: int) -> str:
+    """Return the query of WebhookListResponse as one JSON text, newest first."""
+    kept = "FROM webhooks WHERE removed_at IS NULL"
+    rows = f"SELECT * {kept} ORDER BY {_NEWEST} LIMIT {limit:d} OFFSET {offset:d}"
+    total = f"(SELECT count(*) {kept})"
+    return pages.page(_ITEM, "webhooks", order=_NEWEST, limit=limit, offset=offset, rows=rows, total=total)
+
+
+def detail(connection: Connection, webhook_id: UUID) -> str | None:
+    """Return a webhook as JSON text; None where the session's company has none of the id."""
+    (found,) = connection.execute(DETAIL, {"id": webhook_id}).fetchone() or (None,)
+    return None if found is None else str(found)
+
+
+def add(
+    connection: Connection,
+    company_id: UUID,
+    webhook_id: UUID,
+    *,
+    url: str,
+    description: str | None,
+    types: list[str] | None,
+    secret: bytes,
+    position: int,
+    at: datetime,
+) -> None:
+    """Store an active webhook, whose first change is the one behind `position`."""
+    row = {"id": webhook_id, "company_id": company_id, "url": url, "description": description, "secret": secret}
+    connection.execute(_ADD, row | {"types": types, "position": position, "at": at})
+
+
+def count(connection: Connection, company_id: UUID) -> int:
+    """Return how many webhooks the session's company has; others wait to add one until the transaction ends."""
+    connection.execute(_TURN, [str(company_id)])
+    row = connection.execute(_COUNT).fetchone()
+    return int(row[0]) if row else 0
+
+
+def of(connection: Connection, webhook_id: UUID, *, locking: bool = False) -> Hook | None:
+    """Return a webhook of the session's company; with `locking` others wait to change it until the commit."""
+    query = f"{_ONE} FOR UPDATE" if locking else _ONE
+    with connection.cursor(row_factory=class_row(Hook)) as cursor:
+        return cursor.execute(query, [webhook_id]).fetchone()
+
+
+def update(
+    connection: Connection,
+    webhook_id: UUID,
+    *,
+    url: str,
+    description: str | None,
+    types: list[str] | None,
+    state: str,
+    at: datetime,
+) -> None:
+    """Change a webhook; what was counted of its failures begins anew."""
+    row = {"id": webhook_id, "url": url, "description": description, "types": types, "state": state, "at": at}
+    connection.execute(_UPDATE, row)
+
+
+def roll(connection: Connection, webhook_id: UUID, *, secret: bytes, until: datetime, at: datetime) -> None:
+    """Store another secret; the one before it signs beside it until an instant."""
+    connection.execute(_ROLL, {"id": webhook_id, "secret": secret, "until": until, "at": at})
+
+
+def remove(connection: Connection, webhook_id: UUID, *, at: datetime) -> None:
+    """Take a webhook away, with its secrets."""
+    connection.execute(_REMOVE, {"id": webhook_id, "at": at})
+
+
+def place(connection: Connection, webhook_id: UUID, position: int, *, at: datetime) -> None:
+    """Have a webhook send the changes behind an entry, from now on."""
+    connection.execute(_PLACE, {"id": webhook_id, "position": position, "at": at})
+
+
+def due(connection: Connection, now: datetime) -> list[Hook]:
+    """Return the webhooks to which something may be sent now, locked until the transaction ends."""
+    with connection.cursor(row_factory=class_row(Hook)) as cursor:
+        return cursor.execute(_DUE, [now]).fetchall()
+
+
+def move(connection: Connection, webhook_id: UUID, position: int) -> None:
+    """Store the last entry whose change was put among the deliveries."""
+    connection.execute(_MOVE, [position, webhook_id])
+
+
+def taken(connection: Connection, webhook_id: UUID, *, fault: str | None, at: datetime) -> None:
+    """Record that the receiver took something; `fault` says why it did not take something else."""
+    connection.execute(_TAKEN, {"id": webhook_id, "fault": fault, "at": at})
+
+
+def failed(connection: Connection, webhook_id: UUID, *, fault: str, next_at: datetime, at: datetime) -> None:
+    """Record that the receiver took nothing, and when the next attempt is."""
+    connection.execute(_FAILED, {"id": webhook_id, "fault": fault, "next_at": next_at, "at": at})
+
+
+def disable(connection: Connection, webhook_id: UUID, *, reason: str, at: datetime) -> bool:
+    """Disable a webhook for a reason; return whether it was active."""
+    return connection.execute(_DISABLE, {"id": webhook_id, "reason": reason, "at": at}).rowcount == 1
+
+
+MOST_WAITING: Final = 1_000
+"""With so many waiting deliveries a webhook is given no more: the changes stay in the feed."""
+KEPT_DAYS: Final = 30
+
+_COMPANIES: Final = "SELECT company_id, slug, work FROM pcds_due_webhooks(%s, %s)"
+_TURN_OF_DELIVERY: Final = "deliveries of {company_id}"
+_ADD_DELIVERY: Final = """
+INSERT INTO webhook_deliveries
+    (id, company_id, webhook_id, number, change_id, type, key, sku_code, body, state, due_at, tries, created_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 'waiting', %s, 0, %s)"""
+_WAITING_DELIVERIES: Final = "SELECT count(*) FROM webhook_deliveries WHERE webhook_id = %s AND state = 'waiting'"
+_FIRST: Final = """
+SELECT id, change_id, body, tries FROM (
+    SELECT DISTINCT ON (key) id, change_id, body, tries, due_at, number FROM webhook_deliveries
+    WHERE webhook_id = %(webhook_id)s AND state = 'waiting' ORDER BY key, number, id
+) AS first WHERE due_at <= %(now)s ORDER BY number, id LIMIT %(limit)s"""
+_END: Final = """
+UPDATE webhook_deliveries SET state = %(state)s, tries = tries + 1, status = %(status)s, fault = %(fault)s,
+    ended_at = %(at)s
+WHERE id = %(id)s AND state = 'waiting'"""
+_LATER: Final = """
+UPDATE webhook_deliveries SET tries = tries + %(tries)s, status = %(status)s, fault = %(fault)s, due_at = %(due_at)s
+WHERE id = %(id)s AND state = 'waiting'"""
+_AT_ONCE: Final = """
+UPDATE webhook_deliveries SET due_at = %s, tries = 0 WHERE webhook_id = %s AND state = 'waiting'"""
+_TAKE_BACK: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND state = 'waiting' AND number > %s"
+_REMOVE_DELIVERIES: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s"
+_FORGET: Final = "DELETE FROM webhook_deliveries WHERE webhook_id = %s AND ended_at < %s"
+
+_DELIVERY: Final = f"""change_id AS id, type, sku_code, state, tries, status, fault,
+    {pages.instant("created_at")} AS created_at, {pages.instant("due_at")} AS due_at,
+    {pages.instant("ended_at")} AS ended_at"""
+_NEWEST_DELIVERY: Final = "number DESC, id DESC"
+
+
+class Due(NamedTuple):
+    """A company with something to send; `work` stays the same until something was sent or tried."""
+
+    company_id: UUID
+    slug: str
+    work: str
+
+
+class Delivery(NamedTuple):
+    """A change that is to be sent now."""
+
+    id: UUID
+    change_id: str
+    body: str
+    tries: int
+
+
+class New(NamedTuple):
+    """A change that is to be sent."""
+
+    number: int
+    change_id: str
+    type: str
+    key: str
+    sku_code: str | None
+    body: str
+
+
+def page_of_deliveries(limit: int, offset: int) -> str:
+    """Return the query of WebhookDeliveryListResponse as one JSON text for the parameter `id`, the newest first.
+
+    Null where the company has no such webhook.
+    """
+    of_hook = "FROM webhook_deliveries WHERE webhook_id = %(id)s"
+    rows = f"SELECT * {of_hook} ORDER BY {_NEWEST_DELIVERY} LIMIT {limit:d} OFFSET {offset:d}"
+    listed = pages.page(
+        _DELIVERY,
+        "webhook_deliveries",
+        order=_NEWEST_DELIVERY,
+        limit=limit,
+        offset=offset,
+        rows=rows,
+        total=f"(SELECT count(*) {of_hook})",
+    )
+    exists = "EXISTS (SELECT FROM webhooks WHERE id = %(id)s AND removed_at IS NULL)"
+    return f"SELECT CASE WHEN {exists} THEN ({listed}) END AS page"
+
+
+def companies(connection: Connection, now: datetime) -> Sequence[Due]:
+    """Return the companies that have something to send, in a session of no company."""
+    return [Due(*row) for row in connection.execute(_COMPANIES, [now, MOST_WAITING])]
+
+
+def turn_of(company_id: UUID) -> str:
+    """Return the name of the turn that who sends for the company has (`Pool.turn`)."""
+    return _TURN_OF_DELIVERY.format(company_id=company_id)
+
+
+def waiting(connection: Connection, webhook_id: UUID) -> int:
+    """Return how many deliveries of a webhook wait."""
+    row = connection.execute(_WAITING_DELIVERIES, [webhook_id]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def add_deliveries(
+    connection: Connection, company_id: UUID, webhook_id: UUID, changes: Sequence[New], *, at: datetime
+) -> None:
+    """Store changes that are to be sent."""
+    rows = [(UUID(str(uuid7())), company_id, webhook_id, *change, at, at) for change in changes]
+    with connection.cursor() as cursor:
+        cursor.executemany(_ADD_DELIVERY, rows)
+
+
+def first(connection: Connection, webhook_id: UUID, now: datetime, *, limit: int) -> list[Delivery]:
+    """Return the deliveries that are to be sent now, at most one a key."""
+    asked = {"webhook_id": webhook_id, "now": now, "limit": limit}
+    return [Delivery(*row) for row in connection.execute(_FIRST, asked)]
+
+
+def end(
+    connection: Connection, delivery_id: UUID, state: str, *, status: int | None, fault: str | None, at: datetime
+) -> None:
+    """Record that a change was delivered, or was given up."""
+    connection.execute(_END, {"id": delivery_id, "state": state, "status": status, "fault": fault, "at": at})
+
+
+def try_later(
+    connection: Connection, delivery_id: UUID, *, status: int | None, fault: str | None, due_at: datetime
+) -> None:
+    """Record an attempt that failed, and when the next one is; one without an answer does not count as a try."""
+    row = {"id": delivery_id, "status": status, "fault": fault, "due_at": due_at, "tries": int(status is not None)}
+    connection.execute(_LATER, row)
+
+
+def try_at_once(connection: Connection, webhook_id: UUID, *, now: datetime) -> None:
+    """Have a webhook's waiting deliveries tried now, and as often as new ones."""
+    connection.execute(_AT_ONCE, [now, webhook_id])
+
+
+def take_back(connection: Connection, webhook_id: UUID, position: int) -> None:
+    """Remove the waiting deliveries of the changes behind an entry, which are put among them again."""
+    connection.execute(_TAKE_BACK, [webhook_id, position])
+
+
+def remove_deliveries(connection: Connection, webhook_id: UUID) -> None:
+    """Remove everything that was sent or waits."""
+    connection.execute(_REMOVE_DELIVERIES, [webhook_id])
+
+
+def forget(connection: Connection, webhook_id: UUID, *, before: datetime) -> None:
+    """Remove the deliveries that ended before an instant."""
+    connection.execute(_FORGET, [webhook_id, before])
+
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    identity(),
+    company(),
+    Column("url", Text, nullable=False),
+    Column("description", Text),
+    Column("types", ARRAY(Text), comment="of the changes that are sent; null for all"),
+    Column("state", Text, nullable=False, comment="active, paused, disabled or removed"),
+    Column("disabled_reason", Text, comment="not_delivered, gone or restored"),
+    Column("secret", LargeBinary, nullable=False, comment="signs what is sent; sealed"),
+    Column("old_secret", LargeBinary, comment="the one before; signs too until old_secret_until"),
+    instant("old_secret_until", nullable=True),
+    Column(
+        "position",
+        BigInteger,
+        nullable=False,
+        comment="the last entry of the ledger whose change was put among its deliveries",
+    ),
+    instant("next_at", nullable=True),
+    Column("failures", Integer, nullable=False, comment="attempts in a row of which none was taken"),
+    instant("failing_since", nullable=True),
+    Column("fault", Text, comment="why the last attempt failed, as a code"),
+    instant("delivered_at", nullable=True),
+    instant("created_at"),
+    instant("updated_at"),
+    instant("removed_at", nullable=True),
+    Index("ix_webhooks_company_id", "company_id", "created_at"),
+    Index("ix_webhooks_active", "company_id", postgresql_where=text("state = 'active'")),
+)
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", Uuid, nullable=False),
+    company(),
+    Column("webhook_id", Uuid, nullable=False),
+    Column("number", BigInteger, nullable=False, comment="of the change in the company's ledger"),
+    Column("change_id", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column(
+        "key",
+        Text,
+        nullable=False,
+        comment="changes of the same key are sent one after the other: the SKU, or another record",
+    ),
+    Column("sku_code", Text),
+    Column("body", Text, nullable=False),
+    Column("state", Text, nullable=False, comment="waiting, delivered or failed"),
+    instant("due_at"),
+    Column("tries", Integer, nullable=False),
+    Column("status", Integer, comment="of the last answer (HTTP); null where there was none"),
+    Column("fault", Text),
+    instant("created_at"),
+    instant("ended_at", nullable=True),
+    PrimaryKeyConstraint("id"),
+    ForeignKeyConstraint(["webhook_id"], ["webhooks.id"]),
+    Index("ix_webhook_deliveries_newest", "webhook_id", "number", "id"),
+    Index("ix_webhook_deliveries_waiting", "webhook_id", "key", "number", postgresql_where=text("state = 'waiting'")),
+    Index("ix_webhook_deliveries_ended_at", "webhook_id", "ended_at"),
+)

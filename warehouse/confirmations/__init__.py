@@ -1,1 +1,0 @@
-"""Stores confirmation codes for proposals of an assistant."""

@@ -1,0 +1,428 @@
+"""Lists Declarations of Conformity by their metadata, and adds them for operators.
+
+`skus.DOC_STATUS` gives a SKU's coverage by them. `today` is the UTC day of the service's clock.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+from uuid import UUID
+
+import orjson
+from psycopg.rows import class_row, dict_row
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    BigInteger,
+    Column,
+    DateTime,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    Numeric,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+
+from warehouse import pages
+from warehouse.base import company, instant, metadata
+from warehouse.operate.sessions import Connection
+from warehouse.skus import queries as skus
+
+_STATUS: Final = (
+    "CASE WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN 'expired' ELSE docs.status END"
+)
+_ITEM: Final = f"""
+    id, sku_id, reference, supplier_name,
+    {_STATUS} AS status,
+    issued_on::text AS issued_on, expires_on::text AS expires_on,
+    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+"""DocListItem in the order of the contract; a valid DoC whose last day has passed reads as expired (decisions §11)."""
+
+_ADD: Final = f"""
+INSERT INTO docs
+    (id, company_id, sku_id, reference, supplier_name, status, issued_on, expires_on, renews, created_at, updated_at)
+VALUES (%(id)s, %(company_id)s, %(sku_id)s, %(reference)s, %(supplier_name)s, %(status)s, %(issued_on)s,
+    %(expires_on)s, %(renews)s, %(at)s, %(at)s)
+RETURNING {_ITEM}"""
+
+_OF_SKU: Final = f"SELECT {_ITEM} FROM docs WHERE sku_id = %(sku_id)s ORDER BY docs.created_at DESC, docs.id LIMIT 50"
+_EXPIRING: Final = f"""
+SELECT docs.id, docs.reference, docs.supplier_name, docs.expires_on, docs.expires_on - %(today)s::date AS days,
+    docs.sku_id, sku.sku_code, sku.name AS sku_name, count(*) OVER () AS total
+FROM docs LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true
+WHERE docs.status = 'valid' AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer
+    AND NOT {skus.is_archived("docs.sku_id")}
+ORDER BY docs.expires_on, docs.id LIMIT %(limit)s"""
+"""SKUs are looked up one by one, as only those of the page are needed."""
+
+
+def of_sku(connection: Connection, sku_id: UUID, *, today: date) -> list[dict[str, object]]:
+    """Return the newest 50 DoCs of one SKU, in the form of the list."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(_OF_SKU, {"sku_id": sku_id, "today": today}).fetchall()
+
+
+def expiring_docs(connection: Connection, *, today: date, days: int, limit: int) -> tuple[list[dict[str, object]], int]:
+    """Return valid DoCs whose last day is today or within `days`, the first to end first, and their number."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(_EXPIRING, {"today": today, "days": days, "limit": limit}).fetchall()
+    return found, found[0]["total"] if found else 0
+
+
+def page(limit: int, offset: int) -> str:
+    """Return DocListResponse as one JSON text, `page`, newest first, for the parameter `today`."""
+    return pages.page(_ITEM, "docs", order="docs.created_at DESC, docs.id", limit=limit, offset=offset)
+
+
+def found(limit: int, offset: int) -> str:
+    """Return the query of a page with the code and name of each SKU, as JSON, the first to end first.
+
+    Its parameters narrow it, null to nothing: `status`, `days` to the last day of a valid one, `sku_code`; and `today`.
+    """
+    chosen = f"""SELECT docs.*, sku.sku_code, sku.name AS sku_name FROM docs
+        LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true
+        WHERE (%(status)s::text IS NULL OR {_STATUS} = %(status)s::text)
+        AND (%(sku_code)s::text IS NULL OR sku.sku_code = %(sku_code)s::text)
+        AND (%(days)s::integer IS NULL OR (docs.status = 'valid' AND NOT {skus.is_archived("docs.sku_id")}
+            AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(days)s::integer))"""
+    order = "CASE WHEN %(days)s::integer IS NOT NULL THEN docs.expires_on END, docs.created_at DESC, docs.id"
+    return pages.page(
+        f"{_ITEM}, sku_code, sku_name",
+        "docs",
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * FROM ({chosen}) AS docs ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) FROM ({chosen}) AS docs)",
+    )
+
+
+def add(
+    connection: Connection, company_id: UUID, doc_id: UUID, *, values: Mapping[str, object], at: datetime
+) -> dict[str, object]:
+    """Add one DoC in a session of its company, and return the record in the form of the list on that day.
+
+    `values` are `sku_id`, `reference`, `supplier_name`, `status`, `issued_on`, `expires_on`, in a renewal `renews`.
+    """
+    row = {"renews": None, **values, "id": doc_id, "company_id": company_id, "at": at, "today": at.date()}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        added = cursor.execute(_ADD, row).fetchone()
+    assert added is not None, "an insert returns its row"
+    return added
+
+
+_MARK_EXPIRED: Final = """
+UPDATE docs SET expiry_entered = expires_on
+WHERE id = ANY(ARRAY(
+    SELECT id FROM docs
+    WHERE status = 'valid' AND expires_on < %(today)s::date AND expiry_entered IS DISTINCT FROM expires_on
+    ORDER BY id LIMIT %(most)s FOR UPDATE))
+RETURNING id, expires_on
+"""
+
+
+def mark_expired(conn: Connection, today: date, *, most: int) -> list[tuple[UUID, date]]:
+    """Mark at most `most` valid DoCs whose last day is before `today`, each once; return their ids and last days."""
+    return conn.execute(_MARK_EXPIRED, {"today": today, "most": most}).fetchall()
+
+
+_ADD_DECLARATION: Final = """
+INSERT INTO issued_declarations (doc_id, company_id, entry_id, content, pdf, sha256, created_at)
+VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
+_TRANSLATE: Final = """
+INSERT INTO issued_translations (doc_id, company_id, lang, content, pdf, sha256, created_at)
+VALUES (%s, %s, %s, %s::json, %s, %s, %s)"""
+_SELECT: Final = """
+SELECT issued.doc_id, issued.entry_id, issued.content, issued.sha256, docs.reference
+FROM issued_declarations AS issued JOIN docs ON docs.id = issued.doc_id"""
+_PDF: Final = "SELECT pdf FROM issued_declarations WHERE doc_id = %s"
+_PDF_IN: Final = """
+SELECT pdf FROM issued_declarations WHERE doc_id = %(doc_id)s AND content ->> 'lang' = %(lang)s
+UNION ALL SELECT pdf FROM issued_translations WHERE doc_id = %(doc_id)s AND lang = %(lang)s"""
+_VALID_OF_ITEMS: Final = """
+SELECT docs.id AS doc_id, docs.sku_id, docs.reference, docs.issued_on
+FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id
+WHERE docs.sku_id IS NOT NULL AND docs.status = 'valid'
+    AND (docs.expires_on IS NULL OR docs.expires_on >= %(today)s::date)
+ORDER BY docs.created_at DESC, docs.id"""
+_DECLARATIONS_OF_SKU: Final = """
+SELECT issued.doc_id FROM docs JOIN issued_declarations AS issued ON issued.doc_id = docs.id WHERE docs.sku_id = %s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """One declaration without its bytes; `sha256` is that of the PDF."""
+
+    doc_id: UUID
+    entry_id: UUID
+    content: dict[str, object]
+    sha256: str
+    reference: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidDoc:
+    """The record in `docs` of a declaration that was issued here and is valid."""
+
+    doc_id: UUID
+    sku_id: UUID
+    reference: str | None
+    issued_on: date | None
+
+
+def valid_of_items(connection: Connection, today: date) -> list[ValidDoc]:
+    """Return the declarations about items that were issued here and are valid on a UTC day, the newest first."""
+    with connection.cursor(row_factory=class_row(ValidDoc)) as cursor:
+        return cursor.execute(_VALID_OF_ITEMS, {"today": today}).fetchall()
+
+
+def add_declaration(
+    connection: Connection,
+    company_id: UUID,
+    doc_id: UUID,
+    *,
+    entry_id: UUID,
+    content: Mapping[str, object],
+    pdf: bytes,
+    sha256: str,
+    at: datetime,
+) -> None:
+    """Store a declaration in a session of its company, whose record in `docs` is `doc_id`."""
+    connection.execute(
+        _ADD_DECLARATION, [doc_id, company_id, entry_id, orjson.dumps(content).decode(), pdf, sha256, at]
+    )
+
+
+def add_translation(
+    connection: Connection,
+    company_id: UUID,
+    doc_id: UUID,
+    *,
+    lang: str,
+    content: Mapping[str, object],
+    pdf: bytes,
+    sha256: str,
+    at: datetime,
+) -> None:
+    """Store a declaration that `add` stored in a further language."""
+    connection.execute(_TRANSLATE, [doc_id, company_id, lang, orjson.dumps(content).decode(), pdf, sha256, at])
+
+
+def of_entry(connection: Connection, entry_id: UUID) -> Issued | None:
+    """Return the declaration that was issued from an entry of the review queue."""
+    return _one(connection, f"{_SELECT} WHERE issued.entry_id = %s", entry_id)
+
+
+def of_doc(connection: Connection, doc_id: UUID) -> Issued | None:
+    """Return the declaration of a record of `docs`; None where that was not issued here."""
+    return _one(connection, f"{_SELECT} WHERE issued.doc_id = %s", doc_id)
+
+
+def pdf(connection: Connection, doc_id: UUID) -> bytes:
+    """Return the PDF of a declaration that `of_doc` found."""
+    row = connection.execute(_PDF, [doc_id]).fetchone()
+    assert row is not None, "a declaration is never removed"
+    return bytes(row[0])
+
+
+def pdf_in(connection: Connection, doc_id: UUID, lang: str | None) -> bytes | None:
+    """Return the PDF of a declaration in a language, or in its first; None where it was not issued here in it."""
+    if lang is None:
+        row = connection.execute(_PDF, [doc_id]).fetchone()
+    else:
+        row = connection.execute(_PDF_IN, {"doc_id": doc_id, "lang": lang}).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def declarations_of_sku(connection: Connection, sku_id: UUID) -> set[UUID]:
+    """Return the records of `docs` of a SKU that have a PDF here."""
+    return {doc_id for (doc_id,) in connection.execute(_DECLARATIONS_OF_SKU, [sku_id])}
+
+
+def _one(connection: Connection, query: str, of: UUID) -> Issued | None:
+    with connection.cursor(row_factory=class_row(Issued)) as cursor:
+        return cursor.execute(query, [of]).fetchone()
+
+
+_STATE: Final = """CASE
+    WHEN docs.withdrawn_at IS NOT NULL THEN 'withdrawn'
+    WHEN docs.status = 'valid' AND docs.expires_on < %(today)s::date THEN 'expired'
+    ELSE docs.status END"""
+STATES: Final = ("draft", "pending", "valid", "expired", "rejected", "withdrawn")
+_NEWER: Final = "FROM docs AS newer WHERE newer.renews = docs.id AND newer.status = 'valid'"
+_REGISTER_ITEM: Final = f"""
+    docs.id, docs.sku_id, sku.sku_code, sku.name AS sku_name, docs.reference, docs.supplier_name,
+    {_STATE} AS state, docs.issued_on::text AS issued_on, docs.expires_on::text AS expires_on,
+    docs.expires_on - %(today)s::date AS days_left,
+    (SELECT coalesce(json_agg(issued.lang ORDER BY issued.place, issued.lang), '[]'::json) FROM (
+        SELECT content ->> 'lang' AS lang, 0 AS place FROM issued_declarations WHERE doc_id = docs.id
+        UNION ALL SELECT lang, 1 FROM issued_translations WHERE doc_id = docs.id) AS issued) AS languages,
+    docs.renews, (SELECT newer.id {_NEWER} ORDER BY newer.created_at DESC, newer.id LIMIT 1) AS renewed_by,
+    {pages.instant("docs.withdrawn_at")} AS withdrawn_at, docs.withdrawn_reason,
+    {pages.instant("docs.created_at")} AS created_at, {pages.instant("docs.updated_at")} AS updated_at"""
+_BESIDE: Final = f"""
+LEFT JOIN LATERAL {skus.named("docs.sku_id")} AS sku ON true"""
+_FOUND: Final = f"""
+FROM docs WHERE (%(sku_id)s::uuid IS NULL OR docs.sku_id = %(sku_id)s::uuid)
+    AND (%(state)s::text IS NULL OR {_STATE} = %(state)s::text)
+    AND (%(ends_within)s::integer IS NULL
+         OR docs.status = 'valid'
+            AND docs.expires_on BETWEEN %(today)s::date AND %(today)s::date + %(ends_within)s::integer
+            AND NOT EXISTS (SELECT {_NEWER}) AND NOT {skus.is_archived("docs.sku_id")})"""
+_ORDER: Final = """
+    CASE WHEN %(ends_within)s::integer IS NOT NULL THEN docs.expires_on END, docs.created_at DESC, docs.id"""
+_ONE: Final = f"""
+SELECT row_to_json(item)::text FROM (SELECT {_REGISTER_ITEM} FROM docs {_BESIDE} WHERE docs.id = %(doc_id)s) AS item"""
+_LOCK: Final = f"""
+SELECT docs.id, docs.sku_id, docs.reference, {_STATE} AS state, docs.status FROM docs
+WHERE docs.id = %(doc_id)s FOR UPDATE"""
+_WITHDRAW: Final = """
+UPDATE docs SET status = 'rejected', withdrawn_at = %(at)s, withdrawn_reason = %(reason)s, updated_at = %(at)s
+WHERE id = %(doc_id)s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """One record of `docs` as far as renewing and withdrawing read it; `status` is the stored one."""
+
+    id: UUID
+    sku_id: UUID | None
+    reference: str | None
+    state: str
+    status: str
+
+
+def page_of_register(limit: int, offset: int) -> str:
+    """Return the list's answer as one JSON text, `page`, for the parameters of `filters`."""
+    return pages.page(
+        _REGISTER_ITEM,
+        "docs",
+        order=_ORDER,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * {_FOUND} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {_FOUND})",
+        beside=_BESIDE,
+    )
+
+
+def filters(
+    *, today: date, sku_id: UUID | None = None, state: str | None = None, ends_within: int | None = None
+) -> dict[str, object]:
+    """Return the parameters of `page`: only those of a SKU, in a state, or valid ones that end within so many days.
+
+    A declaration that a valid one renews is none of those that end. The first to end comes first, else the newest.
+    """
+    return {"today": today, "sku_id": sku_id, "state": state, "ends_within": ends_within}
+
+
+def one_query() -> str:
+    """Return the query of one record as JSON text, for the parameters `doc_id` and `today`; no row where it is none."""
+    return _ONE
+
+
+def lock(connection: Connection, doc_id: UUID, *, today: date) -> Doc | None:
+    """Return one record of the session's company, locked until the transaction ends."""
+    with connection.cursor(row_factory=class_row(Doc)) as cursor:
+        return cursor.execute(_LOCK, {"doc_id": doc_id, "today": today}).fetchone()
+
+
+def withdraw(connection: Connection, doc_id: UUID, *, reason: str, at: datetime) -> None:
+    """Mark a record as withdrawn: it covers its SKU no longer, and stays."""
+    connection.execute(_WITHDRAW, {"doc_id": doc_id, "reason": reason, "at": at})
+
+
+issued_declarations = Table(
+    "issued_declarations",
+    metadata,
+    Column("doc_id", Uuid, primary_key=True, comment="the row of docs that it is"),
+    company(),
+    Column(
+        "entry_id", Uuid, nullable=False, unique=True, comment="the draft of the review queue that it was issued from"
+    ),
+    Column("content", JSON, nullable=False, comment="what the PDF says, point by point"),
+    Column("pdf", LargeBinary, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of the PDF, hexadecimal"),
+    instant("created_at"),
+)
+
+kept_declarations = Table(
+    "kept_declarations",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    company(),
+    Column("market", Text, nullable=False),
+    Column("year", Integer, nullable=False),
+    Column("half", Integer, nullable=False, comment="0 is the calendar year"),
+    Column("format", Text, nullable=False, comment="json, csv or rpd, the packaging data file of the United Kingdom"),
+    Column("filename", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("size_bytes", Integer, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of content, hexadecimal"),
+    Column(
+        "as_of",
+        DateTime(timezone=True),
+        nullable=False,
+        comment="the instant of the snapshot that it was made from",
+    ),
+    Column("snapshot", Text, nullable=False),
+    Column("ruleset_version", Text, nullable=False),
+    Column("catalogue_hash", Text, nullable=False),
+    Column("rows", Integer, nullable=False, comment="rows of tonnes, or of the UK file"),
+    Column("total_tonnes", Numeric),
+    Column("total_kg", BigInteger),
+    Column("difference_kg", Numeric, comment="exact less rounded kilograms of the UK file"),
+    Column(
+        "uncounted_skus",
+        Integer,
+        nullable=False,
+        comment="rows of uncounted: SKUs that it does not count, by reason",
+    ),
+    Column("scope_missing_skus", Integer),
+    Column("producer", JSON, comment="what a UK producer stated of itself; null elsewhere"),
+    Column("stated", JSON, nullable=False, comment="ratings and drinks containers that a UK producer stated"),
+    Column("corrects", Uuid, comment="the first declaration, which this one corrects"),
+    Column("kept_by_type", Text, nullable=False),
+    Column("kept_by_id", Text),
+    Column("kept_by_name", Text),
+    Column("content", LargeBinary, nullable=False, comment="the bytes as filed"),
+    Column("uncounted", LargeBinary, comment="CSV beside it; null where the declaration has the list inside"),
+    Column("scope_missing", LargeBinary, comment="CSV beside it; null where the declaration has no such list beside"),
+    instant("created_at"),
+    Column(
+        "halves",
+        ARRAY(SmallInteger),
+        comment="the halves that were there, of a calendar year of a half-yearly market",
+    ),
+    Column(
+        "in_scope_tonnes",
+        Numeric,
+        comment="what is filed; null in the UK file, and in rows from before revision 0048",
+    ),
+    Column("undecided_tonnes", Numeric, comment="tonnes of which a fact is missing that would decide"),
+    Column("out_of_scope_tonnes", Numeric, comment="tonnes that no category is about"),
+    Column("question", JSON, comment="the missing fact that decides most: field, tonnes, skus"),
+    UniqueConstraint("company_id", "id"),
+    ForeignKeyConstraint(["company_id", "corrects"], ["kept_declarations.company_id", "kept_declarations.id"]),
+    Index("ix_kept_declarations_newest", "company_id", text("created_at DESC"), text("id DESC")),
+    Index("ix_kept_declarations_corrects", "corrects", postgresql_where=text("corrects IS NOT NULL")),
+)
+
+issued_translations = Table(
+    "issued_translations",
+    metadata,
+    Column("doc_id", Uuid, primary_key=True, comment="the issued declaration, whose own row has its first language"),
+    Column("lang", Text, primary_key=True),
+    company(),
+    Column("content", JSON, nullable=False, comment="what the PDF says, point by point"),
+    Column("pdf", LargeBinary, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of the PDF, hexadecimal"),
+    instant("created_at"),
+)

@@ -1,1 +1,0 @@
-"""Stores Declarations of Conformity: their metadata, and those that were issued here."""

@@ -1,1 +1,0 @@
-"""Exports of whole portfolios: their rows and claims, and the tables that they contain."""

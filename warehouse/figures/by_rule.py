@@ -1,0 +1,272 @@
+"""Holds each SKU of a snapshot against one rule: recycled content of 2030, bisphenol A, format bans.
+
+Each SKU that the rule is about has one state; `compliance.readiness` has the rule, `warehouse.figures.by_rule` what
+recycled content asks for. Labels on packaging are no part of
+a snapshot (`warehouse.skus.search`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple  # Any: rows of frames, as polars yields them
+
+import polars as pl
+
+from compliance.rollup.parts import WEIGHTLESS
+from compliance.rule_rows import RuleSet
+from compliance.shares import judge_shares
+from compliance.words import resolve_format, resolve_material
+from schemas.json_values import JsonObject
+from warehouse.figures.reader import CONDITIONS, FACTS, Now, prepare, reader
+from warehouse.figures.snapshots import Snapshot
+
+RECYCLED_STATES: Final = ("below", "undecided", "to_decide", "meets")
+"""The states, the gravest first. `to_decide`: an exemption may apply, or contact and use are not recorded."""
+_RIDERS: Final = (*WEIGHTLESS, "coating")
+_PET_CONTACT: Final = "rc_pet_contact_2030"
+_OTHER_CONTACT: Final = "rc_other_contact_2030"
+_MAINLY: Final = 50.0
+"""Percent; contact-sensitive packaging is of PET where more than this of its plastic is."""
+_CONTACT_USES: Final = ("food", "beverage", "cosmetics")
+_EXEMPT_USES: Final = ("pharmaceutical", "dangerous_goods")
+_SKU_COLUMNS: Final = (
+    "sku_code",
+    "name",
+    "material",
+    "material_subtype",
+    "weight_grams",
+    "recycled_content_percent",
+    "packaging_format",
+    "reusable",
+    "food_contact",
+    "use_contexts",
+)
+
+
+def hold_against_minimum(snapshot: Snapshot, rules: RuleSet) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the SKUs with plastic, and their plastic parts.
+
+    SKUs have `sku_code`, `name`, `state`, `minimum` (the rule's code; null where it is open), `percent`, `least` and
+    `most` percent of recycled plastic; parts have `sku_code`, `path` (of the part, empty for the SKU itself), `grams`,
+    `share`, `pet`.
+    """
+    skus = pl.read_parquet(snapshot.skus, columns=list(_SKU_COLUMNS))
+    parts = _plastic_parts(snapshot, skus, rules)
+    minimums = {
+        code: float(limit.value)
+        for code, limit in rules.limits.items()
+        if code.startswith("rc_") and code.endswith("_2030") and limit.value is not None
+    }
+    asked = _asked(skus.join(parts, on="sku_code", how="semi"), rules).join(_pet_verdicts(parts), on="sku_code")
+    contact = pl.col("minimum") == "contact"
+    of_pet, of_other = pl.lit(_PET_CONTACT), pl.lit(_OTHER_CONTACT)
+    asked = asked.with_columns(
+        first=pl.when(contact & (pl.col("pet") == "meets"))
+        .then(of_other)
+        .when(contact)
+        .then(of_pet)
+        .otherwise("minimum"),
+        second=pl.when(contact & (pl.col("pet") == "below"))
+        .then(of_pet)
+        .when(contact)
+        .then(of_other)
+        .otherwise("minimum"),
+    )
+    found = asked
+    for name in ("first", "second"):
+        percents = found.select("sku_code", pl.col(name).replace_strict(minimums, default=None).alias("minimum"))
+        judged = judge_shares(parts.join(percents, on="sku_code"))
+        found = found.join(percents.rename({"minimum": f"{name}_percent"}), on="sku_code")
+        found = found.join(judged.rename({"verdict": f"{name}_verdict"}), on="sku_code", suffix=f"_{name}")
+    agreed = pl.when(pl.col("first_verdict") == pl.col("second_verdict")).then("first_verdict")
+    is_one = pl.col("first") == pl.col("second")
+    to_decide = pl.col("minimum").is_in(["exemption", "unknown"])
+    judged = found.select(
+        "sku_code",
+        "name",
+        pl.when(to_decide).then(pl.lit("to_decide")).otherwise(agreed.fill_null("undecided")).alias("state"),
+        pl.col("minimum").alias("asked"),
+        pl.when(is_one & ~to_decide).then("first").alias("minimum"),
+        pl.when(is_one & ~to_decide).then("first_percent").alias("percent"),
+        "least",
+        "most",
+    )
+    return judged, parts
+
+
+def facts_of(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> JsonObject:
+    """Return what an answer says of one SKU of `hold_against_minimum`, from its row and its parts."""
+    is_known = row["least"] == row["most"]
+    return {
+        "minimum_rule": row["minimum"],
+        "minimum_percent": row["percent"],
+        "recycled_plastic_percent": round(row["least"], 2) if is_known else None,
+        **({} if is_known else {"recycled_plastic_between": [round(row["least"], 2), round(row["most"], 2)]}),
+        "facts_missing": list(_missing(row, parts)),
+    }
+
+
+def _missing(row: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the facts that are missing, and nothing that is there."""
+    if row["asked"] == "unknown":
+        yield from ("food_contact", "use_contexts")
+    if row["asked"] == "exemption":
+        yield "whether an exemption of Article 7(4) applies"
+    if row["state"] != "undecided":
+        return
+    weighs = any(part["grams"] is None or part["grams"] > 0 for part in parts)
+    for part in parts:
+        counts = not weighs or part["grams"] is None or part["grams"] > 0 or len(parts) == 1
+        if part["share"] is None and counts:
+            yield f"{part['path']}recycled_content_percent"
+        if len(parts) > 1 and (part["grams"] is None or not weighs):
+            yield f"{part['path']}weight_g"
+        if row["minimum"] is None and part["pet"] is None and counts:
+            yield f"{part['path']}polymer_or_grade" if part["path"] else "material_subtype"
+
+
+def _plastic_parts(snapshot: Snapshot, skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the plastic parts without riders; a SKU without components is its own part."""
+    components = pl.read_parquet(
+        snapshot.components,
+        columns=[
+            "sku_code", "position", "component_type", "material_family", "polymer_or_grade", "weight_g",
+            "recycled_content_percent",
+        ],
+    )  # fmt: skip
+    plastic = components.filter(
+        (pl.col("material_family") == "plastic") & ~pl.col("component_type").is_in(_RIDERS)
+    ).select(
+        "sku_code",
+        pl.format("components[{}].", "position").alias("path"),
+        pl.col("weight_g").alias("grams"),
+        pl.col("recycled_content_percent").alias("share"),
+        pl.col("polymer_or_grade").alias("text"),
+    )
+    own = skus.filter(pl.col("material") == "plastic").join(components, on="sku_code", how="anti")
+    itself = own.select(
+        "sku_code",
+        pl.lit("").alias("path"),
+        pl.col("weight_grams").alias("grams"),
+        pl.col("recycled_content_percent").alias("share"),
+        pl.col("material_subtype").alias("text"),
+    )
+    every = pl.concat([plastic, itself])
+    codes = {text: resolve_material(text, rules) for text in every["text"].unique() if text}
+    is_pet = {text: 100.0 if code == "PET" else 0.0 for text, code in codes.items()}
+    return every.with_columns(
+        pl.col("text").replace_strict(is_pet, default=None, return_dtype=pl.Float64).alias("pet")
+    ).drop("text")
+
+
+def _pet_verdicts(parts: pl.DataFrame) -> pl.DataFrame:
+    """Return `pet` of each SKU: `below` is mainly of PET, `meets` is not, `undecided` may be either.
+
+    Mainly is more than half, so that the rest, which is asked about, is less than half.
+    """
+    rest = parts.select(
+        "sku_code", "grams", (100 - pl.col("pet")).alias("share"), pl.lit(100 - _MAINLY).alias("minimum")
+    )
+    return judge_shares(rest).select("sku_code", pl.col("verdict").alias("pet"))
+
+
+def _asked(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return `sku_code`, `name` and `minimum`: the rule's code, `contact` (of PET or not), `exemption` or `unknown`."""
+    texts = [text for text in skus["packaging_format"].unique() if text]
+    bottles = [text for text in texts if (found := resolve_format(text, rules)) and found.key == "bottle"]
+    uses = pl.col("use_contexts").fill_null([])
+    is_contact = pl.col("food_contact").fill_null(value=False) | pl.any_horizontal(
+        uses.list.contains(use) for use in _CONTACT_USES
+    )
+    return skus.select(
+        "sku_code",
+        "name",
+        pl.when(pl.any_horizontal(uses.list.contains(use) for use in _EXEMPT_USES))
+        .then(pl.lit("exemption"))
+        .when(pl.col("food_contact").is_null() & (uses.list.len() == 0))
+        .then(pl.lit("unknown"))
+        .when(
+            ~pl.col("reusable").fill_null(value=False)
+            & pl.col("packaging_format").is_in(bottles).fill_null(value=False)
+            & uses.list.contains("beverage")
+        )
+        .then(pl.lit("rc_sup_bottle_2030"))
+        .when(is_contact)
+        .then(pl.lit("contact"))
+        .otherwise(pl.lit("rc_rest_2030"))
+        .alias("minimum"),
+    )
+
+
+_BPA: Final = """
+CREATE TEMPORARY TABLE judged AS
+WITH parts AS (
+    SELECT sku_code, bool_or(bpa_status = 'above_limit') AS has_bpa,
+           bool_and(coalesce(bpa_status, 'unknown') <> 'unknown') AS all_say
+    FROM components GROUP BY sku_code
+)
+SELECT sku_code, name, CASE WHEN bpa_status = 'above_limit' OR has_bpa THEN 'contains'
+        WHEN coalesce(bpa_status, 'unknown') <> 'unknown' OR all_say THEN 'declared_free' ELSE 'no_statement' END
+    AS state, {'bpa_status': bpa_status} AS facts
+FROM skus LEFT JOIN parts USING (sku_code) WHERE food_contact
+"""
+_BANS: Final = f"""
+CREATE TEMPORARY TABLE judged AS
+WITH {{facts}}
+SELECT sku_code, name, CASE WHEN len(list_filter(flags, lambda flag: flag.certainty = 'certain')) > 0 THEN 'affected'
+        WHEN len(flags) > 0 THEN 'depends' ELSE 'use_missing' END AS state,
+    {{{{'bans': list_transform(flags, lambda flag: {{{{'code': flag.code, 'applies_from': flag.applies_from::VARCHAR,
+        'certainty': flag.certainty, 'why': flag.text}}}}),
+      'facts_missing': CASE WHEN {CONDITIONS["use_missing"]} THEN ['use_contexts'] ELSE [] END}}}} AS facts
+FROM facts WHERE len(flags) > 0 OR ({CONDITIONS["use_missing"]})
+"""
+_COUNTED: Final = "SELECT state, count(*) FROM judged GROUP BY state ORDER BY count(*) DESC, state"
+_PAGE: Final = """
+SELECT sku_code, name, state, facts FROM judged WHERE $state IS NULL OR state = $state
+ORDER BY array_position($order, state), sku_code LIMIT $limit OFFSET $offset
+"""
+STATES: Final[Mapping[str, tuple[str, ...]]] = {
+    "recycled_content_2030": RECYCLED_STATES,
+    "bpa_in_food_contact": ("contains", "no_statement", "declared_free"),
+    "format_bans": ("affected", "depends", "use_missing"),
+}
+"""The states of each rule, the gravest first, which is the order of a list."""
+
+
+class Judged(NamedTuple):
+    """How many SKUs have each state, and a page of the SKUs with the facts that gave it."""
+
+    counts: dict[str, int]
+    items: list[JsonObject]
+
+
+def by_rule(
+    snapshot: Snapshot, now: Now, rules: RuleSet, key: str, *, state: str | None, limit: int, offset: int
+) -> Judged:
+    """Judge the SKUs that a rule of `STATES` is about; the page has those of one state, or all, the gravest first."""
+    if key == "recycled_content_2030":
+        return _recycled(snapshot, rules, state=state, limit=limit, offset=offset)
+    with reader(snapshot) as answers:
+        if key == "bpa_in_food_contact":
+            answers.rows(_BPA)
+        else:
+            prepare(answers)
+            answers.rows(_BANS.format(facts=FACTS), market=None, today=now.today)
+        counts = {str(name): int(count) for name, count in answers.rows(_COUNTED)}
+        page = answers.rows(_PAGE, state=state, order=list(STATES[key]), limit=limit, offset=offset)
+    items = [{"sku_code": code, "name": name, "state": found, **facts} for code, name, found, facts in page]
+    return Judged({name: counts.get(name, 0) for name in STATES[key]}, items)
+
+
+def _recycled(snapshot: Snapshot, rules: RuleSet, *, state: str | None, limit: int, offset: int) -> Judged:
+    """Judge recycled content over frames: its bounds are a function of the rules of the law, not of SQL."""
+    judged, parts = hold_against_minimum(snapshot, rules)
+    counts = dict(judged["state"].value_counts().iter_rows())
+    order = {name: place for place, name in enumerate(RECYCLED_STATES)}
+    listed = judged if state is None else judged.filter(pl.col("state") == state)
+    page = listed.sort(pl.col("state").replace_strict(order), "sku_code").slice(offset, limit)
+    of_page = parts.join(page.select("sku_code"), on="sku_code", how="semi").partition_by("sku_code", as_dict=True)
+    items = [
+        {name: row[name] for name in ("sku_code", "name", "state")}
+        | facts_of(row, of_page[row["sku_code"],].sort("path").to_dicts())
+        for row in page.iter_rows(named=True)
+    ]
+    return Judged({name: counts.get(name, 0) for name in RECYCLED_STATES}, items)

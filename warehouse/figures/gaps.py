@@ -1,0 +1,244 @@
+"""Lists the gaps of a portfolio, or of one SKU of it, the worst first."""
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Final, TypedDict
+from uuid import UUID
+
+from compliance import ruleset
+from compliance.readiness import Finding as ReadinessFinding
+from compliance.readiness import findings
+from compliance.rule_rows import RuleSet
+from compliance.words import nearest_materials
+from schemas.figures import Gap, IncompleteSku, Missing, UnknownText
+from warehouse.figures.reader import (
+    CONDITIONS,
+    FACTS,
+    Now,
+    Reader,
+    keep_texts,
+    mask,
+    of_mask,
+    period,
+    prepare,
+    reader,
+    weight_sum_sql,
+)
+from warehouse.figures.snapshots import Snapshot, write
+from warehouse.figures.source import tables
+from warehouse.operate.sessions import Connection
+
+_JUDGED: Final = """
+CREATE TEMPORARY TABLE judged AS
+WITH {facts}
+SELECT id, sku_code, name, {mask} AS mask, {weighed} AS weight, coalesce(units, 0)::BIGINT AS units FROM facts
+WHERE $sku_code IS NULL OR sku_code = $sku_code
+"""
+_GROUPS: Final = """
+SELECT mask, any_value(weight) AS weight, count(*) AS skus, sum(units)::BIGINT AS units FROM judged GROUP BY mask
+"""
+_ITEMS: Final = """
+SELECT * FROM judged WHERE weight > 0 OR $sku_code IS NOT NULL
+ORDER BY weight DESC, units DESC, sku_code LIMIT $limit OFFSET $offset
+"""
+_UNREAD: Final = """
+SELECT sku_code, 'components[' || position || '].polymer_or_grade' AS field, polymer_or_grade FROM components
+WHERE sku_code IN (SELECT unnest($codes::VARCHAR[])) AND polymer_or_grade IN (FROM unread)
+UNION ALL SELECT sku_code, 'material_subtype', material_subtype FROM skus
+WHERE sku_code IN (SELECT unnest($codes::VARCHAR[])) AND material_subtype IN (FROM unread)
+    AND sku_code NOT IN (SELECT sku_code FROM components)
+ORDER BY ALL
+"""
+
+
+class _Group(TypedDict):
+    """SKUs with the same gaps."""
+
+    mask: int
+    weight: int
+    skus: int
+    units: int
+
+
+class _Judged(TypedDict):
+    """A SKU with its gaps."""
+
+    id: str
+    sku_code: str
+    name: str
+    mask: int
+    weight: int
+    units: int
+
+
+def missing(snapshot: Snapshot, now: Now, *, sku_code: str | None = None, limit: int = 50, offset: int = 0) -> Missing:
+    """Return the gaps with the SKUs and units that they affect, and a page of SKUs with theirs.
+
+    A SKU is sorted by the sum of its gaps' weights; of equals the one with more units comes first. An item names its
+    material texts that were not understood. Units are of the calendar year `period`, over all markets. With `sku_code`
+    the answer is about that SKU alone, gaps or none; an unknown one gives no item. `with_asked` adds what its grade
+    asks for.
+    """
+    asked = [found for found in findings() if found.on(now.today).kind == "missing"]
+    parts = {"facts": FACTS, "mask": mask(asked), "weighed": weight_sum_sql(asked)}
+    with reader(snapshot) as answers:
+        prepare(answers)
+        answers.rows(_JUDGED.format(**parts), market=None, today=now.today, sku_code=sku_code)
+        units_of = period(answers, None, now.today)
+        groups = answers.records(_Group, _GROUPS)
+        items = answers.records(_Judged, _ITEMS, sku_code=sku_code, limit=limit, offset=offset)
+        unread = _unread(answers, [item["sku_code"] for item in items])
+    total = sum(group["skus"] for group in groups if group["weight"] > 0 or sku_code is not None)
+    return {
+        **now.head(snapshot),
+        "period": units_of,
+        "gaps": _worst_first(asked, groups) if sku_code is None else [],
+        "items": [
+            {
+                "id": item["id"],
+                "sku_code": item["sku_code"],
+                "name": item["name"],
+                "units": item["units"],
+                "weight": item["weight"],
+                "gaps": [found.as_dict() for found in of_mask(asked, item["mask"])],
+                "not_understood": unread.get(item["sku_code"], []),
+            }
+            for item in items
+        ],
+        "pagination": {"limit": limit, "offset": offset, "total": total},
+    }
+
+
+def _unread(answers: Reader, codes: list[str]) -> dict[str, list[UnknownText]]:
+    """Return each SKU's material texts of no known material, each with the nearest known words."""
+    rules, found = ruleset.load(), defaultdict[str, list[UnknownText]](list)
+    for code, field, text in answers.rows(_UNREAD, codes=codes):
+        found[code].append({"field": field, "text": text, "nearest": list(nearest_materials(text, rules))})
+    return found
+
+
+def _worst_first(asked: list[ReadinessFinding], groups: list[_Group]) -> list[Gap]:
+    """Return the gaps that some SKU has, by weight times SKUs."""
+    skus, units = Counter[str](), Counter[str]()
+    for group in groups:
+        for found in of_mask(asked, group["mask"]):
+            skus[found.key] += group["skus"]
+            units[found.key] += group["units"]
+    worst = sorted(asked, key=lambda found: -found.weight * skus[found.key])
+    return [
+        {**found.as_dict(), "skus": skus[found.key], "units": units[found.key]} for found in worst if skus[found.key]
+    ]
+
+
+GAPS: Final = tuple(found.key for found in findings() if found.kind == "missing")
+"""The values of `Finding.gap`: the findings that something is not recorded."""
+
+_IDS: Final = """
+{source}
+SELECT '{{' || coalesce(string_agg(id, ','), '') || '}}' FROM {rows}
+WHERE ($flag IS NULL OR len(list_filter(flags, lambda flag: flag.code = $flag)) > 0)
+  AND ($rule IS NULL OR list_contains(rules, $rule))
+  AND ({gap})
+  AND ({material})
+"""
+_OF_MATERIAL: Final = """sku_code IN (SELECT sku_code FROM components WHERE polymer_or_grade IN (FROM meant))
+    OR material_subtype IN (FROM meant)"""
+_BY_RULE: Final = """
+SELECT rule, count(*) FROM (SELECT unnest(rules) AS rule FROM skus) GROUP BY rule ORDER BY count(*) DESC, rule
+"""
+_KEPT_BYTES: Final = 32 * 2**20
+"""The size of the answers that a process keeps; one of 50 000 SKUs has 2 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a SKU has to have; None is no condition. `gap` is one of `GAPS`, `flag` a ban's code, `rule` a rule's id.
+
+    `polymer` is the canonical code of a polymer, a paper grade or an alloy that a part or the SKU is of.
+    """
+
+    gap: str | None = None
+    flag: str | None = None
+    rule: str | None = None
+    polymer: str | None = None
+
+
+def ids_with(snapshot: Snapshot, now: Now, finding: Finding) -> str:
+    """Return the ids of the SKUs that have all of it, as a Postgres array's text. Raises `KeyError` for another gap.
+
+    A snapshot never changes, so that the answer is kept for the next page of the list.
+    """
+    asked = (snapshot.folder, now.today, finding)
+    if (kept := _KEPT.get(asked)) is None:
+        kept = _ids(snapshot, now, finding)
+        _KEPT.put(asked, kept)
+    return kept
+
+
+@lru_cache(maxsize=128)
+def skus_by_rule(snapshot: Snapshot) -> Mapping[str, int]:
+    """Return how many SKUs each design rule fired on, the most first."""
+    with reader(snapshot) as answers:
+        return {str(rule): int(count) for rule, count in answers.rows(_BY_RULE)}
+
+
+def _ids(snapshot: Snapshot, now: Now, finding: Finding) -> str:
+    judged = finding.gap is not None
+    query = _IDS.format(
+        source=f"WITH {FACTS}" if judged else "",
+        rows="facts" if judged else "skus",
+        gap=CONDITIONS[finding.gap] if finding.gap else "true",
+        material=_OF_MATERIAL if finding.polymer else "true",
+    )
+    of_facts = {"market": None, "today": now.today} if judged else {}
+    with reader(snapshot) as answers:
+        if judged:
+            prepare(answers)
+        if finding.polymer is not None:
+            keep_texts(answers, "meant", lambda code: code == finding.polymer)
+        [(ids,)] = answers.rows(query, flag=finding.flag, rule=finding.rule, **of_facts)
+    return str(ids)
+
+
+class _Kept:
+    """The answers that were asked for last, up to a number of bytes."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[tuple[Path, date, Finding], str] = OrderedDict()
+        self._bytes, self._lock = 0, Lock()
+
+    def get(self, asked: tuple[Path, date, Finding]) -> str | None:
+        with self._lock:
+            if asked in self._answers:
+                self._answers.move_to_end(asked)
+            return self._answers.get(asked)
+
+    def put(self, asked: tuple[Path, date, Finding], ids: str) -> None:
+        with self._lock:
+            self._bytes += len(ids) - len(self._answers.pop(asked, ""))
+            self._answers[asked] = ids
+            while self._bytes > _KEPT_BYTES and self._answers:
+                self._bytes -= len(self._answers.popitem(last=False)[1])
+
+
+_KEPT: Final = _Kept()
+
+
+def missing_in_one(
+    conn: Connection, company_id: UUID, sku_id: UUID, now: Now, *, at: datetime, rules: RuleSet
+) -> IncompleteSku | None:
+    """Return a SKU of the session's company with its `gaps`, the gravest first, and its texts `not_understood`.
+
+    As `missing` does; None where the company has no such SKU.
+    """
+    with TemporaryDirectory(prefix="pcds-item-") as folder:
+        parts = write(Path(folder), tables(conn, now.today, rules, [sku_id]), lambda: None)
+        snapshot = Snapshot(company_id, "item", at, now.links, "", "", parts, 0, Path(folder))
+        found = missing(snapshot, now, limit=1)["items"]
+    return found[0] if found else None

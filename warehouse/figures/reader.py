@@ -1,0 +1,253 @@
+"""Opens a DuckDB connection that can read three views of one snapshot and nothing else.
+
+DuckDB isolates it: access to files other than those named here is off, and the configuration is locked before the first
+query. A path in a query, a link or a setting cannot circumvent that (tests/warehouse/test_reader.py).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: a row of DuckDB, whose columns the query names
+
+import duckdb
+
+from compliance import catalogue, ruleset
+from compliance.annex_v import use_decides
+from compliance.catalogue import Jurisdiction
+from compliance.readiness import Finding
+from compliance.rollup.parts import WEIGHTLESS
+from compliance.rollup.periods import HALF_YEARLY
+from compliance.weights import TOLERANCE
+from compliance.words import resolve_material
+from schemas.figures import Head
+from warehouse.catalogue import every
+from warehouse.companies import queries as companies
+from warehouse.figures.snapshots import TABLES, Snapshot
+from warehouse.figures.source import ARCHIVED
+from warehouse.operate.clock import Clock
+from warehouse.operate.sessions import Connection
+
+Row: TypeAlias = tuple[Any, ...]
+"""A row of any query: which values it has is known by the query alone."""
+Record = TypeVar("Record")
+
+THREADS: Final = 2
+MEMORY: Final = "1GiB"
+"""Memory of one answer; one that needs more fails rather than take the memory of requests."""
+
+
+class Reader:
+    """Queries over the views `skus`, `components` and `volumes`."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, **parameters: object) -> list[Row]:
+        """Return all rows of a query; values are always parameters, named `$name` in it."""
+        return self._connection.execute(query, parameters).fetchall()
+
+    def records(self, kind: type[Record], query: str, **parameters: object) -> list[Record]:
+        """Return all rows by the names of their columns, which are those of the TypedDict `kind`."""
+        found = self._connection.execute(query, parameters)
+        names = [column[0] for column in found.description or ()]
+        return [kind(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
+
+
+@contextmanager
+def reader(snapshot: Snapshot) -> Iterator[Reader]:
+    """Open a reader of this snapshot for the block."""
+    files = {name: snapshot.files(name) for name in TABLES}
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": THREADS,
+        "memory_limit": MEMORY,
+        "temp_directory": "",
+        "preserve_insertion_order": False,
+    }
+    with duckdb.connect(":memory:", config=config) as connection:
+        connection.execute(f"SET allowed_paths = {_listed(path for paths in files.values() for path in paths)}")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        for name, paths in files.items():
+            connection.execute(f"CREATE VIEW {name} AS {_view(name, paths)}")
+        yield Reader(connection)
+
+
+def _view(name: str, paths: Iterable[Path]) -> str:
+    """Return the query behind a view; in lists, gaps and counts no archived SKU is there, only in figures."""
+    rows = f"SELECT * FROM read_parquet({_listed(paths)})"
+    return f"{rows} WHERE NOT {ARCHIVED}" if name in TABLES else rows
+
+
+def _listed(paths: Iterable[Path]) -> str:
+    """Return the paths as a DuckDB list."""
+    texts = (str(path).replace("'", "''") for path in paths)
+    quoted = ", ".join(f"'{text}'" for text in texts)
+    return f"[{quoted}]"
+
+
+_HALF_YEARLY: Final = ", ".join(f"'{market}'" for market in sorted(HALF_YEARLY))
+
+
+def in_market(code: str) -> str:
+    """Return the condition that a code, an SQL expression, is the market asked for or a subdivision of it."""
+    return f"({code} = $market OR starts_with({code}, $market || '-'))"
+
+
+PLACED: Final = f"""
+of_years AS (
+    SELECT sku_code, market, year, coalesce(
+        max(units_placed) FILTER (half = 0), sum(units_placed) FILTER (half > 0 AND market IN ({_HALF_YEARLY}))
+    ) AS units
+    FROM volumes WHERE $market IS NULL OR {in_market("market")} GROUP BY ALL
+), period AS (
+    SELECT max(year) AS year FROM of_years WHERE units > 0 AND year <= year($today::DATE)
+), placed AS (
+    SELECT sku_code, sum(units) FILTER (year = (SELECT year FROM period)) AS units, true AS has_volumes
+    FROM of_years GROUP BY sku_code
+)"""
+"""`placed` has a row per SKU with units of any period there; its `units` are of `period`, null where it has none."""
+_PERIOD: Final = f"WITH {PLACED} SELECT year FROM period"
+
+
+def period(answers: Reader, market: str | None, today: date) -> int | None:
+    """Return the calendar year whose units an answer names; None where the company has no units there."""
+    [(year,)] = answers.rows(_PERIOD, market=market, today=today)
+    return None if year is None else int(year)
+
+
+_RIDERS: Final = ", ".join(f"'{kind}'" for kind in (*WEIGHTLESS, "coating"))
+_OPEN_POLYMER: Final = "coalesce(polymer_or_grade, '') = ''"
+_FLAGGED: Final = "len(list_filter(flags, lambda flag: {})) > 0"
+_CERTAIN: Final = "flag.certainty = 'certain'"
+_OPEN: Final = "flag.certainty = 'depends'"
+_FACE: Final = "concat_ws('|', packaging_level, coalesce(reusable, false)::VARCHAR, packaging_format)"
+"""The facts besides body and use that a ban asks for, as one text; a missing part is left out."""
+
+CONDITIONS: Final = {
+    "pfas_food_contact": "food_contact AND (pfas_status = 'above_limit' OR pfas_in_part)",
+    "heavy_metals": "heavy_metals_status = 'above_limit' OR heavy_metals_in_part",
+    "banned_format": _FLAGGED.format(f"{_CERTAIN} AND flag.applies_from <= today"),
+    "bpa_food_contact": "food_contact AND (bpa_status = 'above_limit' OR bpa_in_part)",
+    "format_may_be_banned": _FLAGGED.format(f"{_OPEN} AND flag.applies_from <= today"),
+    "banned_format_later": _FLAGGED.format(f"{_CERTAIN} AND flag.applies_from > today"),
+    "format_may_be_banned_later": _FLAGGED.format(f"{_OPEN} AND flag.applies_from > today"),
+    "not_recyclable": "recyclability_grade = 'not_recyclable'",
+    "doc_missing": "doc_status <> 'valid'",
+    "pfas_undeclared": "food_contact AND coalesce(pfas_status, 'unknown') = 'unknown'",
+    "food_contact_unknown": "food_contact IS NULL",
+    "heavy_metals_undeclared": "coalesce(heavy_metals_status, 'unknown') = 'unknown'",
+    "composition_missing": "parts = 0 AND material IS NULL",
+    "weight_missing": "unweighed OR (parts = 0 AND weight_grams IS NULL)",
+    "weight_mismatch": f"abs(weight_grams - components_weight_g) > {TOLERANCE} * weight_grams",
+    "volume_missing": "NOT has_volumes",
+    "markets_missing": "len(markets_in_effect) = 0",
+    "polymer_missing": "polymer_open OR (parts = 0 AND material = 'plastic' AND coalesce(material_subtype, '') = '')",
+    "format_missing": "coalesce(packaging_format, '') = ''",
+    "level_missing": "packaging_level IS NULL",
+    "grade_provisional": "grade_provisional",
+    "not_assessed": "recyclability_grade = 'not_assessed'",
+    "text_not_understood": "text_unread OR (parts = 0 AND material_subtype IN (FROM unread))",
+    "use_missing": f"len(coalesce(use_contexts, [])) = 0 AND {_FACE} IN (FROM use_decides)",
+}
+"""A finding's key and its condition, which counts as not met where it is null."""
+
+FACTS: Final = f"""
+{PLACED},
+composed AS (
+    SELECT sku_code, count(*) AS parts,
+           bool_or(weight_g IS NULL AND component_type NOT IN ({_RIDERS})) AS unweighed,
+           bool_or(material_family = 'plastic' AND {_OPEN_POLYMER} AND component_type NOT IN ({_RIDERS}))
+               AS polymer_open,
+           coalesce(bool_or(polymer_or_grade IN (FROM unread)), false) AS text_unread,
+           bool_or(pfas_status = 'above_limit') AS pfas_in_part, bool_or(bpa_status = 'above_limit') AS bpa_in_part,
+           bool_or(heavy_metals_status = 'above_limit') AS heavy_metals_in_part
+    FROM components GROUP BY sku_code
+), facts AS (
+    SELECT skus.*, coalesce(parts, 0) AS parts, coalesce(unweighed, false) AS unweighed,
+           coalesce(polymer_open, false) AS polymer_open, coalesce(text_unread, false) AS text_unread,
+           coalesce(pfas_in_part, false) AS pfas_in_part,
+           coalesce(bpa_in_part, false) AS bpa_in_part, coalesce(heavy_metals_in_part, false) AS heavy_metals_in_part,
+           units, coalesce(has_volumes, false) AS has_volumes, $today::DATE AS today
+    FROM skus LEFT JOIN composed USING (sku_code) LEFT JOIN placed USING (sku_code)
+    WHERE $market IS NULL OR len(list_filter(markets_in_effect, lambda code: {in_market("code")})) > 0
+)"""
+"""One row per SKU of which the market is one in effect; of every SKU without a market. `units` are of one period."""
+
+
+_TEXTS: Final = """
+SELECT polymer_or_grade FROM components WHERE polymer_or_grade <> ''
+UNION SELECT material_subtype FROM skus WHERE material_subtype <> ''
+"""
+_FACES: Final = f"""
+SELECT DISTINCT {_FACE}, packaging_level, reusable, packaging_format FROM skus WHERE len(coalesce(use_contexts, [])) = 0
+"""
+
+
+def prepare(answers: Reader) -> None:
+    """Make the tables that conditions use besides the snapshot's: distinct texts that only the rules can judge.
+
+    `unread` has the material texts of no known material, `use_decides` the faces whose use a ban asks for.
+    """
+    rules = ruleset.load()
+    keep_texts(answers, "unread", lambda code: code is None)
+    asked = [
+        face
+        for face, level, reusable, text in answers.rows(_FACES)
+        if use_decides({"packaging_level": level, "reusable": reusable, "packaging_format": text}, rules)
+    ]
+    _keep(answers, "use_decides", asked)
+
+
+def keep_texts(answers: Reader, table: str, is_meant: Callable[[str | None], bool]) -> None:
+    """Make a table of the snapshot's material texts whose canonical code is meant; None is that of an unknown text."""
+    rules = ruleset.load()
+    _keep(answers, table, [text for (text,) in answers.rows(_TEXTS) if is_meant(resolve_material(text, rules))])
+
+
+def _keep(answers: Reader, table: str, texts: Sequence[str]) -> None:
+    answers.rows(f"CREATE TEMPORARY TABLE {table} AS SELECT unnest($texts::VARCHAR[]) AS text", texts=list(texts))
+
+
+def mask(findings: Sequence[Finding]) -> str:
+    """Return SQL for the findings of a row of `facts` as one number, a bit for each, to count equal rows together."""
+    bits = (f"CASE WHEN {CONDITIONS[found.key]} THEN {1 << place} ELSE 0 END" for place, found in enumerate(findings))
+    return f"({' + '.join(bits)})::BIGINT"
+
+
+def of_mask(findings: Sequence[Finding], number: int) -> list[Finding]:
+    """Return the findings of a number."""
+    return [found for place, found in enumerate(findings) if number >> place & 1]
+
+
+def weight_sum_sql(findings: Sequence[Finding]) -> str:
+    """Return SQL for the sum of the weights of a row's findings."""
+    return " + ".join(f"CASE WHEN {CONDITIONS[found.key]} THEN {found.weight:d} ELSE 0 END" for found in findings)
+
+
+def applicable_findings(findings: Sequence[Finding], *, in_union: bool, today: date) -> list[Finding]:
+    """Return the findings that apply on a market, in the European Union or outside of it, as they count on a day."""
+    return [found.on(today) for found in findings if in_union or not found.eu]
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The UTC day, the last link of the company's audit chain, and the jurisdictions that the catalogue serves."""
+
+    today: date
+    links: int
+    jurisdictions: dict[str, Jurisdiction]
+
+    @classmethod
+    def read(cls, conn: Connection, clock: Clock) -> Self:
+        """Read them in this transaction of the company; the release's catalogue is used until one is loaded."""
+        served = catalogue.served(every(conn) or catalogue.pinned())
+        return cls(clock.today(), companies.counters(conn).links, {found.code: found for found in served})
+
+    def head(self, snapshot: Snapshot) -> Head:
+        """Return the first members of every answer."""
+        return {
+            "as_of": snapshot.as_of.isoformat().replace("+00:00", "Z"),
+            "newer_writes": max(self.links - snapshot.number, 0),
+        }

@@ -1,0 +1,371 @@
+"""Stores a company's portfolio as Parquet files of one instant, for figures and answers that read all of it.
+
+A snapshot never changes; a newer one replaces it. It is under `snapshots/<company id>/` in the data directory
+and has no other company's rows. `warehouse.figures` and `pipelines.figures` compute from it.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple, Self, TypeAlias, TypedDict
+from uuid import UUID
+
+import orjson
+import polars as pl
+from sqlalchemy import BigInteger, Column, Date, PrimaryKeyConstraint, Table, Text
+
+from schemas.vocabularies import actions_of
+from warehouse.base import company, instant, metadata
+from warehouse.figures.source import ARCHIVED, NOTHING, PART_SKUS, Tables
+from warehouse.operate.sessions import Connection
+from warehouse.operate.whole_files import POINTER, are_whole
+
+TABLES: Final = ("skus", "components", "volumes")
+FOLDER: Final = "snapshots"
+"""The folder's name in the data directory."""
+
+MANIFEST: Final = "manifest.json"
+FORM: Final = 7
+"""The version of files and manifest; it grows whenever a column or its meaning changes."""
+
+PartRows: TypeAlias = Mapping[str, int]
+"""The number of rows of a part by each of `TABLES`, without those of archived SKUs; `archived` counts these SKUs."""
+
+
+class SnapshotEntry(TypedDict):
+    """What `pcds snapshot --json` publishes of one company (decisions §10)."""
+
+    company_id: str
+    path: str
+    as_of: str
+    rows: dict[str, int]
+
+
+class OtherForm(Exception):  # noqa: N818  (no fault: the next snapshot has ours)
+    """Another release wrote the snapshot, with other columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One company's portfolio as it was at `as_of`, with every write up to the audit chain's link `number`.
+
+    `link_hash` is that link's, as hexadecimal digits. `made_by` names release and rule-set that made it. `parts` counts
+    the rows of each part, which has its SKUs with all their components and volumes. `size_bytes` is the size of all
+    files.
+    """
+
+    company_id: UUID
+    name: str
+    as_of: datetime
+    number: int
+    link_hash: str
+    made_by: str
+    parts: Sequence[PartRows] = field(hash=False)
+    size_bytes: int
+    folder: Path
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Return the number of rows of each of `TABLES` that lists and counts read: those of no archived SKU."""
+        return {table: sum(part[table] for part in self.parts) for table in TABLES}
+
+    @property
+    def path(self) -> str:
+        """Return the folder, relative to the data directory; it contains the company's id."""
+        return f"{FOLDER}/{self.company_id}/{self.name}"
+
+    @property
+    def skus(self) -> list[Path]:
+        """Return the Parquet files of SKUs, one row each."""
+        return self.files("skus")
+
+    @property
+    def components(self) -> list[Path]:
+        """Return the Parquet files of components, one row each."""
+        return self.files("components")
+
+    @property
+    def volumes(self) -> list[Path]:
+        """Return the Parquet files of units placed on the market, one row per SKU, market, year and half."""
+        return self.files("volumes")
+
+    def files(self, table: str) -> list[Path]:
+        """Return the files of a table, one for each part."""
+        return [part_file(self.folder, table, number) for number in range(len(self.parts))]
+
+    def is_whole(self) -> bool:
+        """Return whether all files are there to their ends."""
+        return are_whole(path for table in TABLES for path in self.files(table))
+
+    def as_dict(self) -> SnapshotEntry:
+        """Return the published shape of one company in `pcds snapshot --json` (decisions §10)."""
+        return {
+            "company_id": str(self.company_id),
+            "path": self.path,
+            "as_of": self.as_of.isoformat().replace("+00:00", "Z"),
+            "rows": self.rows,
+        }
+
+    def manifest(self) -> bytes:
+        """Return the folder's manifest."""
+        content = {
+            "form": FORM,
+            "name": self.name,
+            "number": self.number,
+            "link_hash": self.link_hash,
+            "made_by": self.made_by,
+            "parts": self.parts,
+            "size_bytes": self.size_bytes,
+        }
+        return orjson.dumps({**self.as_dict(), **content})
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the snapshot of a complete folder. Raises `OtherForm`, and `OSError` or `ValueError` for any other."""
+        manifest = orjson.loads((folder / MANIFEST).read_bytes())
+        if manifest.get("form") != FORM:
+            raise OtherForm(f"{folder.name} was written by another release; publish again.")
+        return cls(
+            UUID(manifest["company_id"]),
+            manifest["name"],
+            datetime.fromisoformat(manifest["as_of"]),
+            manifest["number"],
+            manifest["link_hash"],
+            manifest["made_by"],
+            manifest["parts"],
+            manifest["size_bytes"],
+            folder,
+        )
+
+
+def part_file(folder: Path, table: str, number: int) -> Path:
+    """Return the file of a table's part in the folder of a snapshot; parts count from 0."""
+    return folder / f"{table}-{number:05d}.parquet"
+
+
+def folder_of(data_dir: Path, company_id: UUID) -> Path:
+    """Return the folder of a company's snapshots."""
+    return data_dir / FOLDER / str(company_id)
+
+
+def current(data_dir: Path, company_id: UUID) -> Snapshot | None:
+    """Return the company's newest complete snapshot; None where none was published in this data directory.
+
+    None, too, where its manifest is lost or cut off, and where another release wrote it in another form: it is made
+    again within a minute. A newer snapshot does not disturb readers of this one: it stays for a while.
+    """
+    folder = folder_of(data_dir, company_id)
+    try:
+        found = Snapshot.read(folder / (folder / POINTER).read_text(encoding="ascii"))
+    except (FileNotFoundError, orjson.JSONDecodeError, OtherForm):
+        return None
+    if found.company_id != company_id or found.folder.resolve().parent != folder.resolve():
+        raise ValueError(f"{folder.name}/{POINTER} names a snapshot of another company.")
+    return found
+
+
+_IN: Final = "part"
+
+
+def write(folder: Path, found: Iterable[Tables], proceed: Callable[[], None]) -> list[PartRows]:
+    """Write all of a company to a new folder, one part after the other; an empty company has one part of no rows."""
+    parts = list[PartRows]()
+    for tables in found:
+        proceed()
+        parts.append(_write(folder, len(parts), tables))
+    return parts or [_write(folder, 0, NOTHING)]
+
+
+def write_over(
+    folder: Path, before: Snapshot, ids: Sequence[UUID], found: Iterable[Tables], proceed: Callable[[], None]
+) -> list[PartRows]:
+    """Write the snapshot before to a new folder, with the SKUs of these ids replaced by `found`, or removed."""
+    changed = Tables(*(pl.concat(frames) for frames in zip(NOTHING, *found, strict=True)))
+    places = _places(before, [str(sku_id) for sku_id in ids])
+    given = _given(changed.skus.select("id", "sku_code"), places, before.parts)
+    touched = {*places[_IN], *given[_IN]}
+    parts = list[PartRows]()
+    for number in range(max(len(before.parts) - 1, *touched, 0) + 1):
+        proceed()
+        if number not in touched:
+            parts.append(_take_over(folder, before, number))
+            continue
+        gone = places.filter(pl.col(_IN) == number).select("sku_code")
+        new = given.filter(pl.col(_IN) == number).select("sku_code")
+        parts.append(_write(folder, number, Tables(*_merged(before, number, gone, changed, new))))
+    return parts
+
+
+def _places(before: Snapshot, ids: Sequence[str]) -> pl.DataFrame:
+    """Find the SKUs with these ids in a snapshot: `id`, `sku_code` and `part`."""
+    found = [
+        pl.scan_parquet(file).filter(pl.col("id").is_in(ids)).select("id", "sku_code", pl.lit(n, pl.Int64).alias(_IN))
+        for n, file in enumerate(before.skus)
+    ]
+    return pl.concat(found).collect()
+
+
+def _given(skus: pl.DataFrame, stored: pl.DataFrame, parts: Sequence[PartRows]) -> pl.DataFrame:
+    """Return the parts that SKUs belong in: their present part, else behind the last ones."""
+    found = skus.join(stored.select("id", _IN), on="id", how="left", maintain_order="left")
+    old, new = found.filter(pl.col(_IN).is_not_null()), found.filter(pl.col(_IN).is_null())
+    places = (parts[-1]["skus"] + parts[-1][ARCHIVED] + pl.int_range(pl.len())) // PART_SKUS + len(parts) - 1
+    return pl.concat([old, new.with_columns(places.cast(pl.Int64).alias(_IN))])
+
+
+def _merged(
+    before: Snapshot, number: int, gone: pl.DataFrame, changed: Tables, new: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    for name, table in zip(TABLES, changed, strict=True):
+        rows = table.join(new, on="sku_code", how="semi")
+        if number < len(before.parts):
+            kept = pl.read_parquet(part_file(before.folder, name, number)).join(gone, on="sku_code", how="anti")
+            rows = pl.concat([kept, rows])
+        yield rows
+
+
+def _write(folder: Path, number: int, tables: Tables) -> PartRows:
+    for name, table in zip(TABLES, tables, strict=True):
+        table.write_parquet(part_file(folder, name, number), compression="zstd", compression_level=1)
+    listed = {name: table.height - int(table[ARCHIVED].sum()) for name, table in zip(TABLES, tables, strict=True)}
+    return {**listed, ARCHIVED: tables.skus.height - listed["skus"]}
+
+
+def _take_over(folder: Path, before: Snapshot, number: int) -> PartRows:
+    for name in TABLES:
+        old, new = part_file(before.folder, name, number), part_file(folder, name, number)
+        try:
+            os.link(old, new)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(old, new)
+    return before.parts[number]
+
+
+KEPT: Final = 3
+"""How many of a company's newest snapshots stay, however old they are."""
+KEPT_FOR: Final = timedelta(minutes=15)
+"""How long any other stays, for readers that have just looked up the current one."""
+
+
+def sweep_folder(folder: Path) -> int:
+    """Remove old and unfinished snapshots of one company, whose lock the caller has, and return how many.
+
+    Ages are measured on the file system's own clock, which no setting of ours shifts.
+    """
+    pointer = folder / POINTER
+    named = pointer.read_text(encoding="ascii") if pointer.exists() else ""
+    snapshots = sorted((path for path in folder.iterdir() if path.is_dir()), key=_written_at, reverse=True)
+    finished = [path for path in snapshots if (path / MANIFEST).exists()]
+    oldest = _now(folder) - KEPT_FOR.total_seconds()
+    old = [path for path in finished[KEPT:] if path.name != named and _written_at(path) < oldest]
+    removed = [*old, *(path for path in snapshots if path not in finished)]
+    for path in removed:
+        shutil.rmtree(path)
+    return len(removed)
+
+
+def _written_at(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _now(folder: Path) -> float:
+    os.utime(folder)
+    return _written_at(folder)
+
+
+_STALE: Final = """
+SELECT company_id, slug, "position", since, importing, imported, skus
+FROM pcds_stale_snapshots(%s) ORDER BY since NULLS FIRST
+"""
+_PUBLISHED: Final = 'SELECT company_id, slug, "position", name FROM pcds_published_snapshots()'
+
+
+class Stale(NamedTuple):
+    """A company with writes that no snapshot has; `since`: the oldest of them, None where only a day has passed.
+
+    `position` is the last link of its chain, `importing` whether an import of it waits or is under way, `imported`
+    whether one has ended since the oldest of those writes, `skus` how many SKUs it has.
+    """
+
+    company_id: UUID
+    slug: str
+    position: int
+    since: datetime | None
+    importing: bool
+    imported: bool
+    skus: int
+
+
+class Published(NamedTuple):
+    """A company, the last link of its chain, and the name of its snapshot; None where none was published."""
+
+    company_id: UUID
+    slug: str
+    position: int
+    name: str | None
+
+
+def stale(conn: Connection, today: date) -> list[Stale]:
+    """Return the companies to publish, the longest waiting first, on a UTC day."""
+    return [Stale(*row) for row in conn.execute(_STALE, (today,))]
+
+
+def published(conn: Connection) -> list[Published]:
+    """Return the database's record of every company's snapshot."""
+    return [Published(*row) for row in conn.execute(_PUBLISHED)]
+
+
+def is_astray(known: Published, data_dir: Path) -> bool:
+    """Return whether the database names another snapshot than the one here: files were lost, or a backup restored."""
+    found = current(data_dir, known.company_id)
+    return known.name != (found.name if found else None)
+
+
+_CHANGED: Final = """
+WITH entered AS (
+    SELECT DISTINCT resource_id, split_part(action, '.', 1) = 'doc' AS is_doc
+    FROM audit_entries WHERE id > %(last_entry)s AND action = ANY(%(actions)s)
+)
+SELECT resource_id::uuid FROM entered WHERE NOT is_doc
+UNION
+SELECT sku_id FROM docs
+WHERE sku_id IS NOT NULL AND (
+    id IN (SELECT resource_id::uuid FROM entered WHERE is_doc)
+    OR status = 'valid' AND (issued_on > %(since)s AND issued_on <= %(today)s
+                             OR expires_on >= %(since)s AND expires_on < %(today)s))
+LIMIT %(most)s
+"""
+_LAST_ENTRY: Final = """
+SELECT first_entry + entries - 1 FROM audit_transactions WHERE number = %s AND hash = decode(%s, 'hex')
+"""
+_ACTIONS: Final = [*actions_of("sku"), *actions_of("sku_volumes"), *actions_of("doc")]
+
+
+def changed_since(conn: Connection, before: Snapshot, today: date) -> Sequence[UUID] | None:
+    """Return the SKUs that were created, changed or removed since a snapshot, or whose DoC status another day changes.
+
+    None where reading all is less work, and where the company's ledger is not the one that the snapshot was made after
+    (a backup was restored). `today` is the UTC day of the DoC statuses, not before the snapshot's.
+    """
+    link = conn.execute(_LAST_ENTRY, (before.number, before.link_hash)).fetchone()
+    if link is None:
+        return None
+    most = min(PART_SKUS, before.rows["skus"] // 2)
+    asked = {"last_entry": link[0], "actions": _ACTIONS, "since": before.as_of.date(), "today": today, "most": most + 1}
+    found = [row[0] for row in conn.execute(_CHANGED, asked)]
+    return None if len(found) > most else found
+
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    company(),
+    Column("name", Text, nullable=False, comment="of its folder below the company's"),
+    Column("number", BigInteger, nullable=False, comment="the last link of the audit chain that it holds"),
+    instant("as_of"),
+    Column("holds_until", Date, comment="the first day on which a DoC's validity changes without a write"),
+    PrimaryKeyConstraint("company_id"),
+)

@@ -1,0 +1,372 @@
+"""Reads the rows of a company from Postgres, a part at a time, and turns them into the tables of a snapshot.
+
+A SKU is one row with its graph and volumes as JSON (decision 0003): they are taken apart here, not in Postgres, which
+takes four times as long for it. Memory contains one part, however large the company is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, Final, NamedTuple, cast  # Any: a row of the snapshot, before it is a SKU
+from uuid import UUID
+
+import orjson
+import polars as pl
+
+from compliance import annex_v
+from compliance.grading import GRADED_INPUTS, fired_rules
+from compliance.rollup.parts import COMPONENT_COLUMNS, SKU_COLUMNS, VOLUME_COLUMNS
+from compliance.rule_rows import RuleSet
+from compliance.scopes import FIRST_YEAR_IN_EFFECT
+from schemas.skus.types import Component, Sku
+from schemas.vocabularies import SUBSTANCES
+from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import COVERAGE, DOC_CHANGED
+from warehouse.skus.tables import STORED_COLUMNS
+
+ARCHIVED: Final = "archived"
+"""The column of all three tables that marks the rows of archived SKUs, which only figures read."""
+FLAG: Final = pl.Struct({"code": pl.String(), "certainty": pl.String(), "applies_from": pl.Date(), "text": pl.String()})
+"""A format ban that the SKU meets or may meet, in the words of the active rules (`compliance.annex_v`)."""
+STATUSES: Final = {f"{substance}_status": pl.String() for substance in SUBSTANCES}
+
+SKUS: Final = pl.Schema(
+    {
+        "id": pl.String(),
+        **SKU_COLUMNS,
+        "name": pl.String(),
+        "components_weight_g": pl.Float64(),
+        "recycled_content_percent": pl.Float64(),
+        "food_contact": pl.Boolean(),
+        "gtin": pl.String(),
+        "ppwr_role": pl.String(),
+        "markets": pl.List(pl.String()),
+        "markets_in_effect": pl.List(pl.String()),
+        "minimisation_assessed": pl.Boolean(),
+        **STATUSES,
+        "recyclability_grade": pl.String(),
+        "recyclability_score": pl.Float64(),
+        "grade_provisional": pl.Boolean(),
+        "ruleset_version": pl.String(),
+        "doc_status": pl.String(),
+        "flags": pl.List(FLAG),
+        "rules": pl.List(pl.String()),
+        "import_id": pl.String(),
+        "updated_at": pl.Datetime("us", "UTC"),
+    }
+)
+COMPONENTS: Final = pl.Schema(
+    {
+        "id": pl.String(),
+        **COMPONENT_COLUMNS,
+        ARCHIVED: pl.Boolean(),
+        "recycled_content_percent": pl.Float64(),
+        "thickness_um": pl.Float64(),
+        **STATUSES,
+    }
+)
+VOLUMES: Final = pl.Schema({**VOLUME_COLUMNS, ARCHIVED: pl.Boolean()})
+
+_OF_SKUS: Final = ", ".join(f"{{source}}.{column.name}" for column in STORED_COLUMNS)
+_HELD: Final = f"""(
+    SELECT {_OF_SKUS.format(source="held")}, false AS archived FROM skus AS held
+    UNION ALL
+    SELECT {_OF_SKUS.format(source="last")}, true FROM archived_skus AS rests
+    JOIN sku_versions AS last ON last.id = rests.sku_id AND last.version = rests.version
+    WHERE rests.returned_at IS NULL AND last.volumes IS NOT NULL
+) AS skus"""
+"""The SKUs of the session's company, and those of its archived ones of which units were placed on a market."""
+ROWS: Final = f"""
+SELECT skus.id, sku_code, material, material_subtype, weight_grams, packaging_format, reusable,
+       reuse_deposit_system, name, components_weight_g, recycled_content_percent, food_contact, gtin,
+       packaging_level, ppwr_role,
+       array_to_json(markets) AS markets, array_to_json(use_contexts) AS use_contexts, minimisation_assessed,
+       {", ".join(f"{substance} ->> 'status' AS {substance}_status" for substance in SUBSTANCES)},
+       recyclability_grade, recyclability_score, grade_provisional, ruleset_version,
+       coalesce(covered.doc_status, 'missing') AS doc_status, import_id,
+       (extract(epoch FROM greatest(updated_at, covered_at)) * 1000000)::bigint AS updated_at, components, volumes,
+       svhc, archived
+FROM {_HELD}
+LEFT JOIN (
+    SELECT sku_id, {COVERAGE} AS doc_status, max({DOC_CHANGED}) AS covered_at FROM docs GROUP BY sku_id
+) AS covered ON covered.sku_id = skus.id"""
+"""Those SKUs on the UTC day `today`, each with its graph and volumes as they are stored."""
+NAMED_ROWS: Final = f"{ROWS} WHERE skus.id = ANY(%(ids)s::uuid[])"
+"""Those of them with the `ids`."""
+
+COUNTED: Final = "SELECT links, coalesce(encode(chain_hash, 'hex'), ''), skus FROM company_counters"
+"""The last link of the session's company's audit chain, its hash, and the number of SKUs; no row for no company."""
+HOLDS_UNTIL: Final = """
+SELECT least(
+    min(issued_on) FILTER (WHERE issued_on > %(today)s), min(expires_on + 1) FILTER (WHERE expires_on >= %(today)s)
+)
+FROM docs WHERE status = 'valid'"""
+"""The first day on which a DoC begins or ceases to be valid without any write; null where there is none."""
+
+
+_FACE: Final = ("packaging_level", "reusable", "use_contexts", "packaging_format", "additives")
+"""What bans ask for besides markets and layers: the same for many SKUs. `additives` are those of the body's components,
+a sorted text as `a|b`, null where there are none."""
+_BETWEEN: Final = "|"
+"""Stands between the markets of a SKU where they are one text."""
+_LAYER: Final = ("component_type", "material_family", "polymer_or_grade", "separable", "thickness_um")
+
+
+def flags(skus: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.Series:
+    """Return the flags of each SKU by the active rules, as a read of it shows them; `components` are theirs.
+
+    `use_contexts` and `components` of a SKU are JSON texts; a component has a list of `additives` besides the columns
+    of a snapshot. Markets are those in effect. The body's layers matter only for SKUs in the Union whose face a ban
+    concerns.
+    """
+    skus = skus.with_columns(pl.col("markets_in_effect").list.join(_BETWEEN).alias("markets"))
+    skus = skus.join(_additives(components), on="sku_code", how="left", maintain_order="left")
+    rows = skus.with_row_index("place").join(_concerned(skus, rules), on=("markets", *_FACE), nulls_equal=True)
+    layers = components.filter(pl.col("component_type").is_in(annex_v.LAYERS)).select(
+        "sku_code", "position", *_LAYER, "weight_g"
+    )
+    lines = layers.join(rows.select("place", "sku_code"), on="sku_code")
+    several = lines.filter(pl.len().over("place") > 1).sort("place", "position")
+    bodies = _bodies(rows, lines, several)
+    distinct = bodies.select(*_FACE, *_LAYER).unique()
+    judged = [_judged(body, [_layer(body)] if body["component_type"] else [], rules) for body in distinct.to_dicts()]
+    found = bodies.join(
+        distinct.with_columns(pl.Series("flags", judged, dtype=pl.List(FLAG))), on=(*_FACE, *_LAYER), nulls_equal=True
+    )
+    none = pl.lit([], dtype=pl.List(FLAG))
+    all_found = pl.concat([found.select("place", "flags"), _one_by_one(rows, several, rules)])
+    placed = skus.with_row_index("place").select("place").join(all_found, on="place", how="left", maintain_order="left")
+    return placed.select(pl.col("flags").fill_null(none)).to_series()
+
+
+def _concerned(skus: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Return the combinations of markets and faces that a ban may concern."""
+    markets, faces = skus.select("markets").unique(), skus.select(_FACE).unique()
+    inside = [annex_v.may_be_in_the_union(text.split(_BETWEEN) if text else None) for text in markets.to_series()]
+    spoken_of = [annex_v.depend_on_body(_record(face), rules) for face in faces.to_dicts()]
+    return markets.filter(pl.Series(inside)).join(faces.filter(pl.Series(spoken_of)), how="cross")
+
+
+def _additives(components: pl.DataFrame) -> pl.DataFrame:
+    """Return the additives of each SKU that has some on a body component."""
+    given = components.filter(pl.col("component_type") == "body", pl.col("additives").list.len() > 0)
+    together = pl.col("additives").explode().unique().sort().str.join("|")
+    return given.group_by("sku_code").agg(together)
+
+
+def _bodies(rows: pl.DataFrame, lines: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
+    """Return the SKUs with the one layer of their body, null without a body, except SKUs whose body has several."""
+    has_graph = pl.col("components").is_not_null()
+    own = rows.filter(~has_graph).select(
+        "place",
+        *_FACE,
+        pl.when(pl.any_horizontal(pl.col("material", "material_subtype").is_not_null()))
+        .then(pl.lit("body"))
+        .alias("component_type"),
+        pl.col("material").alias("material_family"),
+        pl.col("material_subtype").alias("polymer_or_grade"),
+        pl.lit(None, pl.Boolean).alias("separable"),
+        pl.lit(None, pl.Float64).alias("thickness_um"),
+    )
+    graphs = rows.filter(has_graph).join(several, on="place", how="anti").select("place", *_FACE)
+    return pl.concat([own, graphs.join(lines.select("place", *_LAYER), on="place", how="left")])
+
+
+def _one_by_one(rows: pl.DataFrame, several: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    """Judge the SKUs whose bodies have several layers, where the weights decide."""
+    faces = {face["place"]: face for face in rows.select("place", *_FACE).to_dicts()}
+    graphs: dict[int, list[Component]] = {}
+    for line in several.to_dicts():
+        graphs.setdefault(line["place"], []).append(_layer(line))
+    found = [_judged(faces[place], graph, rules) for place, graph in graphs.items()]
+    return pl.DataFrame({"place": list(graphs), "flags": found}, schema={"place": pl.UInt32, "flags": pl.List(FLAG)})
+
+
+def _judged(face: Mapping[str, Any], components: list[Component], rules: RuleSet) -> list[dict[str, object]]:
+    return [
+        {
+            "code": ban.code,
+            "certainty": "depends" if open_facts else "certain",
+            "applies_from": ban.applies_from,
+            "text": ban.flag_text,
+        }
+        for ban, open_facts in annex_v.bans(_record(face, components), rules)
+    ]
+
+
+def _layer(row: Mapping[str, object]) -> Component:
+    """A layer of a body, from a row that has `_LAYER`."""
+    return cast(Component, row)
+
+
+def _record(face: Mapping[str, Any], layers: Sequence[Component] = ({"component_type": "body"},)) -> Sku:
+    """Return a record of a face in the Union with these layers; body layers have the additives of all bodies."""
+    contexts, additives = face["use_contexts"], face["additives"].split("|") if face["additives"] else []
+    return {
+        "packaging_level": face["packaging_level"],
+        "reusable": face["reusable"],
+        "packaging_format": face["packaging_format"],
+        "use_contexts": orjson.loads(contexts) if contexts else [],
+        "components": [
+            {**line, "additives": additives} if line["component_type"] == "body" else line for line in layers
+        ],
+    }
+
+
+PART_SKUS: Final = 10_000
+"""The most SKUs of a part, which one write has to read and write again."""
+PART_BYTES: Final = 64 * 2**20
+"""The size of text at which a part of large graphs ends, about."""
+_NULL: Final = "\ue5e5"
+"""Stands for null in COPY's output: a private-use character, which no value equals."""
+_LINE: Final = pl.List(
+    pl.Struct(
+        {
+            "id": pl.String(),
+            "component_type": pl.String(),
+            "material_family": pl.String(),
+            "polymer_or_grade": pl.String(),
+            "weight_g": pl.Float64(),
+            "separable": pl.Boolean(),
+            "recycled_content_percent": pl.Float64(),
+            "thickness_um": pl.Float64(),
+            "additives": pl.List(pl.String()),
+            "substances": pl.Struct({name: pl.Struct({"status": pl.String()}) for name in SUBSTANCES}),
+        }
+    )
+)
+_VOLUME: Final = r'"([A-Z0-9-]+)/(\d{4})/([012])": ?(\d+)'
+"""One member of the stored object: market, year, half, units."""
+_OF_SKU: Final = ("sku_code", "position", "archived")
+"""The columns of a component that are not its own."""
+_LISTS: Final = ("markets", "use_contexts")
+_GRAPHS: Final = ("components", "volumes")
+_MADE_HERE: Final = ("flags", "rules", "markets_in_effect")
+"""The columns that are made here and not read from Postgres: by the active rules, and by markets and volumes."""
+_TYPES: Final = {
+    **{name: kind for name, kind in SKUS.items() if name not in _MADE_HERE},
+    **dict.fromkeys((*_LISTS, *_GRAPHS, "svhc"), pl.String()),
+    "updated_at": pl.Int64(),
+}
+
+
+class Tables(NamedTuple):
+    """Some SKUs with all their components and volumes, in the columns of a snapshot."""
+
+    skus: pl.DataFrame
+    components: pl.DataFrame
+    volumes: pl.DataFrame
+
+
+NOTHING: Final = Tables(SKUS.to_frame(), COMPONENTS.to_frame(), VOLUMES.to_frame())
+
+
+def tables(conn: Connection, today: date, rules: RuleSet, ids: Sequence[UUID] | None = None) -> Iterator[Tables]:
+    """Yield the company's SKUs, or those with these ids, in parts.
+
+    DoC statuses are those of the UTC day, flags those of the active rule-set.
+    """
+    query = ROWS if ids is None else NAMED_ROWS
+    for rows in parts(conn, query, {"today": today, "ids": None if ids is None else list(ids)}, _TYPES):
+        components, volumes = _components(rows), _volumes(rows)
+        skus = _skus(_in_effect(rows, volumes), components, rules)
+        yield Tables(skus, components.select(COMPONENTS.names()), volumes)
+
+
+def _in_effect(rows: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `markets_in_effect`, as `compliance.scopes` defines it; a test holds both together."""
+    placed = (
+        volumes.filter(pl.col("year") >= FIRST_YEAR_IN_EFFECT, pl.col("units_placed") > 0)
+        .group_by("sku_code")
+        .agg(pl.col("market").alias("placed"))
+    )
+    declared = pl.col("markets").str.json_decode(pl.List(pl.String()))
+    both = pl.concat_list(declared.fill_null([]), pl.col("placed").fill_null([]))
+    return (
+        rows.join(placed, on="sku_code", how="left", maintain_order="left")
+        .with_columns(both.list.unique().list.sort().alias("markets_in_effect"))
+        .drop("placed")
+    )
+
+
+def _skus(rows: pl.DataFrame, components: pl.DataFrame, rules: RuleSet) -> pl.DataFrame:
+    instant = pl.from_epoch("updated_at", "us").dt.replace_time_zone("UTC")
+    lists = [pl.col(name).str.json_decode(pl.List(pl.String())) for name in _LISTS]
+    by_rules = (flags(rows, components, rules), _fired(rows, rules))
+    return rows.with_columns(*by_rules, *lists, instant).select(SKUS.names())
+
+
+def _fired(rows: pl.DataFrame, rules: RuleSet) -> pl.Series:
+    """Return the design rules that fired on each SKU. Contexts are JSON here, for the rules an array's text."""
+    contexts = pl.col("use_contexts").str.replace_all('"', "", literal=True).str.strip_chars("[]")
+    graded = rows.with_columns((pl.lit("{") + contexts + pl.lit("}")).alias("use_contexts")).select(GRADED_INPUTS)
+    return pl.Series("rules", fired_rules(graded.iter_rows(), rules), dtype=pl.List(pl.String()))
+
+
+def _components(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the components with their places from 0; their additives, for the flags alone, are an extra column."""
+    line, declared = pl.col("line").struct, pl.col("line").struct.field("substances").struct
+    graphs = rows.filter(pl.col("components").is_not_null()).select(
+        "sku_code", "archived", pl.col("components").str.json_decode(_LINE).alias("line")
+    )
+    places = pl.int_ranges(pl.col("line").list.len(), dtype=pl.UInt32).alias("position")
+    lines = graphs.with_columns(places).explode("line", "position")
+    return lines.select(
+        "sku_code",
+        "position",
+        "archived",
+        *(line.field(name) for name in COMPONENTS if name not in (*_OF_SKU, *STATUSES)),
+        *(declared.field(name).struct.field("status").alias(f"{name}_status") for name in SUBSTANCES),
+        line.field("additives"),
+    )
+
+
+def _volumes(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the volumes in the columns of a snapshot."""
+    marked = volumes_of(rows).join(rows.select("sku_code", "archived"), on="sku_code", maintain_order="left")
+    return marked.select(VOLUMES.names())
+
+
+def volumes_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the volumes, a row per market, year and half."""
+    with_volumes = rows.filter(pl.col("volumes").is_not_null())
+    members = with_volumes.select("sku_code", pl.col("volumes").str.extract_all(_VOLUME)).explode("volumes")
+    parts = pl.col("volumes").str.extract_groups(_VOLUME).struct
+    return members.select(
+        "sku_code",
+        parts[0].alias("market"),
+        parts[1].cast(pl.Int32).alias("year"),
+        parts[2].cast(pl.Int8).alias("half"),
+        parts[3].cast(pl.Int64).alias("units_placed"),
+    ).select(VOLUME_COLUMNS.names())
+
+
+def parts(
+    conn: Connection, query: str, parameters: Mapping[str, object], types: Mapping[str, pl.DataType]
+) -> Iterator[pl.DataFrame]:
+    """Yield the query's rows as frames, a part at a time; `types` has its columns, and may have others."""
+    part, size = list[bytes](), 0
+    statement = f"COPY ({query}) TO STDOUT (FORMAT csv, HEADER, NULL '{_NULL}')"
+    with conn.cursor() as cursor, cursor.copy(statement, parameters) as copy:
+        header = bytes(next(iter(copy)))
+        for row in copy:
+            part.append(bytes(row))
+            size += len(row)
+            if len(part) == PART_SKUS or size >= PART_BYTES:
+                yield _frame(header, part, types)
+                part, size = [], 0
+    if part:
+        yield _frame(header, part, types)
+
+
+def _frame(header: bytes, rows: list[bytes], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Parse COPY's CSV into a frame; an empty text stays an empty text."""
+    schema = {name: types[name] for name in header.decode().strip().split(",")}
+    truths = [name for name, kind in schema.items() if kind == pl.Boolean]
+    frame = pl.read_csv(
+        b"".join(rows),
+        has_header=False,
+        schema=schema | dict.fromkeys(truths, pl.String()),
+        null_values=[_NULL],
+        empty_string_is_null=False,
+    )
+    return frame.with_columns(pl.col(name) == "t" for name in truths)

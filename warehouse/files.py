@@ -1,0 +1,125 @@
+"""Adds, lists and reads the records of technical files.
+
+Their bytes are objects (`warehouse.operate.objects`); `services.files` checks and records an upload.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from psycopg.rows import class_row
+from sqlalchemy import Column, Date, Index, Integer, Table, Text, Uuid, desc
+
+from warehouse import pages
+from warehouse.base import company, instant, metadata
+from warehouse.operate.sessions import Connection
+from warehouse.skus.queries import is_archived
+
+technical_files = Table(
+    "technical_files",
+    metadata,
+    Column("id", Uuid, primary_key=True, comment="the object <company_id>/files/<id> holds the bytes"),
+    company(),
+    Column("sku_id", Uuid, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("media_type", Text, nullable=False, comment="what the bytes are, not what they were declared as"),
+    Column("size_bytes", Integer, nullable=False),
+    Column("sha256", Text, nullable=False, comment="of the bytes, hexadecimal"),
+    Column("reference", Text),
+    Column("issuer", Text),
+    Column("issued_on", Date),
+    Column("expires_on", Date),
+    instant("created_at"),
+    instant("updated_at"),
+    Index("ix_technical_files_newest", "company_id", "sku_id", desc("created_at")),
+)
+
+
+_ITEM: Final = f"""
+    id, sku_id, type, filename, media_type, size_bytes, sha256, reference, issuer,
+    issued_on::text AS issued_on, expires_on::text AS expires_on,
+    {pages.instant("created_at")} AS created_at, {pages.instant("updated_at")} AS updated_at"""
+"""TechnicalFile in the order of the contract."""
+_ORDER: Final = "technical_files.created_at DESC, technical_files.id DESC"
+_OF_SKU: Final = "FROM technical_files WHERE technical_files.sku_id = %(sku_id)s"
+
+_COLUMNS: Final = tuple(column.name for column in technical_files.columns)
+_VALUES: Final = ", ".join("skus.id" if name == "sku_id" else f"%({name})s" for name in _COLUMNS)
+_INSERT: Final = f"""
+INSERT INTO technical_files ({", ".join(_COLUMNS)})
+SELECT {_VALUES} FROM skus WHERE skus.id = %(sku_id)s
+"""
+"""Adds nothing for a SKU that the session's company does not have."""
+_NAMED: Final = """
+SELECT type, filename, sha256, reference, issuer, issued_on::text AS issued_on FROM technical_files
+WHERE sku_id = %s ORDER BY type, created_at, id LIMIT 100"""
+
+
+_ONE: Final = """
+SELECT id, filename, media_type, size_bytes, sha256, type, reference, issuer, issued_on, expires_on
+FROM technical_files WHERE sku_id = %s AND id = %s"""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A document's metadata: its id, which is also its bytes' key, their size, SHA-256 in hex, and the form's fields.
+
+    `media_type` is the type of the bytes. The form's fields are those that `schemas.files` parses.
+    """
+
+    id: UUID
+    filename: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    type: str
+    reference: str | None
+    issuer: str | None
+    issued_on: date | None
+    expires_on: date | None
+
+
+class TechnicalFile(NamedTuple):
+    """A technical file as a declaration names it; `issued_on` is an ISO date."""
+
+    type: str
+    filename: str
+    sha256: str
+    reference: str | None
+    issuer: str | None
+    issued_on: str | None
+
+
+def page(limit: int, offset: int) -> str:
+    """Return TechnicalFilesListResponse as one JSON text, `page`, for the parameter `sku_id`; no row without a SKU."""
+    listed = pages.page(
+        _ITEM,
+        "technical_files",
+        order=_ORDER,
+        limit=limit,
+        offset=offset,
+        rows=f"SELECT * {_OF_SKU} ORDER BY {_ORDER} LIMIT {limit:d} OFFSET {offset:d}",
+        total=f"(SELECT count(*) {_OF_SKU})",
+    )
+    exists = f"EXISTS (SELECT FROM skus WHERE id = %(sku_id)s) OR {is_archived('%(sku_id)s')}"
+    return f"SELECT listed.page FROM ({listed}) AS listed WHERE {exists}"
+
+
+def add(connection: Connection, company_id: UUID, sku_id: UUID, file: File, *, at: datetime) -> bool:
+    """Add a file of a SKU; False where the session's company has no such SKU."""
+    belongs_to = {"company_id": company_id, "sku_id": sku_id, "created_at": at, "updated_at": at}
+    return connection.execute(_INSERT, asdict(file) | belongs_to).rowcount == 1
+
+
+def one(connection: Connection, sku_id: UUID, file_id: UUID) -> File | None:
+    """Return one file of a SKU of the session's company."""
+    with connection.cursor(row_factory=class_row(File)) as cursor:
+        return cursor.execute(_ONE, [sku_id, file_id]).fetchone()
+
+
+def of_sku(connection: Connection, sku_id: UUID) -> list[TechnicalFile]:
+    """Return the files of a SKU by type, the oldest first: 100 at most."""
+    with connection.cursor(row_factory=class_row(TechnicalFile)) as cursor:
+        return cursor.execute(_NAMED, [sku_id]).fetchall()

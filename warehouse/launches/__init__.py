@@ -1,1 +1,0 @@
-"""Hands Dagster's runs to the workers, and finds the runs whose worker is lost."""

@@ -1,0 +1,207 @@
+"""Lists and adds the records that SKUs refer to: brands, sites, suppliers, library components.
+
+Operators add them; callers list them.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Final, cast
+from uuid import UUID
+
+from psycopg.rows import dict_row
+from sqlalchemy import ARRAY, Column, DateTime, Double, Table, Text, UniqueConstraint, Uuid
+
+from schemas.skus.types import LibraryPart
+from warehouse import pages
+from warehouse.base import company, identity, instant, metadata
+from warehouse.operate.sessions import Connection
+
+brands = Table(
+    "brands",
+    metadata,
+    identity(),
+    company(),
+    Column("name", Text, nullable=False),
+    Column("owner_name", Text),
+    instant("created_at"),
+    instant("updated_at"),
+    UniqueConstraint("company_id", "name"),
+)
+
+sites = Table(
+    "sites",
+    metadata,
+    identity(),
+    company(),
+    Column("name", Text, nullable=False),
+    Column("roles", ARRAY(Text), nullable=False),
+    Column("country", Text),
+    Column("city", Text),
+    instant("created_at"),
+    instant("updated_at"),
+    UniqueConstraint("company_id", "name"),
+)
+
+suppliers = Table(
+    "suppliers",
+    metadata,
+    identity(),
+    company(),
+    Column("name", Text, nullable=False),
+    Column("email", Text),
+    Column("country", Text),
+    instant("created_at"),
+    instant("updated_at"),
+    UniqueConstraint("company_id", "name"),
+)
+
+library_components = Table(
+    "library_components",
+    metadata,
+    identity(),
+    company(),
+    Column("code", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("component_type", Text, nullable=False),
+    Column("material_family", Text, nullable=False),
+    Column("polymer_or_grade", Text),
+    Column("weight_g", Double),
+    Column("supplier_id", Uuid),
+    Column("colour", Text),
+    Column("recycled_content_percent", Double),
+    instant("created_at"),
+    instant("updated_at"),
+    UniqueConstraint("company_id", "code"),
+)
+
+
+TABLES: Mapping[str, Table] = {
+    "brand": brands,
+    "site": sites,
+    "supplier": suppliers,
+    "library_component": library_components,
+}
+"""The table of each resource type, as the audit ledger names the types."""
+
+_BY_NAME: Final = {table.name: table for table in TABLES.values()}
+_TAKEN_OVER: Final = {"library_components": tuple(LibraryPart.__annotations__)}
+"""The fields that a SKU copies from a record that it refers to, besides the id, by the record's table."""
+
+_SORTED_BY: Final = {"brand": "name", "site": "name", "supplier": "name", "library_component": "code"}
+"""The sort column of each resource type: unique in the company, so the order is total."""
+
+
+def page(resource: str, limit: int, offset: int, *, narrowed: bool = False) -> str:
+    """Build a page of the company's records as one JSON text, `page`; every field of the table except the company.
+
+    Where it is `narrowed`, only those whose name or code contains the parameter `q`, in any case.
+
+    Sorted by code point, whatever the collation of the database: the order is the same on every server, and a client
+    can repeat it.
+    """
+    table = TABLES[resource]
+    shown = [
+        f"{pages.instant(column.name)} AS {column.name}" if isinstance(column.type, DateTime) else column.name
+        for column in table.columns
+        if column.name != "company_id"
+    ]
+    order = f'{_SORTED_BY[resource]} COLLATE "C"'
+    if not narrowed:
+        return pages.page(", ".join(shown), table.name, order=order, limit=limit, offset=offset)
+    named = "name || ' ' || code" if resource == "library_component" else "name"
+    found = f"FROM {table.name} WHERE strpos(lower({named}), lower(%(q)s)) > 0"
+    rows = f"SELECT * {found} ORDER BY {order} LIMIT {limit:d} OFFSET {offset:d}"
+    return pages.page(
+        ", ".join(shown),
+        table.name,
+        order=order,
+        limit=limit,
+        offset=offset,
+        rows=rows,
+        total=f"(SELECT count(*) {found})",
+    )
+
+
+def first_names(connection: Connection, resource: str, most: int) -> list[tuple[str, str]]:
+    """Return id and name of the company's records, at most so many, in the order of names."""
+    query = f'SELECT id::text, name FROM {TABLES[resource].name} ORDER BY name COLLATE "C", id LIMIT {most:d}'
+    return connection.execute(query).fetchall()
+
+
+def labels(connection: Connection, resource: str) -> list[tuple[str, str, list[str]]]:
+    """Return id, label and the names in small letters of each record that a person may name, in the order of labels."""
+    named = "code || ' (' || name || ')'" if resource == "library_component" else "name"
+    names = "ARRAY[lower(code), lower(name)]" if resource == "library_component" else "ARRAY[lower(name)]"
+    query = (
+        f'SELECT id::text, {named} AS label, {names} FROM {TABLES[resource].name} ORDER BY ({named}) COLLATE "C", id'
+    )
+    return connection.execute(query).fetchall()
+
+
+def add(
+    connection: Connection,
+    resource: str,
+    company_id: UUID,
+    record_id: UUID,
+    *,
+    values: Mapping[str, object],
+    at: datetime,
+) -> dict[str, object]:
+    """Add one record in a session of its company; return the record as the API shows it.
+
+    Raises `psycopg.errors.UniqueViolation` where the company has one of that name or code.
+    """
+    table = TABLES[resource]
+    row = {"id": record_id, "company_id": company_id, **values, "created_at": at, "updated_at": at}
+    columns = [name for name in table.columns.keys() if name in row]  # noqa: SIM118  (a ColumnCollection is no dict)
+    shown = ", ".join(name for name in table.columns.keys() if name != "company_id")  # noqa: SIM118
+    statement = (
+        f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join(f'%({name})s' for name in columns)}) "
+        f"RETURNING {shown}"
+    )
+    with connection.cursor(row_factory=dict_row) as cursor:
+        added = cursor.execute(statement, row).fetchone()
+    assert added is not None, "an insert returns its row"
+    return added
+
+
+def unique_field(resource: str) -> str:
+    """Return the field that names one record of a company: code or name."""
+    return _SORTED_BY[resource]
+
+
+def named(connection: Connection, resource: str, name: str) -> dict[str, object] | None:
+    """Return the session's company's record of this name or code, as the API shows it; None where it has none."""
+    table = TABLES[resource]
+    shown = ", ".join(column for column in table.columns.keys() if column != "company_id")  # noqa: SIM118
+    query = f"SELECT {shown} FROM {table.name} WHERE {_SORTED_BY[resource]} = %s"
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, [name]).fetchone()
+
+
+def holds(connection: Connection, resource: str, record_id: UUID) -> bool:
+    """Return whether the session's company has this record."""
+    found = connection.execute(f"SELECT FROM {TABLES[resource].name} WHERE id = %s", [record_id])
+    return found.rowcount == 1
+
+
+def referred_to(connection: Connection, table: str, ids: Collection[str]) -> dict[str, LibraryPart]:
+    """Return those records of a table that the session's company has, by id, with the fields that a SKU copies.
+
+    Ids are texts, in the argument and in the result.
+    """
+    columns = [_BY_NAME[table].c[name] for name in ("id", *_TAKEN_OVER.get(table, ()))]
+    shown = ", ".join(
+        f"{each.name}::text AS {each.name}" if isinstance(each.type, Uuid) else each.name for each in columns
+    )
+    with connection.cursor(row_factory=dict_row) as cursor:
+        found = cursor.execute(f"SELECT {shown} FROM {table} WHERE id = ANY(%s::uuid[])", [list(ids)]).fetchall()
+    return {row["id"]: cast(LibraryPart, row) for row in found}
+
+
+def names(connection: Connection, resource: str, ids: Collection[UUID]) -> dict[str, str]:
+    """Return the names of those records that the session's company has, by id."""
+    if not ids:
+        return {}
+    found = connection.execute(f"SELECT id, name FROM {TABLES[resource].name} WHERE id = ANY(%s)", [list(ids)])
+    return {str(record_id): name for record_id, name in found}

@@ -1,1 +1,0 @@
-"""Stores the records that SKUs refer to: brands, sites, suppliers, library components."""

@@ -1,0 +1,1 @@
+"""What an operator runs and watches: the modules of `warehouse` about it."""

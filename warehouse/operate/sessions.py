@@ -1,0 +1,442 @@
+"""Opens transactions as the application's role, with their company set where they have one.
+
+A session without a company sees no company's rows: row-level security compares every row with the setting that
+`company` makes for its transaction. What belongs here: pools, transactions, and the retries after a lost connection
+when Postgres restarts. What does not: queries.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any, Final, Self, TypeAlias, TypeVar  # Any: rows, whose types the statement says
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg import errors, sql
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from warehouse.audit.visible import STAMP, STAMP_ALL
+from warehouse.operate.clock import Clock
+
+Connection: TypeAlias = psycopg.Connection[Any]
+AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
+Cursor: TypeAlias = psycopg.Cursor[Any]
+"""Rows are tuples of any values: a query is a text, and what it selects is known to the module that has it."""
+T = TypeVar("T")
+
+_BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
+_BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
+_DURABLE: Final = f"{_BECOME}, pg_logical_emit_message(true, 'pcds', '')"
+"""Begins a transaction whose commit also makes all earlier commits durable (decision 0016)."""
+_COMMITS: Final = (
+    "SELECT current_setting('transaction_read_only') = 'off' AND pg_logical_emit_message(true, 'pcds', '') IS NOT NULL"
+)
+"""A transaction that does nothing but commit."""
+_TAKE_TURN: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
+_END_TURN: Final = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+_NOBODY: Final = ""
+_ATTEMPTS: Final = 8
+_PAUSE_SECONDS: Final = 0.05
+_REUNION_SECONDS: Final = 10.0
+"""How long a caller waits for a database that restarts: the embedded one takes well under a second."""
+_COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+"""Errors that end a transaction because of another one; a second attempt finds the other's rows."""
+_ENDED: Final = (errors.AdminShutdown, errors.CrashShutdown)
+"""Errors that a stopping server sends before it closes a connection."""
+
+
+_LATER: Final[WeakKeyDictionary[Connection, list[Callable[[], object]]]] = WeakKeyDictionary()
+"""What each open transaction has put off until its commit."""
+
+
+def _nothing(*_: object) -> None:
+    """Do nothing."""
+
+
+def become(connection: Connection, company_id: UUID) -> None:
+    """Set the session's company until the transaction ends."""
+    connection.execute(_BECOME, (str(company_id),))
+
+
+def after_commit(connection: Connection, work: Callable[[], object]) -> None:
+    """Put off work until the transaction of a `Pool` has committed and its connection is free for others.
+
+    For calls to the outside, which must not keep locks; they are dropped where the transaction is rolled back.
+    """
+    _LATER.setdefault(connection, []).append(work)
+
+
+class TransactionLost(psycopg.OperationalError):
+    """The connection was lost before the service knew that its transaction was committed.
+
+    `in_doubt`: the commit was sent and its answer did not come. Otherwise no part of the transaction was done.
+    """
+
+    def __init__(self, *, in_doubt: bool) -> None:
+        super().__init__("the connection was lost " + ("at the commit" if in_doubt else "before the commit"))
+        self.in_doubt = in_doubt
+
+
+@dataclass(slots=True)
+class Savepoint:
+    """A part of a transaction; what it wrote is taken back at its end, unless `keep` is set."""
+
+    keep: bool = False
+
+
+@contextmanager
+def savepoint(connection: Connection) -> Iterator[Savepoint]:
+    """Open a part of the caller's transaction that can be taken back alone."""
+    part = Savepoint()
+    connection.execute("SAVEPOINT part")
+    try:
+        yield part
+    finally:
+        connection.execute("RELEASE SAVEPOINT part" if part.keep else "ROLLBACK TO SAVEPOINT part")
+
+
+class Pool:
+    """A pool of connections for threads: writes, workers, commands. Thread-safe; enter it or `open` it before use."""
+
+    def __init__(self, url: str, *, size: int = 8, clock: Clock | None = None) -> None:
+        self._url, self._clock = url, clock or Clock()
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            url,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=_REUNION_SECONDS,
+            num_workers=1,
+            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.audit.chain)
+        )
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def stats(self) -> Mapping[str, int]:
+        """Return the pool's numbers, as its library names them."""
+        return self._pool.get_stats()
+
+    def open(self) -> Self:
+        """Start the pool; the database need not answer yet."""
+        self._pool.open()
+        return self
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    @contextmanager
+    def company(self, company_id: UUID, *, pipelined: bool = False) -> Iterator[Connection]:
+        """Open a transaction of one company: committed at the end of the block, rolled back when the block raises.
+
+        With `pipelined` its statements are sent together: an error is raised where a result is next read, or at the
+        commit, and COPY is not possible. Raises `TransactionLost`.
+        """
+        with self._transaction(str(company_id), pipelined=pipelined) as connection:
+            yield connection
+
+    @contextmanager
+    def system(self) -> Iterator[Connection]:
+        """Open a transaction of no company, for tables that belong to none and functions across companies."""
+        with self._transaction(_NOBODY) as connection:
+            yield connection
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[bool]:
+        """Take a turn that one process at a time has, for the block; the value is false where another one has it.
+
+        Holds a connection and no transaction: the block may call the outside.
+        """
+        with self._pool.connection() as connection, _turn(connection, name) as is_ours:
+            yield is_ours
+
+    @contextmanager
+    def listening(self, channel: str) -> Iterator[Connection]:
+        """Open a connection outside the pool and outside transactions that receives notifications of the channel."""
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            yield connection
+
+    def run(
+        self,
+        company_id: UUID,
+        work: Callable[[Connection], T],
+        *,
+        then: Callable[[T], object] = _nothing,
+        pipelined: bool = False,
+        repeatable: bool = False,
+    ) -> T:
+        """Return the result of `work` in one transaction of the company, durable behind it, repeated as by `retrying`.
+
+        It releases its locks before it is durable, and waits for the disk afterwards, with others (decision 0016).
+        `then` is called with the result while the commit is under way: it costs the caller no time and holds no lock.
+        Its errors are raised when the commit is done.
+        """
+
+        def once() -> T:
+            with self._transaction(
+                str(company_id), pipelined=pipelined, durable_behind=True, meanwhile=lambda: then(result)
+            ) as connection:
+                result = work(connection)
+            return result
+
+        return self.retrying(once, repeatable=repeatable)
+
+    def asked(self, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
+        """Return the rows of a query that is its own transaction, of no company.
+
+        Repeat it where a connection was lost.
+        """
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            with self._pool.connection() as connection:
+                try:
+                    return connection.execute(query, parameters).fetchall()
+                except psycopg.OperationalError:
+                    if not connection.closed or time.monotonic() > deadline:
+                        raise
+
+    def retrying(self, work: Callable[[], T], *, repeatable: bool = False) -> T:
+        """Return the result of `work`, which opens one transaction of its own, repeated where that is safe.
+
+        It is safe where the database undid the transaction because of others, and where the connection was lost before
+        the commit was sent. If the connection was lost later, the work may be done: it is repeated only when it is
+        `repeatable`, that is, when it can find out by itself whether it was done.
+        """
+        deadline, collisions = time.monotonic() + _REUNION_SECONDS, 0
+        while True:
+            try:
+                return work()
+            except _COLLIDED:
+                collisions += 1
+                if collisions == _ATTEMPTS:
+                    raise
+                time.sleep(_PAUSE_SECONDS * collisions)
+            except TransactionLost as lost:
+                if (lost.in_doubt and not repeatable) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+
+    @contextmanager
+    def _transaction(
+        self,
+        company: str,
+        *,
+        pipelined: bool = False,
+        durable_behind: bool = False,
+        meanwhile: Callable[[], object] = _nothing,
+    ) -> Iterator[Connection]:
+        connection = self._pool.getconn() if pipelined else self._begun(company, durable_behind)
+        committing, later = False, list[Callable[[], object]]()
+        try:
+            with connection.pipeline() if pipelined else nullcontext():
+                if pipelined:
+                    _begin(connection, company, durable_behind)
+                yield connection
+                committing = True
+                with connection.pipeline() if durable_behind and not pipelined else nullcontext():
+                    connection.execute("COMMIT")
+                    if durable_behind:
+                        self._make_durable(connection, company)
+                    meanwhile()
+            later = _LATER.pop(connection, later)
+        except BaseException as error:
+            if _was_lost(error, connection):
+                raise TransactionLost(in_doubt=committing) from error
+            _undo(connection)
+            raise
+        finally:
+            _LATER.pop(connection, None)
+            self._pool.putconn(connection)
+        for work in later:
+            work()
+
+    def stamp(self, company_id: UUID | None = None) -> None:
+        """Stamp the committed writes of one company, or of all, as visible (decision 0033).
+
+        `run` stamps its own writes. A write without a stamp stays in every list of changes until it is stamped.
+        """
+        if company_id is None:
+            with self.system() as connection:
+                connection.execute(STAMP_ALL, (self._clock.moved(),))
+        else:
+            with self.company(company_id) as connection:
+                connection.execute(STAMP, (self._clock.moved(),))
+
+    def _make_durable(self, connection: Connection, company: str) -> None:
+        """Send one transaction behind the commit, to the pipeline's end: it waits for the disk and stamps writes."""
+        connection.execute(_DURABLE, (company,))
+        connection.execute(STAMP, (self._clock.moved(),))
+
+    def _begun(self, company: str, durable_behind: bool) -> Connection:
+        """Return a connection with its transaction begun in one round trip; a dead connection is replaced."""
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            connection = self._pool.getconn()
+            try:
+                with connection.pipeline():
+                    _begin(connection, company, durable_behind)
+            except BaseException as error:
+                self._pool.putconn(connection)
+                if not (_was_lost(error, connection) and time.monotonic() < deadline):
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+            else:
+                return connection
+
+
+class AsyncPool:
+    """A pool of connections for the event loop: reads. They commit each statement, or each pipeline up to its sync."""
+
+    def __init__(self, url: str, *, size: int = 8) -> None:
+        self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
+            url,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=_REUNION_SECONDS,
+            num_workers=1,
+            kwargs={"autocommit": True},
+        )
+
+    def stats(self) -> Mapping[str, int]:
+        """Return the pool's numbers, as its library names them."""
+        return self._pool.get_stats()
+
+    async def __aenter__(self) -> Self:
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._pool.close()
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """Return a connection without company and transaction, for statements that set both in one pipeline.
+
+        The connection may be dead at its first use, as nothing is sent to check it.
+        """
+        return self._pool.connection()
+
+    @asynccontextmanager
+    async def company(self, company_id: UUID) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction of one company, as `Pool.company`."""
+        connection = await self._begun(str(company_id))
+        try:
+            yield connection
+            await connection.execute("COMMIT")
+        except BaseException:
+            if not connection.closed:
+                await connection.execute("ROLLBACK")
+            raise
+        finally:
+            await self._pool.putconn(connection)
+
+    async def _begun(self, company: str) -> AsyncConnection:
+        deadline = time.monotonic() + _REUNION_SECONDS
+        while True:
+            connection = await self._pool.getconn()
+            try:
+                async with connection.pipeline():
+                    await connection.execute("BEGIN")
+                    await connection.execute(_BECOME, (company,))
+            except BaseException as error:
+                await self._pool.putconn(connection)
+                if not (_was_lost(error, connection) and time.monotonic() < deadline):
+                    raise
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return connection
+
+
+def make_seen_durable(connection: Connection) -> None:
+    """Have the commit of this transaction, which waits for the disk, make durable whatever it has seen (decision 0016).
+
+    For what is told once: a write that others can see may still be lost with the machine.
+    """
+    connection.execute("SELECT pg_logical_emit_message(true, 'pcds', '')")
+
+
+@contextmanager
+def owner_transaction(owner_url: str, company_id: UUID | None = None) -> Iterator[Connection]:
+    """Open a transaction of the owner on its own connection, with a company set where one is given.
+
+    The owner may do what the application's role may not: see all companies, and change one.
+    """
+    with psycopg.connect(owner_url) as connection:
+        connection.execute(_BECOME, [str(company_id or _NOBODY)])
+        yield connection
+
+
+@contextmanager
+def owner_turn(owner_url: str, name: str) -> Iterator[bool]:
+    """Take a turn as `Pool.turn` does, on a connection of the owner."""
+    with psycopg.connect(owner_url, autocommit=True) as connection, _turn(connection, name) as is_ours:
+        yield is_ours
+
+
+@contextmanager
+def _turn(connection: Connection, name: str) -> Iterator[bool]:
+    is_ours = connection.execute(_TAKE_TURN, (name,)).fetchone() == (True,)
+    try:
+        yield is_ours
+    finally:
+        if is_ours:
+            with suppress(psycopg.OperationalError):  # a connection that is lost has given its turn back
+                connection.execute(_END_TURN, (name,))
+
+
+async def first_row(
+    connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, object]
+) -> tuple[object, ...] | None:
+    """Return the first row of a query in a read-only transaction of the company, in one round trip; None without a row.
+
+    The connection is one of `AsyncPool.connection`.
+    """
+    async with connection.pipeline():
+        await connection.execute("BEGIN READ ONLY")
+        await connection.execute(_BECOME, [str(company_id)])
+        found = await connection.execute(query, parameters)
+        await connection.execute("COMMIT")
+        return await found.fetchone()
+
+
+def takes_writes(conn: Connection) -> bool:
+    """Return the same as `commits`, for a connection of a thread."""
+    return conn.execute(_COMMITS).fetchone() == (True,)
+
+
+def clock_skew_seconds(conn: Connection, now: Callable[[], float] = time.time) -> float:
+    """Return how far the server's clock is ahead of this machine's, as far as the time of the question tells."""
+    asked = now()
+    row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    answered = now()
+    assert row is not None
+    ahead, doubt = float(row[0]) - (asked + answered) / 2, abs(answered - asked) / 2
+    return ahead if abs(ahead) > doubt else 0.0
+
+
+async def commits(connection: AsyncConnection) -> bool:
+    """Return whether the database accepts a commit; tests it with one that writes to its log and to no table."""
+    return await (await connection.execute(_COMMITS)).fetchone() == (True,)
+
+
+def _begin(connection: Connection, company: str, durable_behind: bool) -> None:
+    connection.execute("BEGIN")
+    connection.execute(_BECOME_AND_LET_GO if durable_behind else _BECOME, (company,))
+
+
+def _undo(connection: Connection) -> None:
+    with suppress(psycopg.OperationalError):  # a connection that is lost now has undone it already
+        connection.rollback()
+
+
+def _was_lost(error: BaseException, connection: Connection | AsyncConnection) -> bool:
+    """Return whether the connection is gone, with the uncommitted part of its transaction."""
+    return isinstance(error, psycopg.OperationalError) and (connection.closed or isinstance(error, _ENDED))

@@ -1,1 +1,0 @@
-"""Stores rule-sets that operators added, the active version, and the regrades that an activation requested."""

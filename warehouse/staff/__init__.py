@@ -1,1 +1,0 @@
-"""Stores staff of the operator and their sessions."""

@@ -1,1 +1,0 @@
-"""Stores the metadata of technical files; their bytes are in the object store."""

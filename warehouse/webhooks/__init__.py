@@ -1,1 +1,0 @@
-"""Webhooks: where a company's changes are sent, and each change that is sent there."""
