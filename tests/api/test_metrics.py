@@ -119,7 +119,7 @@ def test_the_scrape_asks_few_statements(pool):
 
 @pytest.mark.long
 def test_what_several_processes_counted_is_one_sum(tmp_path):
-    count = "from api import measuring as m; m.note('GET', '/skus', 200, 0.01); m.note('FROB', None, 404, 1)"
+    count = "from api.http import metrics as m; m.note('GET', '/skus', 200, 0.01); m.note('FROB', None, 404, 1)"
     told = "from prometheus_client import generate_latest as text; print(text(m.registry()).decode())"
     for program in (count, count, f"{count}; {told}"):
         done = subprocess.run(

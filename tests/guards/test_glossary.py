@@ -1,7 +1,4 @@
-"""The glossary holds: each subject and place exists, and no module has a name that the glossary says is not used.
-
-Its section *Until the move* excuses names that the move of the house renames; without the section nothing is excused.
-"""
+"""The glossary holds: each subject and place exists, and no module has a name that the glossary says is not used."""
 
 import re
 from pathlib import Path
@@ -52,20 +49,16 @@ def words_of(path: Path) -> set[str]:
     return {*path.parts[1:-1], path.stem}
 
 
-def excused() -> set[str]:
-    return set(re.findall(r"`([\w./]+)`", section("Until the move")))
-
-
 def test_each_subject_is_a_name_in_the_rooms() -> None:
     assert [row[0] for row in table("Subjects")] == SUBJECTS
     names = set().union(*map(words_of, modules()))
-    assert not set(SUBJECTS) - names - excused()
+    assert not set(SUBJECTS) - names
 
 
 def test_each_word_lives_where_its_line_says() -> None:
     rows = table("Machinery") + table("Words of the trade")
     assert rows
-    homeless = {row[0]: row[2] for row in rows if not (ROOT / row[2].strip("`")).exists() and row[0] not in excused()}
+    homeless = {row[0]: row[2] for row in rows if not (ROOT / row[2].strip("`")).exists()}
     assert not homeless
 
 
@@ -85,9 +78,6 @@ def test_no_module_has_a_name_that_the_glossary_refuses() -> None:
     }
     assert refused["jurisdictions"] == "catalogue"
     misnamed = {
-        str(path): f"{name}: say {refused[name]}"
-        for path in modules()
-        for name in words_of(path) & set(refused)
-        if str(path) not in excused()
+        str(path): f"{name}: say {refused[name]}" for path in modules() for name in words_of(path) & set(refused)
     }
     assert not misnamed

@@ -10,7 +10,7 @@ from warehouse.operate.logs import hide_secrets
 
 _PROGRAM = """
 import logging, structlog
-from warehouse import logs
+from warehouse.operate import logs
 from warehouse.operate.settings import Settings
 logs.configure(Settings.load(log_level="info"))
 structlog.contextvars.bind_contextvars(correlation_id="c-1")
@@ -37,7 +37,7 @@ def test_every_line_is_one_json_object_on_standard_error_with_the_correlation_id
 
 _BOTH_ROADS = """
 import logging, sys, structlog
-from warehouse import logs
+from warehouse.operate import logs
 from warehouse.operate.settings import Settings
 logs.configure(Settings.load(log_level="info"))
 structlog.contextvars.bind_contextvars(correlation_id="svc_live")

@@ -13,7 +13,7 @@ from warehouse.operate.settings import Settings, SettingsError
 
 _OFF = """
 import sys
-from warehouse import tracing
+from warehouse.operate import tracing
 from warehouse.operate.settings import Settings
 tracing.configure(Settings.load(), "api")
 with tracing.span("a") as span:
