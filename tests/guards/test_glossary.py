@@ -1,6 +1,5 @@
 """The glossary holds: each subject and place exists, and no module has a name that the glossary says is not used."""
 
-import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
