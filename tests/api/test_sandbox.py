@@ -127,7 +127,7 @@ def killed(*_args, **_more):
     raise Killed
 
 
-@pytest.mark.parametrize("point", ["_erase_files", "_erase_runs", "removed.end"])
+@pytest.mark.parametrize("point", ["_erase_files", "_erase_runs", "removal.end"])
 def test_an_erasure_that_was_cut_off_goes_on(caller, tester, database, point):
     tester.made(sku_code="A")
     run(tester, sent(tester, "sku_code;name\nB;Jar\n"))
