@@ -181,6 +181,6 @@ def test_a_run_whose_end_was_not_stored_is_given_up_by_its_worker_and_so_resumed
     """Dagster passes over it; the run would count as started, and its import as worked on, for ever."""
     instance: Any = type("Instance", (), {"get_run_by_id": lambda *_: Unended()})()
     monkeypatch.setattr(worker, "execute", lambda *_, **__: None)
-    monkeypatch.setattr(worker.traced, "run", lambda *_: nullcontext())
+    monkeypatch.setattr(worker.steps, "run", lambda *_: nullcontext())
     serving = worker.Worker(threading.Event(), "", instance)
     assert not serving._execute(Launched("r", resume=False))

@@ -60,7 +60,7 @@ def test_texts_of_any_kind_are_stored_and_one_module_writes_them(tmp_path: Path)
         Sheet(book, "one", ["a", "b"]).add(
             enumerate(("x" * (LONGEST_CELL + 9), Decimal("1.5"), "\ud800", None, "", "1"))
         )
-    root = Path(workbooks.__file__).parents[1]
+    root = Path(workbooks.__file__).parents[2]
     rooms = (root / room for room in ("pipelines", "services", "api", "connector"))
     writing = {
         file.relative_to(root).as_posix()

@@ -23,7 +23,7 @@ def test_a_write_that_comes_between_is_never_overwritten(
     """The write commits after the block was read and graded, before its rows are locked."""
     office.write(B_1=BOTTLE, B_2=BOTTLE)
     version = office.activate(LINES, then_regrade=False)
-    lock = rules.block.lock_versions
+    lock = rules.lock_versions
 
     def lock_late(conn: psycopg.Connection[Any], codes: list[str]) -> dict[str, int]:
         if (office.held()["B-1"][2], codes) == (1, ["B-1", "B-2"]):
