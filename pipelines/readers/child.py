@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from pipelines.readers import process
+from pipelines.readers import channel
 from pipelines.readers.tasks import TASKS, warm_up
 from pipelines.reading.grid import ReadingRefused
 from schemas.json_values import JsonObject
@@ -86,12 +86,12 @@ def main() -> None:
     gc.set_threshold(_NEW_OBJECTS)
     with socket.socket(fileno=start["channel"]) as parent:
         try:
-            process.send(parent, {"ready": True})
+            channel.send(parent, {"ready": True})
             while True:
-                request, (source, answer) = process.receive_with_files(parent, 2)
+                request, (source, answer) = channel.receive_with_files(parent, 2)
                 with source, answer:
                     outcome = _run_request(request, source, answer, start["cpu_seconds"])
-                process.send(parent, outcome)
+                channel.send(parent, outcome)
                 gc.collect()
         except (EOFError, OSError):  # the parent is gone
             return

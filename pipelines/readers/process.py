@@ -8,12 +8,10 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from select import POLLIN, poll
 from typing import BinaryIO, Final, NoReturn, TypeVar
@@ -21,59 +19,13 @@ from typing import BinaryIO, Final, NoReturn, TypeVar
 import psutil
 
 from pipelines import allocator
+from pipelines.readers import channel
 from pipelines.readers.requests import Limits, ReadingStopped, ReadRequest, Reason, Source
 from pipelines.reading.grid import ReadingRefused
 from schemas.issues import Issue
 from schemas.json_values import JsonObject
 from schemas.messages import from_json
 from schemas.normalise import Unfit
-
-MOST_BYTES: Final = 4 * 2**20
-"""Size of one message: a mapping and the catalogue's codes to the reader, the faults of a refusal from it."""
-_LENGTH: Final = struct.Struct("!I")
-
-
-def send(channel: socket.socket, message: dict[str, object], files: Sequence[BinaryIO] = ()) -> None:
-    """Send a message with open files. Raises `OSError` where the other side is gone."""
-    body = json.dumps(message).encode()
-    socket.send_fds(channel, [_LENGTH.pack(len(body))], [file.fileno() for file in files])
-    channel.sendall(body)
-
-
-def receive(channel: socket.socket) -> dict[str, object]:
-    """Receive the next message; a file that came with it is ignored.
-
-    Raises `EOFError` where the other side is gone or its message is too long, `TimeoutError` as the socket does.
-    """
-    return _body(channel, _exactly(channel, _LENGTH.size))
-
-
-def receive_with_files(channel: socket.socket, number: int) -> tuple[dict[str, object], list[BinaryIO]]:
-    """Receive the next message and at most `number` files that came with it. Raises as `receive`."""
-    head, descriptors, _, _ = socket.recv_fds(channel, _LENGTH.size, number)
-    files = [os.fdopen(descriptor, "r+b" if at else "rb") for at, descriptor in enumerate(descriptors)]
-    return _body(channel, head + _exactly(channel, _LENGTH.size - len(head))), files
-
-
-def _body(channel: socket.socket, head: bytes) -> dict[str, object]:
-    (length,) = _LENGTH.unpack(head)
-    if length > MOST_BYTES:
-        raise EOFError("the message is longer than any that is sent")
-    message = json.loads(_exactly(channel, length))
-    if not isinstance(message, dict):
-        raise EOFError("the message is none of ours")
-    return message
-
-
-def _exactly(channel: socket.socket, length: int) -> bytes:
-    received = bytearray()
-    while len(received) < length:
-        piece = channel.recv(length - len(received))
-        if not piece:
-            raise EOFError("the other side is gone")
-        received += piece
-    return bytes(received)
-
 
 T = TypeVar("T")
 
@@ -134,7 +86,7 @@ class Reader:
             )
         self._channel.settimeout(_START_SECONDS)
         try:
-            receive(self._channel)
+            channel.receive(self._channel)
         except (OSError, EOFError):
             self.end()
             # It has got no file yet: what it lacks is of the machine.
@@ -199,13 +151,13 @@ class Reader:
         waiting.register(self._channel, POLLIN)
         self._channel.settimeout(self._limits.wall_seconds)
         try:
-            send(self._channel, {"task": request.task, "arguments": request.arguments}, [source, answer])
+            channel.send(self._channel, {"task": request.task, "arguments": request.arguments}, [source, answer])
             while not waiting.poll(_LOOK_MILLISECONDS):
                 if time.monotonic() > deadline:
                     self._stop("time", request)
                 if self.private_mib() > self._limits.memory_mib:
                     self._stop("memory", request)
-            return receive(self._channel)
+            return channel.receive(self._channel)
         except TimeoutError:
             self._stop("time", request)
         except (OSError, EOFError):
