@@ -36,7 +36,7 @@ from warehouse.operate.settings import Settings
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from warehouse.operate.backup import back_up
+from warehouse.operate.backup.take import back_up
 from warehouse.operate.database import Database
 from warehouse.operate.settings import Settings
 

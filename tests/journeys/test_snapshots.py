@@ -39,7 +39,7 @@ from warehouse.operate.database import Database
 from warehouse.rules import Rulesets
 from warehouse.operate.sessions import Pool
 from warehouse.operate.settings import Settings
-from warehouse.figures.snapshots import publish
+from warehouse.figures.publish import publish
 settings, rulesets = Settings.load(), Rulesets()
 with Pool(Database.of(settings).app_url) as pool:
     while True:

@@ -32,7 +32,8 @@ GONE_SECONDS = 30
 ROWS = 12_000  # three chunks
 # A busy machine may need longer than it is given; whoever were killed in its work would fail the test.
 SERVE = f"""
-from api import cli, serve
+from api import cli
+from api.operate import serve
 serve._GRACE_SECONDS = {PATIENCE_SECONDS}
 cli.main()
 """

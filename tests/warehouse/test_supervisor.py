@@ -23,10 +23,9 @@ from warehouse.operate import dagster_home
 from warehouse.operate.settings import Settings
 
 _SERVE = """
-from api import serve as supervisor
+from api.operate import serve as supervisor
 from api.operate.serve import serve
 supervisor._UNREACHABLE_SECONDS = 10
-from warehouse import dagster_home
 from warehouse.operate.settings import Settings
 serve(Settings.load(), workers=2, with_dagster_ui=False, demo=False)
 """
