@@ -136,7 +136,11 @@ def _added(received: JsonWrite, resource: str, model: type[BaseModel], *, dry_ru
     def work(conn: Connection) -> Added:
         values = parse_body(model, body).model_dump()
         return library_services.add(
-            conn, write.company_id, resource, values, origin=write.origin, now=write.now, dry_run=dry_run
+            conn,
+            write.actor,
+            resource,
+            values,
+            dry_run=dry_run,
         )
 
     return write.answer(fingerprint(body), work, partial(_shown, dry_run=dry_run), dry_run=dry_run)

@@ -6,12 +6,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Origin
 from schemas.suppliers import SupplierSubmissionAccepted
 from services.review import compare
 from services.review import decide as decide_review
 from services.review import entries as entries_review
 from tests.api.asking import BODY, ask
-from warehouse.audit.ledger import Origin
 from warehouse.review import entries
 from warehouse.rules import Rulesets
 

@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Origin
 from services.review import decide
 from tests.contract.outside import good, refused
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")

@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Origin
 from services.review import compare, decide
 from tests.contract.outside import good, refused
 from tests.waiting import within_a_minute
-from warehouse.audit.ledger import Origin
 from warehouse.rules import Rulesets
 
 PERSON = Origin("user", str(uuid4()), "Ada Marsh", "c-1")

@@ -14,11 +14,11 @@ import pytest
 from pipelines.figures import blocks, compute_figures, loaded_catalogue
 from pipelines.writing.patch import from_records
 from pipelines.writing.write import write_patch
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku, parse_volumes
 from services.audit import verify
 from services.imports.undo import undo
 from services.skus.write import write_records, write_resting_volumes, write_volumes
-from warehouse.audit.ledger import Origin
 from warehouse.companies import queries as queries_companies
 from warehouse.figures.publish import publish
 from warehouse.imports import queries
@@ -167,7 +167,7 @@ def imported(pool, company, clock, rows: dict[str, State], units: dict[str, int]
         assert not faults
         sent = {at: f'{{"DE/2025/0":{units[code]}}}' for at, code in enumerate(rows) if code in (units or {})}
         patch = patch.with_volumes(sent)
-        write_patch(conn, company, patch, origin=ORIGIN, now=now, rules=rules, import_id=import_id)
+        write_patch(conn, Actor(company, ORIGIN, now), patch, rules=rules, import_id=import_id)
 
     pool.run(company, work)
     return import_id
@@ -189,10 +189,8 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 with pool.company(company) as conn:
                     write_records(
                         conn,
-                        company,
+                        Actor(company, ORIGIN, clock.now()),
                         {0: record(code, new)},
-                        origin=ORIGIN,
-                        now=clock.now(),
                         rulesets=Rulesets(),
                         dry_run=False,
                     )
@@ -201,7 +199,14 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                     model.archive(code)
                     with pool.company(company) as conn:
                         row = conn.execute("SELECT id FROM skus WHERE sku_code = %s", [code]).fetchone()
-                        assert archive.archive(conn, company, list(row), origin=ORIGIN, now=clock.now()) == 1
+                        assert (
+                            archive.archive(
+                                conn,
+                                Actor(company, ORIGIN, clock.now()),
+                                list(row),
+                            )
+                            == 1
+                        )
             case "place" if model.past:
                 code, new = random_.choice([*model.past]), random_.choice([None, 100, 2_000])
                 model.place(code, new)
@@ -217,7 +222,7 @@ def test_any_order_of_writes_imports_and_undoing_is_as_the_model_says(pool, comp
                 counts = model.undo(chosen)
                 with pool.company(company) as conn:
                     rules = Rulesets().active(conn)
-                    undone = partial(undo, conn, company, chosen, origin=ORIGIN, now=clock.now(), rules=rules)
+                    undone = partial(undo, conn, Actor(company, ORIGIN, clock.now()), chosen, rules=rules)
                     foreseen, done = undone(dry_run=True), undone(dry_run=False)
                 assert foreseen == done
                 found = {name: getattr(done, name) for name in ("restored", "archived", "unchanged")}
@@ -264,7 +269,11 @@ def test_a_snapshot_leaves_archived_skus_without_units_out(pool, company, clock,
     whole = publish(pool, company, tmp_path, clock.now(), Rulesets())
     with pool.company(company) as conn:
         row = conn.execute("SELECT id FROM skus WHERE sku_code = 'S7'").fetchone()
-        archive.archive(conn, company, list(row), origin=ORIGIN, now=clock.now())
+        archive.archive(
+            conn,
+            Actor(company, ORIGIN, clock.now()),
+            list(row),
+        )
     after = publish(pool, company, tmp_path, clock.now(), Rulesets())
     assert (whole.rows["skus"], after.rows["skus"]) == (30, 29)
 

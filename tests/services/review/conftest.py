@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from schemas.actors import Actor, Origin
 from schemas.skus.inputs import parse_sku
 from services.review import compare, decide, entries
 from services.skus import detail as detail_skus
 from services.skus.write import write_records
-from warehouse.audit.ledger import Origin
 from warehouse.operate.clock import StoppedClock
 from warehouse.operate.sessions import Pool
 from warehouse.review import entries as entries_review
@@ -48,10 +48,8 @@ class Queue:
         with self.pool.company(self.company) as conn:
             [row] = write_records(
                 conn,
-                self.company,
+                Actor(self.company, PERSON, self.clock.now()),
                 {0: record},
-                origin=PERSON,
-                now=self.clock.now(),
                 rulesets=self.rulesets,
                 dry_run=False,
             ).values()
@@ -77,13 +75,13 @@ class Queue:
     def accepted(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
             return decide.accept(
-                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+                conn, Actor(self.company, PERSON, self.clock.now()), entry.id, rulesets=self.rulesets, **more
             )
 
     def rejected(self, entry: entries_review.Entry, **more: Any) -> entries_review.Entry:
         with self.pool.company(self.company) as conn:
             return decide.reject(
-                conn, self.company, entry.id, origin=PERSON, now=self.clock.now(), rulesets=self.rulesets, **more
+                conn, Actor(self.company, PERSON, self.clock.now()), entry.id, rulesets=self.rulesets, **more
             )
 
     def ledger(self) -> list[tuple[Any, ...]]:
