@@ -19,7 +19,7 @@ from pipelines.engine.tags import partition_of
 from pipelines.readers.pool import Readers
 from pipelines.reading.upload import PackedUpload, read_upload
 from pipelines.writing.write import PlanLimitReached
-from schemas.actors import Actor, Origin
+from schemas.actors import Origin
 from services.imports import submit
 from tests.pipelines.stocked import Stocked, stock
 from warehouse.imports import queries

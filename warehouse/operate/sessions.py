@@ -24,8 +24,12 @@ from warehouse.operate.clock import Clock
 Connection: TypeAlias = psycopg.Connection[Any]
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
 Cursor: TypeAlias = psycopg.Cursor[Any]
+AsyncCursor: TypeAlias = psycopg.AsyncCursor[Any]
 """Rows are tuples of any values: a query is a text, and what it selects is known to the module that has it."""
 T = TypeVar("T")
+
+_UTC: Final = "-c timezone=UTC"
+"""Instants come out of every session in UTC, whatever the server is set to."""
 
 _BECOME: Final = "SELECT set_config('app.company_id', %s, true)"
 _BECOME_AND_LET_GO: Final = f"{_BECOME}, set_config('synchronous_commit', 'off', true)"
@@ -110,7 +114,7 @@ class Pool:
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True, "client_encoding": "utf8"},  # digests depend on it (warehouse.audit.chain)
+            kwargs={"autocommit": True, "options": _UTC, "client_encoding": "utf8"},  # digests depend on the encoding
         )
 
     def __enter__(self) -> Self:
@@ -303,7 +307,7 @@ class AsyncPool:
             open=False,
             timeout=_REUNION_SECONDS,
             num_workers=1,
-            kwargs={"autocommit": True},
+            kwargs={"autocommit": True, "options": _UTC},
         )
 
     def stats(self) -> Mapping[str, int]:
@@ -392,19 +396,28 @@ def _turn(connection: Connection, name: str) -> Iterator[bool]:
                 connection.execute(_END_TURN, (name,))
 
 
-async def first_row(
+async def all_rows(
     connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, object]
-) -> tuple[object, ...] | None:
-    """Return the first row of a query in a read-only transaction of the company, in one round trip; None without a row.
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return column names and rows of a query in a read-only transaction of the company, in one round trip.
 
     The connection is one of `AsyncPool.connection`.
     """
     async with connection.pipeline():
         await connection.execute("BEGIN READ ONLY")
         await connection.execute(_BECOME, [str(company_id)])
-        found = await connection.execute(query, parameters)
+        cursor = await connection.execute(query, parameters)
         await connection.execute("COMMIT")
-        return await found.fetchone()
+        rows = await cursor.fetchall()
+        return [column.name for column in cursor.description or ()], rows
+
+
+async def first_row(
+    connection: AsyncConnection, company_id: UUID, query: str, parameters: Mapping[str, object]
+) -> tuple[Any, ...] | None:
+    """Return the first row of a query as `all_rows` does; None without a row."""
+    _, rows = await all_rows(connection, company_id, query, parameters)
+    return rows[0] if rows else None
 
 
 def takes_writes(conn: Connection) -> bool:
