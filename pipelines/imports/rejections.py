@@ -21,7 +21,7 @@ from pipelines.reading.encoding import decode
 from pipelines.reading.fields import Column
 from pipelines.reading.fields import Table as Kind
 from pipelines.reading.grid import NUMBER, Grid, position
-from pipelines.reading.unit_columns import is_shared
+from pipelines.reading.units import is_shared
 from pipelines.reading.values import unescaped
 from pipelines.reading.workbook.sheets import Workbook
 from schemas.imports.types import ImportRowError, ImportSource, ReadSheet, SourceColumn, SourceSheet

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from pipelines.readers import channel
+from pipelines.readers import channel, requests
 from pipelines.readers.tasks import TASKS, warm_up
 from pipelines.reading.grid import ReadingRefused
 from schemas.json_values import JsonObject
@@ -102,7 +102,7 @@ def _run_request(request: JsonObject, source: BinaryIO, answer: BinaryIO, cpu_se
     try:
         source.seek(0)
         with processor_seconds(cpu_seconds):
-            TASKS[request["task"]](source, answer, **request["arguments"])
+            requests.write(answer, *TASKS[request["task"]](source, **request["arguments"]))
     except ReadingRefused as refused:
         issues = [asdict(each) | {"message": to_json(each.message)} for each in refused.issues[:_MOST_ISSUES]]
         return {"refused": issues, "outline": refused.outline}

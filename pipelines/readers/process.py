@@ -19,7 +19,7 @@ from typing import BinaryIO, Final, NoReturn, TypeVar
 import psutil
 
 from pipelines import allocator
-from pipelines.readers import channel
+from pipelines.readers import channel, requests
 from pipelines.readers.requests import Limits, ReadingStopped, ReadRequest, Reason, Source
 from pipelines.reading.grid import ReadingRefused
 from schemas.issues import Issue
@@ -116,7 +116,7 @@ class Reader:
                 case {"done": True}:
                     if os.fstat(answer.fileno()).st_size > self._limits.memory_mib * _MIB:
                         self._stop("memory", request)
-                    return request.read_answer(answer)
+                    return request.read_answer(*requests.read(answer))
         raise ReaderFault("a reader said something that no reader says")
 
     def end(self) -> None:

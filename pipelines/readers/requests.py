@@ -9,17 +9,7 @@ import json
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import date
-from typing import (  # Any: arguments of the function that is called
-    TYPE_CHECKING,
-    Any,
-    BinaryIO,
-    Final,
-    Generic,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeVar,
-)
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, Literal, NamedTuple, Self, TypeVar
 
 import polars as pl
 
@@ -112,18 +102,6 @@ def read(file: BinaryIO) -> tuple[JsonObject, list[bytes]]:
     return about, blobs
 
 
-def pack_table(frame: pl.DataFrame) -> bytes:
-    """Return a table as a blob."""
-    out = io.BytesIO()
-    frame.write_ipc(out)
-    return out.getvalue()
-
-
-def unpack_table(blob: bytes) -> pl.DataFrame:
-    """Return the table of a blob that `pack_table` has made."""
-    return pl.read_ipc(io.BytesIO(blob))
-
-
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -149,12 +127,16 @@ Source = bytes | Callable[[], BinaryIO]
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest(Generic[T_co]):
-    """One reading, whose answer is a `T_co`. A refusal names `file_kind`, the expected kind of file."""
+    """One reading: a task of `tasks.py` with its arguments, which may be anything that JSON has.
+
+    `read_answer` makes its answer, a `T_co`, of what the task returns. A refusal names `file_kind`, the expected kind
+    of file.
+    """
 
     task: str
     arguments: dict[str, Any]
     source: Source
-    read_answer: Callable[[BinaryIO], T_co]
+    read_answer: Callable[[JsonObject, list[bytes]], T_co]
     file_kind: FileKind = "table"
 
 
@@ -177,12 +159,21 @@ def reading_request(
         "taken_codes": list(taken_codes),
         "today": today.isoformat(),
     }
-    return ReadRequest("table", parameters, data, _packed_upload)
+
+    def read_answer(about: JsonObject, blobs: list[bytes]) -> PackedUpload:
+        source, templates = about["source"], about["templates"]
+        for name, entries in (("message", source["asked"]), ("reason", source["skipped"])):
+            for entry in entries:
+                entry[name] = stored_message(entry[name], templates)
+        return PackedUpload(source, about["rows"], about["codes"], blobs[0])
+
+    return ReadRequest("table", parameters, data, read_answer)
 
 
 def typing_request(packed: Source, *, default_year: int, served_markets: Set[str]) -> ReadRequest[TypedRows]:
     """Request `pipelines.reading.rows.type_rows` of a table that `reading_request` has packed."""
-    return ReadRequest("rows", _of_markets(default_year, served_markets), packed, _typed_rows)
+    parameters = {"default_year": default_year, "served_markets": sorted(served_markets)}
+    return ReadRequest("rows", parameters, packed, _typed_rows)
 
 
 def preview_request(
@@ -196,27 +187,41 @@ def preview_request(
     today: date,
 ) -> ReadRequest[tuple[Upload, TypedRows]]:
     """Request both together, for a file that is not stored."""
-    parameters = _of_markets(default_year, served_markets) | {
+    parameters = {
+        "default_year": default_year,
+        "served_markets": sorted(served_markets),
         "filename": filename,
         "mapping": mapping,
         "words": words,
         "today": today.isoformat(),
     }
-    return ReadRequest("table_and_rows", parameters, data, _upload_and_rows)
+
+    def read_answer(about: JsonObject, blobs: list[bytes]) -> tuple[Upload, TypedRows]:
+        return Upload.from_bytes(blobs[0]), _typed_rows(about, blobs[1:])
+
+    return ReadRequest("table_and_rows", parameters, data, read_answer)
 
 
 def detection_request(source: Source, declared: MediaType | None) -> ReadRequest[MediaType]:
     """Request `pipelines.reading.media.detect_media_type` of a document."""
     parameters = {"declared": None if declared is None else declared.media_type}
-    return ReadRequest("kind", parameters, source, _media_type, file_kind="document")
+
+    def read_answer(about: JsonObject, _: list[bytes]) -> MediaType:
+        return next(kind for kind in MEDIA_TYPES if kind.media_type == about["media_type"])
+
+    return ReadRequest("kind", parameters, source, read_answer, file_kind="document")
 
 
 def rejected_rows_request(
     data: bytes, source: ImportSource, report: Sequence[ImportRowError], *, lang: str, offset: int, limit: int
 ) -> ReadRequest[RejectedRows]:
     """Request a page of the rejected rows of an import, from its file, `source` and report in this language."""
+
+    def read_answer(about: JsonObject, _: list[bytes]) -> RejectedRows:
+        return RejectedRows(about["headers"], about["rows"], about["total"])
+
     beside = _with_report(data, source, report, lang)
-    return ReadRequest("rejected_rows", {"offset": offset, "limit": limit}, beside, _rejected_rows)
+    return ReadRequest("rejected_rows", {"offset": offset, "limit": limit}, beside, read_answer)
 
 
 def corrected_file_request(
@@ -242,7 +247,11 @@ def corrected_file_request(
         "whole": whole,
         "taken_codes": list(taken_codes),
     }
-    return ReadRequest("corrected_file", parameters, _with_report(data, source, report, lang), _corrected_file)
+
+    def read_answer(about: JsonObject, blobs: list[bytes]) -> CorrectedFile:
+        return CorrectedFile(blobs[0], about["sheets"], about["taken_codes"])
+
+    return ReadRequest("corrected_file", parameters, _with_report(data, source, report, lang), read_answer)
 
 
 def _with_report(data: bytes, source: ImportSource, report: Sequence[ImportRowError], lang: str) -> bytes:
@@ -252,46 +261,6 @@ def _with_report(data: bytes, source: ImportSource, report: Sequence[ImportRowEr
     return packed.getvalue()
 
 
-def _of_markets(default_year: int, served_markets: Set[str]) -> dict[str, object]:
-    return {"default_year": default_year, "served_markets": sorted(served_markets)}
-
-
-def _packed_upload(file: BinaryIO) -> PackedUpload:
-    about, [table] = read(file)
-    source, templates = about["source"], about["templates"]
-    for each, name in (
-        *((each, "message") for each in source["asked"]),
-        *((each, "reason") for each in source["skipped"]),
-    ):
-        each[name] = stored_message(each[name], templates)
-    return PackedUpload(source, about["rows"], about["codes"], table)
-
-
-def _typed_rows(file: BinaryIO) -> TypedRows:
-    about, frames = read(file)
-    return _of_frames(frames, about["rejected"])
-
-
-def _upload_and_rows(file: BinaryIO) -> tuple[Upload, TypedRows]:
-    about, [upload, *frames] = read(file)
-    return Upload.from_bytes(upload), _of_frames(frames, about["rejected"])
-
-
-def _of_frames(frames: list[bytes], rejected: int) -> TypedRows:
-    values, given, errors, unnamed = map(unpack_table, frames)
-    return TypedRows(values, given, errors, rejected, unnamed)
-
-
-def _rejected_rows(file: BinaryIO) -> RejectedRows:
-    about, _ = read(file)
-    return RejectedRows(about["headers"], about["rows"], about["total"])
-
-
-def _corrected_file(file: BinaryIO) -> CorrectedFile:
-    about, [data] = read(file)
-    return CorrectedFile(data, about["sheets"], about["taken_codes"])
-
-
-def _media_type(file: BinaryIO) -> MediaType:
-    about, _ = read(file)
-    return next(kind for kind in MEDIA_TYPES if kind.media_type == about["media_type"])
+def _typed_rows(about: JsonObject, blobs: list[bytes]) -> TypedRows:
+    values, given, errors, unnamed = (pl.read_ipc(io.BytesIO(blob)) for blob in blobs)
+    return TypedRows(values, given, errors, about["rejected"], unnamed)

@@ -13,8 +13,8 @@ import polars as pl
 from pipelines.reading.fields import FAULTS, PART_HELPERS, Column, TypedColumn, faults_where, longest_cell, no_faults
 from pipelines.reading.grid import DAY, NO_VALUE, NOT_SHOWN, NUMBER
 from pipelines.reading.sheet import Sheet
+from pipelines.reading.units import complete_weights
 from pipelines.reading.values import cell_errors, is_null_word, read_values, unescaped
-from pipelines.reading.weights import complete_weights
 from schemas.fields import SKU_CODE, Field
 from schemas.messages import Message, to_json
 from schemas.vocabularies import SUBSTANCES
@@ -117,7 +117,10 @@ def _type_column(sheet: Sheet, column: Column) -> tuple[TypedColumn, pl.Series]:
     cells, too_long = _without_too_long(cells, column.field)
     faults.append(too_long)
     if column.field.required and column.field.name != "name" and column.group is None:
-        below = _is_below_sku(sheet) if column.field == SKU_CODE else pl.repeat(value=False, n=len(given), eager=True)
+        below = pl.repeat(value=False, n=len(given), eager=True)
+        if column.field == SKU_CODE:  # cells merged over several lines leave lines without code and name below a SKU's
+            unnamed = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~given
+            below = sheet.table["sku_code"].is_not_null().cum_sum().cast(pl.Boolean) & ~given & unnamed
         message = Message("{name} is missing; each line needs one.", name=column.field.name)
         faults.append(faults_where(~given & ~below, "required", message))
         faults.append(faults_where(~given & below, "required", _MERGED_CELLS))
@@ -170,10 +173,3 @@ def _without_no_answers(faults: pl.DataFrame, cells: pl.Series, column: Column) 
             value=pl.when(~two).then("value"),
         )
     return found.filter(pl.col("value").is_null()).drop("value"), found.filter(pl.col("value").is_not_null())["at"]
-
-
-def _is_below_sku(sheet: Sheet) -> pl.Series:
-    """Return the lines without code and name below one that has them, as cells merged over several lines leave them."""
-    code = sheet.table["sku_code"].is_not_null()
-    name = sheet.table["name"].is_null() if "name" in sheet.table.columns else ~code
-    return code.cum_sum().cast(pl.Boolean) & ~code & name

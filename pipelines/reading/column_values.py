@@ -2,44 +2,57 @@
 
 `Material` over numbers is SAP's number of the article; `No.` beside a barcode is the article's number, where its
 values differ from line to line and are no running count. `Recycled` over yes and no is no share. Columns that no field
-is read from say what the weights are of: a quantity, a period, a nation (`quantities.py` decides what they do). Where
-no header and no value tells the code or the name, a refusal suggests the column that fits best.
+is read from say what the weights are of: a quantity, a period, a nation (`judge.py` decides what they do). Where no
+header and no value tells the code or the name, a refusal suggests the column that fits best.
+
+Beside weights of known materials a column written like them (`Poids verre (g)`, `Poids liège (g)`), or between bare
+names of materials, is read as a part without a material, so that each line which gives it is a fault: without it a
+SKU's total would be too small. A single unknown word beside bare names may mean something else, and is asked about.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from pipelines.reading.columns import recognise
-from pipelines.reading.fields import WEIGHT_HELPERS, WEIGHTS, Column, Table
-from pipelines.reading.grammar import word_roles
+from pipelines.reading.columns import is_bare_material, recognise
+from pipelines.reading.fields import WEIGHT_HELPERS, WEIGHTS, Column, Table, fields_of
+from pipelines.reading.grammar import unit_in, word_roles
 from pipelines.reading.grid import Grid, letter
-from pipelines.reading.groups import is_bare_material
-from pipelines.reading.part_types import names_part
-from pipelines.reading.questions import with_answer
-from pipelines.reading.units import unit_of
-from pipelines.reading.unknown_materials import family_of_detail
+from pipelines.reading.published import question, with_answer
 from pipelines.reading.values import read_values
+from pipelines.reading.words import family_of_detail, level_of, names_part, unit_of
 from schemas.fields import SKU_CODE
+from schemas.imports.types import Asked
 from schemas.issues import Issue
 from schemas.messages import Message
 from schemas.normalise import shown
-from schemas.words import code_lists, code_of, fold
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import code_lists, code_of, fold, words
 
 _LINES: Final = 200
 """Lines below the header that are examined."""
-_LINES_WATCHED: Final = 40
+_FIRST_LINES: Final = 40
+"""The same where the first lines tell."""
 _MATERIALS: Final = ("material", "material_subtype")
 _SHORT: Final = 40
 """Characters of the longest code."""
 _MOST: Final = 0.8
 _LONGEST_QUANTITY: Final = 8
 """Words of the longest header of a quantity."""
+_LONGEST_WEIGHT: Final = 12
+"""Words of the longest header that may be a weight of an unknown material."""
 _PERIOD: Final = (
     r"(?i)^(?:(?:19|20)\d\d(?:[-/ .]?(?:[hqsp]\d{1,2}|\d\d))?|[hqs][1-4][-/ .]?(?:20\d\d)?|\d\d?[./-]20\d\d)$"
 )
+_NUMBER: Final = r"^\s*[\d.,\s]*\d[\d.,\s]*\s*\p{L}{0,3}\.?\s*$"
+_ROLES_OF_OTHERS: Final = frozenset(
+    {"measure", "code", "name", "country", "market", "sale", "share", "recycled", "level", "parcel", "count"}
+)
+_ALIKE: Final = 0.8
+"""How alike a header and a word for a material are at least: a plural, a letter too many or too few."""
 _MOST_QUOTED: Final = 20
 _LONGEST_QUOTED: Final = 60
 
@@ -54,13 +67,14 @@ class Searched(NamedTuple):
     line: int
     cells: list[str | None]
 
-    def under(self, at: int) -> pl.Series:
+    def under(self, at: int, lines: int = _LINES) -> pl.Series:
         """Return the cells given below the header in a column."""
-        return self.grid.under(at, self.at, _LINES)
+        return self.grid.under(at, self.at, lines)
 
     def free(self, taken: Sequence[int | None]) -> dict[int, str]:
         """Return the headers of the columns that are not taken, by position."""
-        return {at: cell for at, cell in enumerate(self.cells) if cell is not None and at not in taken}
+        others = set(taken)
+        return {at: cell for at, cell in enumerate(self.cells) if cell is not None and at not in others}
 
 
 def without_article_numbers(found: list[Column], chosen: Sequence[Column], header: Searched) -> list[Column]:
@@ -68,23 +82,35 @@ def without_article_numbers(found: list[Column], chosen: Sequence[Column], heade
 
     A kind of material beside it (`Materialart`: VERP) is none of the packaging where none of its cells is a material.
     """
+
+    def names_material(column: Column) -> bool:
+        return any(family_of_detail(cell) is not None for cell in header.under(column.position).unique())
+
     own = [column for column in found if column.name == "material" and fold(column.header) == "material"]
     if len(own) != 1 or any(column.field == SKU_CODE for column in (*found, *chosen)):
         return found
-    if not _are_codes(cells := header.under(own[0].position)) or _names_material(cells):
+    if not _are_codes(header.under(own[0].position)) or names_material(own[0]):
         return found
     code = replace(own[0], name=SKU_CODE.name, field=SKU_CODE, exact=False)
-    others = [column for column in found if column is not own[0]]
-    return [code, *(c for c in others if c.name not in _MATERIALS or _names_material(header.under(c.position)))]
+    return [code, *(c for c in found if c is not own[0] and (c.name not in _MATERIALS or names_material(c)))]
 
 
 def with_code(columns: list[Column], header: Searched) -> list[Column]:
-    """Return the columns with one for the code, where none is: a plain number of the line's own, else the barcode."""
+    """Return the columns with one for the code, where none is: a plain number of the line's own, else the barcode.
+
+    Such a number is another one in each line, and no running count.
+    """
     if any(column.name == SKU_CODE.name for column in columns):
         return columns
     free = header.free([column.position for column in columns])
-    numbers = [at for at, cell in free.items() if code_of(cell, "header_word") == "code" and _identifies(at, header)]
-    if header.table == "sku" and len(numbers) == 1:
+    lines = min(header.grid.cells.height - header.at - 1, _LINES)
+    numbers = [
+        at
+        for at, cell in free.items()
+        if header.table == "sku" and code_of(cell, "header_word") == "code"
+        if len(cells := header.under(at)) == lines and cells.n_unique() == len(cells) and _are_codes(cells)
+    ]
+    if len(numbers) == 1:
         return [Column(SKU_CODE.name, SKU_CODE, "sku", numbers[0], free[numbers[0]]), *columns]
     barcodes = [column for column in columns if column.name == "gtin"]
     if header.table == "component":
@@ -97,8 +123,17 @@ def with_code(columns: list[Column], header: Searched) -> list[Column]:
 
 def best_fitting(columns: Sequence[Column], header: Searched) -> Column | None:
     """Return the column of several of one field whose cells fit it best; None where no cell of any fits."""
-    shares = [_share_of_fitting(column, header.under(column.position)) for column in columns]
-    return columns[shares.index(max(shares))] if max(shares) > 0 else None
+
+    def share(column: Column) -> float:
+        cells = header.under(column.position)
+        if column.name in _MATERIALS:
+            wrong = sum(family_of_detail(cell) is None for cell in cells)
+        else:
+            wrong = read_values(cells, column, ".", None).faults.height
+        return 1 - wrong / len(cells) if len(cells) else 0.0
+
+    best = max(columns, key=share)
+    return best if share(best) > 0 else None
 
 
 def watched_columns(columns: Sequence[Column], header: Searched) -> list[Column]:
@@ -109,7 +144,7 @@ def watched_columns(columns: Sequence[Column], header: Searched) -> list[Column]
     return [
         Column(f"c{at}", quantity, "sku", at, cell)
         for at, cell in header.free([column.position for column in columns]).items()
-        if quantity_of(cell) is not None or is_of_lines(header.grid.under(at, header.at, _LINES_WATCHED))
+        if quantity_of(cell) is not None or is_of_lines(header.under(at, _FIRST_LINES))
     ]
 
 
@@ -145,11 +180,10 @@ def misleading_columns(every: Sequence[Column], cells: pl.DataFrame, table: Tabl
     """
     columns = [column for column in every if not column.exact and not column.mapped]
     given = {column.name: cells[column.name].drop_nulls() for column in columns}
-    with_digit = {name: int(texts.str.contains(r"\d").sum()) for name, texts in given.items()}
     units = [column for column in columns if column.field.name == "weight_unit"]
     found = [c.name for c in units if all(unit_of(cell, "g") is None for cell in given[c.name].unique())]
     for column in columns:
-        lines, digits = len(given[column.name]), with_digit[column.name]
+        lines, digits = len(given[column.name]), int(given[column.name].str.contains(r"\d").sum())
         ticked = is_bare_material(column) and 2 * digits <= lines
         if lines and (ticked or (column.field.unit == "percent" and not digits)):
             found.append(column.name)
@@ -220,15 +254,21 @@ def _issue_of_missing(name: str, header: Searched, likely: int | None) -> Issue:
 
 
 def _likely_code(free: dict[int, str], header: Searched) -> int | None:
-    """Return the free column that is most likely the code: unlike words, one value a line, named like a code."""
+    """Return the free column that is most likely the code: unlike words, one value a line, named like a code.
 
-    def merit(at: int) -> tuple[bool, bool, float]:
-        cells, roles = header.under(at), word_roles(free[at])
-        return bool(roles & {"code", "thing"}), cells.n_unique() == len(cells), -at
-
-    fitting = [at for at in free if _are_codes(header.under(at))]
-    fitting = fitting or [at for at in free if _are_names_of_one_line(header.under(at))]
-    return max(fitting, key=merit, default=None)
+    Where none is unlike words, each cell is one short word with a letter, and no other line has it.
+    """
+    cells = {at: header.under(at) for at in free}
+    fitting = [at for at in free if _are_codes(cells[at])]
+    if not fitting:
+        word, with_letter = r"^\s*\S{1,40}\s*$", r"\p{L}"
+        short = {at: texts.str.contains(word) & texts.str.contains(with_letter) for at, texts in cells.items()}
+        fitting = [at for at, fits in short.items() if len(fits) and fits.all() and cells[at].n_unique() == len(fits)]
+    return max(
+        fitting,
+        key=lambda at: (bool(word_roles(free[at]) & {"code", "thing"}), cells[at].n_unique() == len(cells[at]), -at),
+        default=None,
+    )
 
 
 def _likely_name(free: dict[int, str], code: int | None, header: Searched) -> int | None:
@@ -252,43 +292,91 @@ def _likely_name(free: dict[int, str], code: int | None, header: Searched) -> in
 
 
 def _are_codes(cells: pl.Series) -> bool:
-    """Return whether most cells have a digit and no space within, and are no running count and no measured numbers."""
+    """Return whether most cells have a digit and no space within, and are no measured numbers and no running count.
+
+    A count of the lines is 1, 2, 3, or 10, 20, 30.
+    """
     shaped = (
         cells.str.contains(r"\d") & ~cells.str.strip_chars().str.contains(r"\s") & (cells.str.len_chars() <= _SHORT)
     )
     if not len(cells) or float(shaped.sum()) < _MOST * len(cells):
         return False
-    return not _are_counted(cells) and not cells.str.contains(r"^[+-]?\d{0,3}[.,]\d{1,3}$|^\d{1,3}$").all()
-
-
-def _are_names_of_one_line(cells: pl.Series) -> bool:
-    """Return whether each cell is one short word with a letter, and no other line has it."""
-    words = cells.str.contains(r"^\s*\S{1,40}\s*$") & cells.str.contains(r"\p{L}")
-    return len(cells) > 0 and bool(words.all()) and cells.n_unique() == len(cells)
-
-
-def _are_counted(cells: pl.Series) -> bool:
-    """Return whether the cells count the lines: 1, 2, 3, or 10, 20, 30."""
     numbers = cells.str.strip_chars().cast(pl.Int64, strict=False)
     steps = numbers.diff().drop_nulls()
-    return not numbers.null_count() and len(numbers) > 1 and steps.n_unique() == 1 and numbers[0] in (0, steps[0])
+    counted = not numbers.null_count() and len(numbers) > 1 and steps.n_unique() == 1 and numbers[0] in (0, steps[0])
+    return not counted and not cells.str.contains(r"^[+-]?\d{0,3}[.,]\d{1,3}$|^\d{1,3}$").all()
 
 
-def _identifies(at: int, header: Searched) -> bool:
-    """Return whether a column gives each line a value of its own that is no running count."""
-    cells = header.under(at)
-    lines = min(header.grid.cells.height - header.at - 1, _LINES)
-    return len(cells) == lines and cells.n_unique() == len(cells) and not _are_counted(cells) and _are_codes(cells)
+def unknown_weights(columns: Sequence[Column], header: Searched) -> list[Column]:
+    """Return the columns of weights of parts without a known material, each as a group of its own."""
+    weights = [column for column in columns if column.fixed and column.field.name == "weight_g"]
+    frames = {frame for column in weights if (frame := _words_beside_material(column)) is not None}
+    bare = [column.position for column in weights if is_bare_material(column)]
+    found = []
+    for at, cell in header.free([column.position for column in columns]).items():
+        if weights and _may_name_weight(cell) and _contains_numbers(header, at):
+            alike = any(frame <= set(fold(cell).split()) for frame in frames)
+            if alike or (len(bare) > 1 and min(bare) < at < max(bare)):
+                found.append(_column_of_unknown_material(at, cell))
+    return found
 
 
-def _names_material(cells: pl.Series) -> bool:
-    return any(family_of_detail(cell) is not None for cell in cells.unique())
+def find_possible_materials(columns: Sequence[Column], header: Searched) -> tuple[int, ...]:
+    """Return the position of a column right of bare names of materials that may be one more: an unknown word."""
+    bare = {column.position for column in columns if is_bare_material(column)}
+    at = max(bare, default=-2) + 1
+    cell = header.free([column.position for column in columns]).get(at)
+    if len(bare) < 2 or cell is None or not _may_name_weight(cell) or recognise(cell, at, "sku"):
+        return ()
+    plain = fold(cell).isalpha() and word_roles(cell) <= {"nothing"}
+    return (at,) if plain and _contains_numbers(header, at) else ()
 
 
-def _share_of_fitting(column: Column, cells: pl.Series) -> float:
-    """Return the share of cells that the field can contain."""
-    if not len(cells):
-        return 0.0
-    if column.name in _MATERIALS:
-        return sum(family_of_detail(cell) is not None for cell in cells) / len(cells)
-    return 1 - read_values(cells, column, ".", None).faults.height / len(cells)
+def about_material(at: int, header: str, columns: Sequence[Column], sheet: str | None) -> Asked:
+    """Return a column beside materials as `source.asked` shows it: it may be any material that has no column yet.
+
+    A material whose word is nearly the header's (`Metalle`) comes first, else `other`: the header is no word for one.
+    """
+    taken = {column.name for column in columns}
+    [nearest, *_] = [*get_close_matches(fold(header), words("material_family"), n=1, cutoff=_ALIKE), "other"]
+    likely = words("material_family").get(nearest, nearest)
+    families = sorted(VOCABULARIES["material_family"], key=lambda family: (family != likely, family != "other"))
+    could_be = [name for family in families if (name := f"{family}_weight_g") not in taken] or ["other_weight_g"]
+    message = Message(
+        "{header} stands beside weights of materials, and may be one more; it is not read. If it is, the total is "
+        "too small without it: name its material, mapping={mapping}.",
+        header=shown(header),
+        mapping={"columns": {could_be[0]: letter(at)}},
+    )
+    column = _column_of_unknown_material(at, header)
+    return question("column", message, could_be=could_be, column=column, sheet=sheet)
+
+
+def _words_beside_material(column: Column) -> frozenset[str] | None:
+    """Return the words of a header beside its material's; None where none of them means a weight."""
+    family = {*fold(str(dict(column.fixed)["material_family"])).split()}
+    tokens = fold(column.header).split()
+    around = [token for token in tokens if code_of(token, "weight_column") or unit_of(token, "g") is not None]
+    weighs = [token for token in around if "weight" in word_roles(token) or unit_of(token, "g") is not None]
+    return frozenset(around) - family if weighs else None
+
+
+def _may_name_weight(cell: str) -> bool:
+    """Return whether a header can name a part's weight: not that of an outer level, of a total or of the product."""
+    tokens = fold(cell).split()
+    if len(tokens) > _LONGEST_WEIGHT or "%" in cell or level_of(cell) not in (None, "sales"):
+        return False
+    total = any(code_of(token, "line") == "total" for token in tokens)
+    return not total and not word_roles(cell) & _ROLES_OF_OTHERS
+
+
+def _column_of_unknown_material(at: int, header: str) -> Column:
+    unit, name = unit_in(header, "g"), f"unknown_{letter(at).lower()}"
+    column = Column(f"{name}_weight_g", fields_of("component")["weight_g"], "component", at, header, group=name)
+    return column if unit is None else replace(column, factor=unit.factor, per=unit.per, has_unit=True)
+
+
+def _contains_numbers(header: Searched, at: int) -> bool:
+    """Return whether most of the cells given below a header are numbers."""
+    under = header.under(at, _FIRST_LINES)
+    return len(under) > 0 and 2 * int(under.str.contains(_NUMBER).sum()) > len(under)

@@ -1,20 +1,22 @@
 """Recognises the field of a column by its header, with the unit or the market, year and half that it names.
 
-A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `words.csv` for
-terms made of known words; `groups.py` for numbered components and materials); `grammar.py` reads what is around them.
-A column counts only where every word was understood; where a word around a known term was not, the column is *open*,
-and asked about. `header.py` chooses the header row and refuses a table without the columns it needs.
+A header is a term and what stands around it. The terms are data (`schemas/headers.csv`; `words.csv` for terms made of
+known words); `grammar.py` reads what is around them. A column counts only where every word was understood; where a word
+around a known term was not, the column is *open*, and asked about. Components side by side in one line have numbered
+groups of columns, or a weight column per material: `packagings_1_material`, `Emballage 1 - Matière`, `Weight 2 (kg)`;
+`Glas`, `Poids verre (g)`, `plastic_weight_g`. `header.py` chooses the header row, and which of the columns count.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-import pycountry
-
-from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, Column, Table, fields_of, volume_field
+from compliance import ruleset
+from compliance.catalogue import is_iso_3166
+from compliance.words import resolve_material
+from pipelines.reading.fields import LONGEST_HEADER, PART_HELPERS, WEIGHTS, Column, Table, fields_of, volume_field
 from pipelines.reading.grammar import (
     MOST_KEPT,
     TEXTS,
@@ -36,11 +38,10 @@ from pipelines.reading.grammar import (
     without_measures,
     word_roles,
 )
-from pipelines.reading.groups import group_column
-from pipelines.reading.levels import SALES, level_at
+from pipelines.reading.words import SALES, level_at
 from schemas.fields import SKU_CODE, Field
 from schemas.normalise import Unfit, place
-from schemas.words import fold, headers, words
+from schemas.words import code_of, fold, headers, words
 
 Notes: TypeAlias = Sequence[tuple[str, ...]]
 
@@ -160,7 +161,8 @@ def _terms(main: Tokens, notes: Notes, header: str, table: Table) -> Iterator[tu
     if table != "sku":
         return
     left, measures = without_measures(main)
-    if (column := group_column(list(key_of(left).split()), header)) is not None:
+    tokens = key_of(left).split()
+    if (column := _numbered_column(tokens, header) or _material_column(tokens, header)) is not None:
         yield column, measures
     of_parts = headers("part")
     for key, start, end in _runs(main):
@@ -361,9 +363,141 @@ def _market_code(name: str) -> str | None:
         code = place(name)
     except Unfit:
         return None
-    return code if "-" not in code or code in _regions() else None
+    return code if "-" not in code or is_iso_3166(code) else None
+
+
+_WEIGHT = "weight_g"
+COMPONENT_FIELDS: Final = {
+    "material": "material_family",
+    "material_subtype": "polymer_or_grade",
+    "weight_grams": _WEIGHT,
+    "recycled_content_percent": "recycled_content_percent",
+}
+"""SKU column -> component column, in a group and where the lines of a SKU are its components."""
+_UNIT_ROLES = ("unit", "unit_name")
+_NUMBER = re.compile(r"[1-9]\d?")
+_JOINED = re.compile(r"([a-z]+)(\d{1,2})")
+
+
+def is_bare_material(column: Column) -> bool:
+    """Return whether the header is a material's name alone, which need not mean a weight: `Glas`, `Carton`."""
+    return bool(column.fixed) and _material_of_word(fold(column.header)) is not None
+
+
+def _numbered_column(words_found: Tokens, header: str) -> Column | None:
+    """Return the column of a header with one number that names a component's field without it and the group's word.
+
+    It is named by the header as it is, without a word for a group at its end, or without such words at its start.
+    """
+    tokens: list[str] = []
+    for token in words_found:  # `emballage1` is two
+        found = _JOINED.fullmatch(token)
+        tokens += found.groups() if found is not None and code_of(found[1], "group") is not None else (token,)
+    numbers = [token for token in tokens if _NUMBER.fullmatch(token)]
+    if len(numbers) != 1:
+        return None
+    rest = [token for token in tokens if token not in numbers]
+    ways = [rest]
+    if rest and code_of(rest[-1], "group") is not None:
+        ways.append(rest[:-1])
+    while rest and code_of(rest[0], "group") is not None:
+        rest = rest[1:]
+        ways.append(rest)
+    for way in ways:
+        composed = composed_field(way) if way else None
+        name = _part_headers().get(" ".join(way)) or COMPONENT_FIELDS.get(composed or "")
+        if name is not None:
+            own = f"component_{numbers[0]}_{name}"
+            exact = header.strip() == own
+            return Column(own, fields_of("component")[name], "component", 0, header, exact=exact, group=numbers[0])
+    return None
 
 
 @cache
-def _regions() -> frozenset[str]:
-    return frozenset(region.code for region in pycountry.subdivisions)
+def _part_headers() -> dict[str, str]:
+    """Return headers of a component's fields within a group: those of a components table, and some that need the group.
+
+    Headers of the SKU elsewhere (`Verpackungsmaterial`, `Poids de l'emballage`) are the part's in a group.
+    """
+    of_sku = {header: COMPONENT_FIELDS[name] for header, name in headers("sku").items() if name in COMPONENT_FIELDS}
+    of_table = {header: name for header, name in headers("component").items() if name in fields_of("component")}
+    return {h: name for h, name in {**of_sku, **of_table, **headers("group")}.items() if name != SKU_CODE.name}
+
+
+def _material_column(tokens: Tokens, header: str) -> Column | None:
+    """Return the column of a material's name beside only words for weights or a part.
+
+    With words for a unit instead (`Glas Einheit`, `glass_weight_unit`) the column contains the units of that weight.
+    """
+    parts = [code_of(token, "component_type") for token in tokens]
+    of_unit = [code_of(token, "header_word") in _UNIT_ROLES for token in tokens]
+    beside = [bool(part) + unit for part, unit in zip(parts, of_unit, strict=True)]
+    beside = [
+        count + (code_of(token, "weight_column") is not None) for token, count in zip(tokens, beside, strict=True)
+    ]
+    own = [at for at, count in enumerate(beside) if count != 1]  # words that can only be the material's
+    for size in range(len(tokens), 0, -1):
+        for start in range(len(tokens) - size + 1):
+            end = start + size
+            found = [part for part in (*parts[:start], *parts[end:]) if part is not None]
+            if len(found) > 1 or (own and not start <= own[0] <= own[-1] < end):
+                continue
+            if (material := _material_of_word(" ".join(tokens[start:end]))) is not None:
+                if start and code_of(tokens[start - 1], "header_part") == "per":
+                    return None  # a carton that something is per is no material
+                name = "weight_unit" if any((*of_unit[:start], *of_unit[end:])) else _WEIGHT
+                return _column_of_material(material, found[0] if found else "body", name, header)
+    return None
+
+
+def _column_of_material(material: str, part: str, name: str, header: str) -> Column:
+    """Return the column of a material, given as `family` or `family grade`, in a part of the packaging."""
+    family, _, grade = material.partition(" ")
+    key = "_".join([*([] if part == "body" else [part]), *fold(material).split()])
+    fixed = {"component_type": part, "material_family": family} | ({"polymer_or_grade": grade} if grade else {})
+    field = fields_of("component")[name]
+    return Column(f"{key}_{name}", field, "component", 0, header, group=key, fixed=tuple(fixed.items()))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _material_of_word(folded: str) -> str | None:
+    """Return the material that words name: a grade, a family, or a family with a kind of it: `plastique pet clair`."""
+    families = words("material_family")
+    if (own := _grades_by_word().get(folded) or families.get(folded)) is not None:
+        return own
+    first, _, kind = folded.partition(" ")
+    family, rules = families.get(first), ruleset.load()
+    code = None if family is None or not kind else resolve_material(kind, rules)
+    return f"{family} {kind}" if code is not None and rules.materials[code].family == family else None
+
+
+@cache
+def _grades_by_word() -> dict[str, str]:
+    """Return words for a grade of a material, and the grades as column names spell them: `metal tinplate`."""
+    known = words("material_column")
+    return {**known, **{fold(code): code for code in known.values()}}
+
+
+def usable_groups(columns: list[Column]) -> list[Column]:
+    """Return the group columns that can make components: numbered groups that name a material, else materials.
+
+    A number behind a header may mean anything, and a material's name alone too: a group without a material makes
+    no component, and a bare name counts only beside a second material.
+    """
+    numbered = [column for column in columns if column.group is not None and not column.fixed]
+    named = {column.group for column in numbered if column.field.name in ("material_family", "component_id")}
+    if whole := [column for column in numbered if column.group in named]:
+        # A weight of a part without a material is kept as a fault of its lines, so that no total lacks a part.
+        weights = {column.group for column in numbered if column.field.name in WEIGHTS}
+        whole = [column for column in numbered if column.group in named | weights]
+        weighed = {column.group for column in whole if column.field.name == _WEIGHT}
+        weight = fields_of("component")[_WEIGHT]
+        return [  # a measured weight is the weight of a group without a specified one
+            replace(column, name=f"component_{column.group}_{_WEIGHT}", field=weight)
+            if column.field.name == "measured_weight_g" and column.group not in weighed
+            else column
+            for column in whole
+        ]
+    materials = [column for column in columns if column.fixed]
+    several = sum(column.field.name == _WEIGHT for column in materials) > 1
+    return materials if several else [column for column in materials if not is_bare_material(column)]

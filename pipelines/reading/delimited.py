@@ -13,7 +13,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 import polars as pl
@@ -281,12 +280,7 @@ def without_ragged(body: Grid, grid: Grid, header: Header) -> Grid:
     widths = pl.Series([grid.widths[line] for line in body.lines], dtype=pl.Int64)
     kept = ~over & ((widths >= wanted) | _fitting_short_lines(body.cells, widths, widths < wanted, header.columns))
     faults = [_fault(body.row(at), int(body.lines[at]), int(widths[at]), width, header) for at in (~kept).arg_true()]
-    return replace(
-        body,
-        cells=body.cells.filter(kept),
-        lines=body.lines.filter(kept),
-        faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)),
-    )
+    return body.where(kept, faults)
 
 
 def _fitting_short_lines(

@@ -12,7 +12,7 @@ import codecs
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import exp, log
@@ -22,7 +22,7 @@ from typing import Final, Literal, NamedTuple
 import chardet
 
 from pipelines.reading.grid import ReadingRefused, refuse
-from pipelines.reading.questions import question, refused
+from pipelines.reading.published import question, refused
 from schemas.messages import Message
 from schemas.normalise import shown
 
@@ -106,7 +106,7 @@ def plausibility(cells: Sequence[str], encoding: str) -> float:
     own = [number for number, language in enumerate(languages()) if encoding in language.encodings]
     if not own:
         return score + sum(times * (-3.0 if pair[1].isascii() else _UNKNOWN) for pair, times in pairs.items())
-    return score + max(_sum(pairs.items(), number) for number in own)
+    return score + max(_sum(pairs, number) for number in own)
 
 
 def frequency(encoding: str, ascii_cells: tuple[str, ...]) -> float:
@@ -120,12 +120,13 @@ def _language_of(cells: tuple[str, ...]) -> Language:
     pairs = Counter[tuple[str, str]]()
     for cell in cells:
         _count(cell, pairs)
-    of = {language.name: (_sum(pairs.items(), number), language) for number, language in enumerate(languages())}
-    return max(of.values(), key=lambda found: found[0])[1] if pairs.total() > _FEW_LETTERS else of["en"][1]
+    if pairs.total() <= _FEW_LETTERS:
+        return next(language for language in languages() if language.name == "en")
+    return languages()[max(range(len(languages())), key=lambda number: _sum(pairs, number))]
 
 
-def _sum(pairs: Iterable[tuple[tuple[str, str], int]], language: int) -> float:
-    return sum(times * _likelihood(language, *pair) for pair, times in pairs)
+def _sum(pairs: Mapping[tuple[str, str], int], language: int) -> float:
+    return sum(times * _likelihood(language, *pair) for pair, times in pairs.items())
 
 
 def _count(text: str, pairs: Counter[tuple[str, str]]) -> float:
@@ -295,7 +296,7 @@ def _undecided(names: list[str], readings: dict[str, list[str]]) -> ReadingRefus
         samples=samples,
         mapping={"encoding": names[0]},
     )
-    return refused([question("encoding", message, could_be=names, text=samples)])
+    return refused(question("encoding", message, could_be=names, text=samples))
 
 
 def _decode_leniently(data: bytes, codec: str) -> str:
@@ -349,62 +350,39 @@ _REFUSED_FORMATS = (
     (b"Rar!", Message("an archive")),
     (b"7z\xbc\xaf", Message("an archive")),
 )
+_CONTROLS = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
 _MARKUP = (b"<html", b"<!doctype", b"<table", b"<?xml", b"<head", b"<body", b"<meta")
 
 
 def detect_format(data: bytes, filename: str) -> Literal["csv", "xlsx"]:
-    """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook."""
+    """Return the format of the bytes. Raises `ReadingRefused` where they are neither text nor a workbook.
+
+    Bytes are no text where more than one in ten of the start is a control character; Ctrl-Z ends some texts.
+    """
     if data.startswith(_ZIP):
         return "xlsx"
-    if data.startswith(_OLE):
-        if _ENCRYPTED in data:
-            raise refuse(
-                "encrypted_file",
-                Message("{file} is protected by a password; save it without one.", file=shown(filename)),
-            )
-        raise refuse(
-            "unreadable_file",
-            Message(
-                "{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=shown(filename)
-            ),
+    file, sample = shown(filename), data[:4096]
+    start = sample.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
+    wide = sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample) is not None
+    controls = 0 if wide else len(sample) - len(sample.translate(None, _CONTROLS))
+    kind = next((what for mark, what in _REFUSED_FORMATS if data.startswith(mark)), None)
+    code, wrong = "unreadable_file", None
+    if data.startswith(_OLE) and _ENCRYPTED in data:
+        code, wrong = "encrypted_file", Message("{file} is protected by a password; save it without one.", file=file)
+    elif data.startswith(_OLE):
+        wrong = Message("{file} is an old Excel file (.xls) or another Office document; save it as .xlsx.", file=file)
+    elif kind is not None:
+        wrong = Message(
+            "{file} is {kind}, not a table. Send a CSV file or an Excel workbook (.xlsx).", file=file, kind=kind
         )
-    for mark, what in _REFUSED_FORMATS:
-        if data.startswith(mark):
-            raise refuse(
-                "unreadable_file",
-                Message(
-                    "{file} is {kind}, not a table. Send a CSV file or an Excel workbook (.xlsx).",
-                    file=shown(filename),
-                    kind=what,
-                ),
-            )
-    start = data[:4096].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00")
-    if not start:
-        raise refuse(
-            "no_table", Message("{file} is empty. Send a CSV file or an Excel workbook (.xlsx).", file=shown(filename))
+    elif not start:
+        code, wrong = "no_table", Message("{file} is empty. Send a CSV file or an Excel workbook (.xlsx).", file=file)
+    elif start.lower().startswith(_MARKUP):
+        wrong = Message(
+            "{file} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.", file=file
         )
-    if start.lower().startswith(_MARKUP):
-        raise refuse(
-            "unreadable_file",
-            Message(
-                "{file} is a web page or XML, whatever its name; open it in Excel and save it as .xlsx.",
-                file=shown(filename),
-            ),
-        )
-    if _is_binary(data):
-        raise refuse(
-            "unreadable_file",
-            Message(
-                "{file} is no text and no workbook. Send a CSV file or an Excel workbook (.xlsx).", file=shown(filename)
-            ),
-        )
+    elif controls > len(sample) / 10:
+        wrong = Message("{file} is no text and no workbook. Send a CSV file or an Excel workbook (.xlsx).", file=file)
+    if wrong is not None:
+        raise refuse(code, wrong)
     return "csv"
-
-
-def _is_binary(data: bytes) -> bool:
-    """Return whether more than one byte in ten of the start is a control character; Ctrl-Z ends some texts."""
-    sample = data[:4096]
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16_without_mark(sample):
-        return False
-    controls = bytes([*range(9), 11, *range(14, 26), *range(28, 32)])
-    return len(sample) - len(sample.translate(None, controls)) > len(sample) / 10

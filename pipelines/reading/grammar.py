@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 from compliance import ruleset
 from compliance.words import resolve_format, resolve_material
-from pipelines.reading.levels import SALES, level_at
-from pipelines.reading.units import first_words_of_units, unit_of
+from pipelines.reading.words import SALES, first_words_of_units, level_at, unit_of
 from schemas.fields import Field
 from schemas.texts import WITHOUT_INVISIBLE
 from schemas.words import code_of, fold, words

@@ -106,16 +106,26 @@ class Grid:
             return pl.Series([], dtype=pl.String)
         return self.cells[name].slice(row + 1, lines).drop_nulls()
 
+    def cells_given(self) -> pl.Series:
+        """Return the number of cells that each row gives."""
+        if self.filled is not None:
+            return self.filled
+        return self.cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
+
+    def where(self, kept: pl.Series, faults: Sequence[LineFault] = ()) -> "Grid":
+        """Return the rows where `kept` is true, and further faults among those of the grid."""
+        return replace(
+            self,
+            cells=self.cells.filter(kept),
+            lines=self.lines.filter(kept),
+            kinds=None if self.kinds is None else self.kinds.filter(kept),
+            filled=None if self.filled is None else self.filled.filter(kept),
+            faults=tuple(sorted((*self.faults, *faults), key=lambda fault: fault.line)),
+        )
+
     def below(self, line: int) -> "Grid":
         """Return the rows after a line."""
-        keep = self.lines > line
-        return Grid(
-            self.cells.filter(keep),
-            self.lines.filter(keep),
-            tuple(fault for fault in self.faults if fault.line > line),
-            None if self.kinds is None else self.kinds.filter(keep),
-            filled=None if self.filled is None else self.filled.filter(keep),
-        )
+        return replace(self.where(self.lines > line), faults=tuple(fault for fault in self.faults if fault.line > line))
 
 
 def one_below_another(grids: Sequence[Grid]) -> Grid:
@@ -126,13 +136,8 @@ def one_below_another(grids: Sequence[Grid]) -> Grid:
         pl.concat(grid.cells for grid in grids),
         pl.concat(grid.lines + at * LINES_OF_SHEET for at, grid in enumerate(grids)),
         kinds=pl.concat(grid.kinds for grid in grids if grid.kinds is not None),
-        filled=pl.concat(grid.filled if grid.filled is not None else _filled(grid) for grid in grids),
+        filled=pl.concat(grid.cells_given().cast(pl.UInt32) for grid in grids),
     )
-
-
-def _filled(grid: Grid) -> pl.Series:
-    """Return the number of cells that each row has among those that were read."""
-    return grid.cells.select(filled=pl.sum_horizontal(pl.all().is_not_null()).cast(pl.UInt32)).to_series()
 
 
 def check_width(columns: int) -> None:

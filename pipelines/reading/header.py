@@ -8,39 +8,50 @@ means others, or the same ones in another order or unit, begins another table: i
 first header they would say something false. Where the first header comes again, its lines are read again.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
 from pipelines.reading.column_values import (
     Searched,
     best_fitting,
+    find_possible_materials,
     issues_of_missing,
+    unknown_weights,
     watched_columns,
     with_code,
     without_article_numbers,
 )
-from pipelines.reading.columns import column_for, recognise
+from pipelines.reading.columns import column_for, recognise, substitute_column, usable_groups
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table, with_component_prefix
-from pipelines.reading.forms import form_refusal
-from pipelines.reading.grammar import mentions, names_packaging
+from pipelines.reading.grammar import mentions, names_packaging, word_roles
 from pipelines.reading.grid import Grid, LineFault, ReadingRefused, letter, position, refuse
-from pipelines.reading.groups import usable_groups
-from pipelines.reading.header_row import REQUIRED_FIELDS, Cells, header_index, header_labels, recognised_fields
+from pipelines.reading.header_row import (
+    REQUIRED_FIELDS,
+    Cells,
+    form_refusal,
+    header_index,
+    header_labels,
+    recognised_fields,
+)
 from pipelines.reading.lines import OTHER_HEADER, REPEATED
 from pipelines.reading.mapping import SheetMapping, same_field
-from pipelines.reading.open import open_columns, questions_of, with_units_of_mapping
-from pipelines.reading.published import outline_of
-from pipelines.reading.questions import with_answer
-from pipelines.reading.substitutes import SHARED_WITH_PRODUCT, with_substitutes
-from pipelines.reading.unit_columns import is_shared, judge_units, own_units, with_stated_unit, with_units_beside
-from pipelines.reading.unknown_materials import find_possible_materials, unknown_weights
+from pipelines.reading.published import Off, outline_of, with_answer
+from pipelines.reading.units import (
+    about_open_column,
+    is_shared,
+    judge_units,
+    open_columns,
+    own_units,
+    with_stated_unit,
+    with_units_beside,
+    with_units_of_mapping,
+)
 from schemas.fields import SKU_CODE
-from schemas.imports.types import Asked, QuestionKind
+from schemas.imports.types import Asked
 from schemas.issues import Issue
-from schemas.json_values import JsonObject
 from schemas.messages import Message, message_of
 from schemas.normalise import shown
 from schemas.words import fold, headers
@@ -50,6 +61,10 @@ _MOST_NAMED: Final = 20
 _LONGEST_SEEN: Final = 500
 _LONGEST_SHOWN: Final = 200
 _UNIT: Final = r"\((?:k?g|mg|%)\)"
+_SHARED_WITH_PRODUCT: Final = frozenset(
+    {"material", "material_subtype", "weight_grams", "weight_unit", "packaging_format", "recycled_content_percent"}
+)
+"""Fields that a product has as well: beside `Packaging weight`, `Weight` is the product's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ class Header:
     last_line: int
     columns: tuple[Column, ...]
     ignored: tuple[tuple[int, str], ...]
-    off: tuple[tuple[str, int | None, str | None], ...] = ()
+    off: Off = ()
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
     questions: tuple[Asked, ...] = ()
@@ -89,51 +104,52 @@ def find_header(grid: Grid, table: Table, mapped: SheetMapping, *, sheet: str | 
     if unmapped and (refusal := form_refusal(grid)) is not None:
         raise refusal
     searched, last_line = _searched(grid, table, mapped, sheet)
-    at, line, cells = searched.at, searched.line, searched.cells
-    chosen = with_units_of_mapping(mapped_columns(cells, mapped, table), mapped)
-    asked = [column for column in chosen if column.open is not None]
-    chosen = [column for column in chosen if column.open is None]
-    taken = {column.position for column in (*chosen, *asked)}
-    found = [
-        column
-        for place, cell in enumerate(cells)
-        if cell is not None and place not in taken and (column := recognise(cell, place, table)) is not None
-    ]
+    mapped_here = with_units_of_mapping(_mapped_columns(searched, mapped), mapped)
+    chosen = [column for column in mapped_here if column.open is None]
+    asked = [column for column in mapped_here if column.open is not None]
+    others = searched.free([column.position for column in mapped_here]).items()
+    recognised = [column for at, cell in others if (column := recognise(cell, at, table)) is not None]
     unread = [*mapped.off, *mapped.constants, *asked]
-    recognised, found = found, [c for c in found if not any(same_field(c, other) for other in unread)]
+    found = [column for column in recognised if not any(same_field(column, other) for other in unread)]
+    off = tuple(
+        (column.name, None, None)
+        if (had := next((other for other in recognised if same_field(column, other)), None)) is None
+        else (column.name, had.position, had.header)
+        for column in mapped.off
+    )
     try:
         columns = _needed_columns(searched, mapped, chosen, found)
     except ReadingRefused as refused:
+        named = [*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))]
         refused.outline = outline_of(
             table,
             sheet,
             mapped,
-            _switched_off(mapped, recognised),
-            header_row=line,
-            cells=cells,
+            off,
+            header_row=searched.line,
+            cells=searched.cells,
             body=grid.below(last_line),
-            recognised=[*chosen, *(column for column in found if not any(same_field(column, c) for c in chosen))],
+            recognised=named,
         )
         raise
-    opened = with_units_of_mapping(open_columns(cells, [*columns, *asked, *unread], table), mapped)
+    opened = with_units_of_mapping(open_columns(searched.cells, [*columns, *asked, *unread], table), mapped)
     columns = [*columns, *(column for column in opened if column.open is None)]
     asked += [column for column in opened if column.open is not None]
     columns = with_component_prefix(columns) if table == "sku" else columns
-    above = [cell for i in range(at) for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
+    rows = range(searched.at)
+    above = [cell for i in rows for cell in grid.row(i) if cell is not None and len(cell) < LONGEST_HEADER]
     columns = with_units_of_mapping(with_stated_unit(columns, above), mapped)
     judged = judge_units(columns, searched, mapped)
     columns = sorted(judged.columns, key=lambda column: column.position)
-    used = {column.position for column in (*columns, *asked)} | judged.asked
-    ignored = tuple((place, cell) for place, cell in enumerate(cells) if cell is not None and place not in used)
     return Header(
-        line,
+        searched.line,
         last_line,
         tuple(columns),
-        ignored,
-        _switched_off(mapped, recognised),
+        tuple(searched.free([*(column.position for column in (*columns, *asked)), *judged.asked]).items()),
+        off,
         any(mentions(text, "packaging") for text in above),
-        find_possible_materials(columns, cells, grid, at),
-        (*questions_of(asked, sheet, table), *judged.questions),
+        find_possible_materials(columns, searched),
+        (*(about_open_column(column, sheet, table) for column in asked), *judged.questions),
         judged.asked,
         tuple(watched_columns([*columns, *asked], searched)),
     )
@@ -151,30 +167,38 @@ def _searched(grid: Grid, table: Table, mapped: SheetMapping, sheet: str | None)
 def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column], found: list[Column]) -> list[Column]:
     """Return one column a field: those `chosen` by the mapping, and of those `found` by their headers what is usable.
 
-    Raises `ReadingRefused` where a needed field has no column, or several.
+    A main table without component_type cannot have single columns of parts: `additives` there means something else.
+    With it the table has a line for each component, so groups of columns are dropped instead. Each weight may have its
+    own column of units beside it. Raises `ReadingRefused` where a needed field has no column, or several.
     """
-    grid, table, _, at, _, cells = header
+    table, issues = header.table, list[Issue]()
+    if table == "sku":
+        own = [column for column in found if column.table == "sku"]
+        if any(column.name == "component_type" for column in (*found, *chosen, *mapped.constants)):
+            own += [column for column in found if column.table == "component" and column.group is None]
+        else:
+            given = (*chosen, *mapped.constants)
+            own += [column for column in usable_groups([*given, *found]) if column not in given]
+        found = without_article_numbers(own, chosen, header)
     named = {(column.table, column.name) for column in chosen}
-    issues: list[Issue] = []
-    if table == "sku":
-        found = _without_stray_parts(found, (*chosen, *mapped.constants))
-        found = without_article_numbers(found, chosen, header)
     unnamed = [column for column in found if (column.table, column.name) not in named]
-    columns = [*chosen, *_one_per_field(unnamed, chosen, header, issues)]
+    units = [column for column in unnamed if is_shared(column)]
+    columns = [*chosen, *_best_of_each_field([c for c in unnamed if c not in units], header, issues)]
+    columns += own_units(units, columns) or _best_of_each_field(units, header, issues)
     if table == "sku":
-        columns = with_substitutes(columns, cells, mapped=mapped.columns)
-    doubtful = {c.name: c for c in open_columns(cells, [*columns, *mapped.constants], table)}
+        columns = _with_substitutes(columns, header, mapped=mapped.columns)
+    doubtful = {c.name: c for c in open_columns(header.cells, [*columns, *mapped.constants], table)}
     columns = columns if SKU_CODE.name in doubtful else with_code(columns, header)
-    columns = with_units_beside(columns, cells, grid, at)
+    columns = with_units_beside(columns, header)
     if table == "sku":
-        columns += unknown_weights(columns, cells, grid, at)
+        columns += unknown_weights(columns, header)
     columns = [column for column in columns if mapped.reads(column)]
     if table == "sku":
-        check_component_type(columns, mapped)
-    given = {column.name for column in (*columns, *mapped.constants)}
-    missing = [name for name in REQUIRED_FIELDS[table] if name not in given]
+        _check_component_type(columns, mapped)
+    names = {column.name for column in (*columns, *mapped.constants)}
+    missing = [name for name in REQUIRED_FIELDS[table] if name not in names]
     for name in (name for name in missing if name in doubtful):
-        [asked] = questions_of([doubtful[name]], header.sheet, table)
+        asked = about_open_column(doubtful[name], header.sheet, table)
         message, kind = message_of(asked["message"]), asked["kind"]
         issues.append(Issue("missing_column", message, name, kind=kind, could_be=[name], answer=asked["answer"]))
     issues += issues_of_missing([name for name in missing if name not in doubtful], header, columns)
@@ -183,37 +207,11 @@ def _needed_columns(header: Searched, mapped: SheetMapping, chosen: list[Column]
     return columns
 
 
-def _switched_off(mapped: SheetMapping, recognised: list[Column]) -> tuple[tuple[str, int | None, str | None], ...]:
-    """Return the fields that the mapping switches off, each with the column that it would have been read from."""
-    off: list[tuple[str, int | None, str | None]] = []
-    for column in mapped.off:
-        had = next((other for other in recognised if same_field(column, other)), None)
-        off.append((column.name, None, None) if had is None else (column.name, had.position, had.header))
-    return tuple(off)
-
-
-def _without_stray_parts(found: list[Column], chosen: Sequence[Column]) -> list[Column]:
-    """Drop the columns that a main table without component_type cannot have: `additives` there means something else.
-
-    With that column it has a line for each component, so groups of columns are dropped instead.
-    """
-    own = [column for column in found if column.table == "sku"]
-    if any(column.name == "component_type" for column in (*found, *chosen)):
-        return own + [column for column in found if column.table == "component" and column.group is None]
-    return own + [column for column in usable_groups([*chosen, *found]) if column not in chosen]
-
-
-def _one_per_field(columns: list[Column], chosen: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
+def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     """Keep one column a field: its own name wins over synonyms, a header that names the packaging over others.
 
-    Each weight may have its own column of units beside it. Each other duplicate is one of the `issues`.
+    Each other duplicate is one of the `issues`.
     """
-    units = [column for column in columns if is_shared(column)]
-    kept = _best_of_each_field([column for column in columns if column not in units], header, issues)
-    return [*kept, *(own_units(units, [*chosen, *kept]) or _best_of_each_field(units, header, issues))]
-
-
-def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Issue]) -> list[Column]:
     by_name: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
         by_name.setdefault((column.table, column.name), []).append(column)
@@ -221,7 +219,7 @@ def _best_of_each_field(columns: list[Column], header: Searched, issues: list[Is
     for (_, name), candidates in by_name.items():
         exact = [column for column in candidates if column.exact]
         best = exact if len(exact) == 1 else candidates
-        if len(best) > 1 and name in SHARED_WITH_PRODUCT:
+        if len(best) > 1 and name in _SHARED_WITH_PRODUCT:
             of_packaging = [column for column in best if names_packaging(column.header)]
             best = of_packaging if len(of_packaging) == 1 else best
         if len(best) > 1:
@@ -235,34 +233,67 @@ def _ambiguous(name: str, columns: Sequence[Column], header: Searched) -> Issue:
     where = ", ".join(f"{shown(column.header)} ({letter(column.position)})" for column in columns[:_MOST_NAMED])
     where += ", …" if len(columns) > _MOST_NAMED else ""
     likely = best_fitting(columns, header)
-    answer: JsonObject | None = None
     if likely is None:
         message = Message("The columns {where} all fit {name}; rename or remove all but one.", where=where, name=name)
-    else:
-        message = Message(
-            "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: "
-            "mapping={mapping}.",
-            where=where,
-            name=name,
-            mapping={"columns": {name: letter(likely.position)}},
-        )
-        message, answer = with_answer(message, of_components=header.table == "component")
-    kind: QuestionKind | None = None if answer is None else "column"
-    return Issue("ambiguous_column", message, name, kind=kind, could_be=[name], answer=answer)
+        return Issue("ambiguous_column", message, name, could_be=[name])
+    message = Message(
+        "The columns {where} all fit {name}; rename or remove all but one, or say which one it is: mapping={mapping}.",
+        where=where,
+        name=name,
+        mapping={"columns": {name: letter(likely.position)}},
+    )
+    message, answer = with_answer(message, of_components=header.table == "component")
+    return Issue("ambiguous_column", message, name, kind="column", could_be=[name], answer=answer)
 
 
-def mapped_columns(cells: Cells, mapped: SheetMapping, table: Table) -> list[Column]:
+def _with_substitutes(columns: list[Column], header: Searched, *, mapped: Container[str]) -> list[Column]:
+    """Add for each field without a column its one substitute, a listed or composed header; of two none is added.
+
+    A key's substitute may otherwise be read as another field: a description is the name where there is no other. A
+    column that names the packaging is better than one that does not, unless the mapping names the field (`mapped`).
+    """
+    found: dict[str, list[Column]] = {}
+    for at, cell in header.free([column.position for column in columns if column.name != "description"]).items():
+        if (column := substitute_column(cell)) is not None:
+            found.setdefault(column.name, []).append(replace(column, position=at))
+    ours = (column for column in columns if column.exact or names_packaging(column.header) or column.name in mapped)
+    settled = {column.name for column in ours} | {c.name for c in columns if c.name not in _SHARED_WITH_PRODUCT}
+    spares = [
+        chosen for name in sorted(found.keys() - settled) if (chosen := _choose_substitute(found[name])) is not None
+    ]
+    better = {column.name for column in spares if names_packaging(column.header)}
+    missing = found.keys() - {column.name for column in columns}
+    spares = [column for column in spares if column.name in better | missing]
+    instead = {column.position for column in spares}
+    worse = better - settled
+    return [*spares, *(c for c in columns if c.position not in instead and c.name not in worse)]
+
+
+def _choose_substitute(found: list[Column]) -> Column | None:
+    """Return a field's only substitute, or the only one that names the packaging; None where it is not clear.
+
+    Of codes the article's own number comes first, then a supplier's or customer's one, then a bare id.
+    """
+    if found[0].name == SKU_CODE.name:
+        ranks = [2 if fold(c.header) == "id" else int("somebody" in word_roles(c.header)) for c in found]
+        found = [column for column, rank in zip(found, ranks, strict=True) if rank == min(ranks)]
+    if len(found) > 1 and found[0].name in _SHARED_WITH_PRODUCT:
+        found = [column for column in found if names_packaging(column.header)]
+    return found[0] if len(found) == 1 else None
+
+
+def _mapped_columns(header: Searched, mapped: SheetMapping) -> list[Column]:
     """Return a column for each field that the mapping reads from one; one column of the file may give several fields.
 
     Raises `ReadingRefused` with `invalid_mapping` where the file has none of a field's columns.
     """
-    columns: list[Column] = []
+    cells, columns = header.cells, list[Column]()
     for name, places in mapped.columns.items():
         at = next((at for place in places if (at := _position(cells, place)) is not None), None)
-        column = None if at is None else column_for(name, at, cells[at] or "", table)
+        column = None if at is None else column_for(name, at, cells[at] or "", header.table)
         if column is None:
             lacking = " or ".join(map(shown, places))
-            seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in enumerate(cells) if cell is not None)
+            seen = ", ".join(f"{letter(at)} {shown(cell)}" for at, cell in header.free([]).items())
             message = Message(
                 "The mapping is wrong: there is no column {header} for {name}. The table has the columns A to "
                 "{last}; the headers are: {seen}.",
@@ -274,19 +305,6 @@ def mapped_columns(cells: Cells, mapped: SheetMapping, table: Table) -> list[Col
             raise refuse("invalid_mapping", message, "mapping")
         columns.append(column)
     return columns
-
-
-def check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
-    """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
-    given = [*columns, *mapped.constants]
-    parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
-    if parts and not any(column.name == "component_type" for column in given):
-        message = Message(
-            "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
-            'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
-            name=parts[0],
-        )
-        raise refuse("invalid_mapping", message, "mapping")
 
 
 def _position(cells: Cells, header: str) -> int | None:
@@ -306,41 +324,44 @@ def _position(cells: Cells, header: str) -> int | None:
     return None
 
 
-class OneTable(NamedTuple):
-    """The lines of the first header's table, and further headers with the reason why they are left out."""
+def _check_component_type(columns: Sequence[Column], mapped: SheetMapping) -> None:
+    """Refuse a mapped field of components beside SKUs where nothing says which part of the packaging a line is."""
+    given = [*columns, *mapped.constants]
+    parts = [column.name for column in given if column.mapped and column.table == "component" and column.group is None]
+    if parts and not any(column.name == "component_type" for column in given):
+        message = Message(
+            "The mapping is wrong: {name} is a component's, and component_type says which part each line is; map "
+            'it too, or give it as a constant: {{"constants": {{"component_type": "body"}}}}.',
+            name=parts[0],
+        )
+        raise refuse("invalid_mapping", message, "mapping")
 
-    body: Grid
-    headers: tuple[tuple[int, str], ...]
 
+def of_one_table(
+    body: Grid, header: Header, table: Table, helping: Collection[int]
+) -> tuple[Grid, tuple[tuple[int, str], ...]]:
+    """Return the lines that the header describes, and the lines of further headers with the reason they are left out.
 
-def of_one_table(body: Grid, header: Header, table: Table, helping: Collection[int]) -> OneTable:
-    """Return the lines that the header describes; lines below another header are faults.
-
-    Rows that help, directly below the header, stay: they name its columns once more.
+    Lines below another header are faults. Rows that help, directly below the header, stay: they name its columns once
+    more.
     """
     if header.line == 0 or header.line != header.last_line:  # no header, or one of two lines, of which each is a part
-        return OneTable(body, ())
+        return body, ()
     rows = {at: body.row(at) for at in _candidates(body, header, table) if at not in helping}
     found = {at: row for at, row in rows.items() if _fields(row, table).issuperset(REQUIRED_FIELDS[table])}
     if not found:
-        return OneTable(body, ())
+        return body, ()
     same = {at: _is_same(row, header, table) for at, row in found.items()}
-    kept = pl.Series([True]).new_from_index(0, body.cells.height).scatter(list(found), values=False)
+    left_out = set(found)
     faults: list[LineFault] = []
     starts = sorted(found)
     for at, end in zip(starts, [*starts[1:], body.cells.height], strict=True):
-        if not same[at] and end > at + 1:
+        if not same[at]:
             faults += _faults(body, range(at + 1, end), found[at], int(body.lines[at]), table)
-            kept = kept.scatter(list(range(at + 1, end)), values=False)
-    one = replace(
-        body,
-        cells=body.cells.filter(kept),
-        lines=body.lines.filter(kept),
-        kinds=None if body.kinds is None else body.kinds.filter(kept),
-        filled=None if body.filled is None else body.filled.filter(kept),
-        faults=tuple(sorted((*body.faults, *faults), key=lambda fault: fault.line)),
-    )
-    return OneTable(one, tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts))
+            left_out.update(range(at + 1, end))
+    kept = pl.repeat(value=True, n=body.cells.height, eager=True).scatter(sorted(left_out), values=False)
+    further = tuple((int(body.lines[at]), REPEATED if same[at] else OTHER_HEADER) for at in starts)
+    return body.where(kept, faults), further
 
 
 def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
@@ -350,7 +371,7 @@ def _candidates(body: Grid, header: Header, table: Table) -> list[int]:
     """
     known = {column.header.strip().casefold() for column in header.columns}
     known |= {text for name in headers(table) for text in (name, name.replace(" ", "_"), name.replace(" ", ""))}
-    found = pl.Series([False]).new_from_index(0, body.cells.height)
+    found = pl.repeat(value=False, n=body.cells.height, eager=True)
     for column in header.columns:
         if column.name in REQUIRED_FIELDS[table] and f"c{column.position}" in body.cells.columns:
             cells = body.cells[f"c{column.position}"].str.strip_chars().str.to_lowercase()

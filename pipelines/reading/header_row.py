@@ -3,23 +3,30 @@
 Its labels may be spread over lines, merged titles above or units below: `Weight` over `Glass | Paper` is `Weight Glass`
 and `Weight Paper`; `Emballage 1` over `Matière | Poids` likewise; `kg` below `Weight` is `Weight (kg)`. Where titles
 name levels of packaging, the columns of a level that is not sold keep their title, so that they do not count as the
-SKU's. `header.py` decides whether the columns are enough; `columns.py` recognises labels.
+SKU's. A form of one product, where each line has a label and the answer beside it, is refused: read as a table it would
+make SKUs of its labels. `header.py` decides whether the columns are enough; `columns.py` recognises labels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 
 import polars as pl
 
-from pipelines.reading.columns import column_for, open_column, recognise, substitute_column, words_of_terms
+from pipelines.reading.columns import (
+    column_for,
+    is_bare_material,
+    open_column,
+    recognise,
+    substitute_column,
+    words_of_terms,
+)
 from pipelines.reading.fields import LONGEST_HEADER, WEIGHTS, Table
 from pipelines.reading.grammar import UNITS_OF_FIELDS, measure_of, tokens_of, without_measures, word_roles
-from pipelines.reading.grid import Grid, position, refuse
-from pipelines.reading.groups import is_bare_material
-from pipelines.reading.levels import SALES, level_of
+from pipelines.reading.grid import Grid, ReadingRefused, letter, position, refuse
 from pipelines.reading.mapping import SheetMapping
 from pipelines.reading.values import read_values
+from pipelines.reading.words import SALES, level_of
 from schemas.messages import Message
 from schemas.normalise import shown
 from schemas.words import code_of, fold
@@ -77,8 +84,7 @@ def _most_promising(rows: Sequence[Sequence[str | None]], of_mapping: Set[str], 
         for row in filled
     ]
     best = sorted(range(len(rows)), key=lambda at: -promise[at])
-    sums = accumulate(len(filled[at]) for at in best)
-    within = sum(cells <= most_cells for cells in sums)
+    within = sum(cells <= most_cells for cells in accumulate(len(filled[at]) for at in best))
     return best[: max(1, within)]
 
 
@@ -104,8 +110,7 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
             raise refuse("invalid_mapping", message, "mapping")
         return int(grid.lines.to_list().index(mapped.header_row))
     headers, constant = mapped_headers(mapped), {column.name for column in mapped.constants}
-    top = grid.cells.head(ROWS_SEARCHED)
-    filled = top.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
+    filled = grid.cells.head(ROWS_SEARCHED).select(pl.sum_horizontal(pl.all().is_not_null())).to_series().cum_sum()
     rows = [grid.row(index) for index in range(max(1, int((filled <= _MOST_CELLS_SEARCHED).sum())))]
     promising = set(_most_promising(rows, headers, _MOST_CELLS_READ))
 
@@ -117,23 +122,17 @@ def header_index(grid: Grid, table: Table, mapped: SheetMapping) -> int | None:
         return whole, len(names) + sum(fold(cell) in headers for cell in cells), words
 
     merits = [merit(row) if at in promising else (False, 0, 0) for at, row in enumerate(rows)]
-    best = _first_of_its_table(rows, merits)
+    best = merits.index(max(merits))
+    # An earlier whole header counts where rows of a table are between the two: otherwise the rows of the first of two
+    # files, one below the other, would be lost as titles of the second.
+    first = next((at for at in range(best) if merits[at][0]), best)
+    titles = all(merits[at][0] or sum(cell is not None for cell in rows[at]) < 2 for at in range(first + 1, best))
+    best = best if titles else first
     cells = [cell for cell in rows[best] if cell is not None]
     known = [column for cell in cells if (column := recognise(cell, 0, table)) is not None and column.group is None]
     if any(fold(cell) in headers for cell in cells) or len(known) > 1:
         return best
     return _row_of_lettered_columns(grid, rows, table, mapped, best)
-
-
-def _first_of_its_table(rows: Sequence[Cells], merits: list[tuple[bool, int, int]]) -> int:
-    """Return the row with most known headers; an earlier whole header where rows of a table are between the two.
-
-    Otherwise the rows of the first of two files, one below the other, would be lost as titles of the second.
-    """
-    best = merits.index(max(merits))
-    first = next((at for at in range(best) if merits[at][0]), best)
-    between = (merits[at][0] or sum(cell is not None for cell in rows[at]) < 2 for at in range(first + 1, best))
-    return best if all(between) else first
 
 
 def _row_of_lettered_columns(grid: Grid, rows: Sequence[Cells], table: Table, mapped: SheetMapping, best: int) -> int:
@@ -270,3 +269,77 @@ def _choose_label(cell: str | None, label: str | None, title: str | None) -> str
         return cell
     said = " ".join(without_measures(tokens_of(title))[1])
     return f"{cell} ({said})" if said else cell
+
+
+_CELLS_OF_FORM: Final = 16
+"""Cells of a line that are searched: a form is no wider than a page."""
+_FEWEST_LINES: Final = 3
+_FEWEST_COLUMNS: Final = 4
+_KEYS_OF_FORM: Final = frozenset({"sku_code", "name", "gtin"})
+"""A form of a product asks for one of these at least."""
+_MOST_QUOTED: Final = 8
+_LONGEST_TITLE: Final = 6
+"""Words of the longest title of a block."""
+
+
+def form_refusal(grid: Grid) -> ReadingRefused | None:
+    """Return why a form is not read, with the labels found; None for a grid that is no form.
+
+    A data sheet lists reference, name, material and weight below each other, often in blocks for the levels of
+    packaging: lines whose filled cells are all equal are their titles.
+    """
+    rows = [grid.row(index) for index in range(min(grid.cells.height, ROWS_SEARCHED))]
+    labels = _labels_of_form(rows, grid.lines)
+    if not labels:
+        return None
+    found = ", ".join(labels[:_MOST_QUOTED])
+    blocks: dict[str, str] = {}
+    for row in rows:
+        filled = {cell for cell in row if cell is not None}
+        title = filled.pop() if len(filled) == 1 else ""
+        if title and len(title.split()) <= _LONGEST_TITLE and (level := level_of(title)) is not None:
+            blocks[shown(title)] = level
+    if len(set(blocks.values())) > 1:
+        message = Message(
+            "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
+            "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx. Its "
+            "blocks are packaging of several levels ({titles}); give each a line and a sku_code of its own.",
+            found=found,
+            titles=", ".join(list(blocks)[:_MOST_QUOTED]),
+        )
+    else:
+        message = Message(
+            "This is a form of one product, with labels and the answers beside them: {found}. Forms are not read; send "
+            "a table with one row of headers and a line for each product, as in GET /reference/template.xlsx.",
+            found=found,
+        )
+    return refuse("missing_column", message)
+
+
+def _labels_of_form(rows: Sequence[Cells], numbers: pl.Series) -> list[str]:
+    """Return the labels of a form in their order, each as people find it with its field; empty where it is no form.
+
+    It is a form where several lines have labels with answers, of more fields than any line has side by side: below
+    the header of a table there are hardly any labels. A material's name alone may be an answer. A table of unknown
+    headers is none: nearly all its lines fill as many cells as the first one, which has only words.
+    """
+    labels: list[str] = []
+    named: set[str] = set()
+    lines, widest = 0, 0
+    for number, row in zip(numbers, rows, strict=False):
+        cells = {at: cell for at, cell in enumerate(row[:_CELLS_OF_FORM]) if cell is not None}
+        columns = {at: recognise(cell, 0, "sku") or substitute_column(cell) for at, cell in cells.items()}
+        fields = {at: column.name for at, column in columns.items() if column is not None and column.group is None}
+        widest = max(widest, len(set(fields.values())))
+        answered = [at for at, beside in pairwise(cells) if at in fields and beside not in fields]
+        labels += [f"{letter(at)}{number} {shown(cells[at])} ({fields[at]})" for at in answered]
+        named |= {fields[at] for at in answered}
+        lines += bool(answered)
+    if lines < _FEWEST_LINES or len(named) <= widest or not named & _KEYS_OF_FORM:
+        return []
+    filled = [[cell for cell in row if cell is not None] for row in rows]
+    first = filled[0]
+    headers = all(any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell)) for cell in first)
+    alike = sum(abs(len(row) - len(first)) <= 1 for row in filled)
+    of_words = len(first) >= _FEWEST_COLUMNS and headers and len(set(first)) == len(first)
+    return [] if of_words and alike * 5 >= len(filled) * 4 else labels

@@ -1,38 +1,51 @@
 """Judges the columns of a table by their names, their values and their neighbours; what is not certain is asked about.
 
-What belongs here: the order of the verdicts, columns whose cells show that their header means something else, shares
-that may be fractions, and what an open column keeps back. `unit_columns.py` judges units, `quantities.py` quantities,
-`code_lists.py` code lists; `asked.py` asks whether a column is the product's.
+One column after the other: the code list that it speaks, shares that may be fractions, quantities beside weights, and
+at last whether weights and materials are the packaging's or the product's (decisions §13, docs/decisions/0030).
+`units.py` judges columns of units, `grammar.py` a single header.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 import polars as pl
+import pycountry
 
-from pipelines.reading.code_lists import with_code_lists
-from pipelines.reading.fields import Column
-from pipelines.reading.quantities import with_quantities
+from compliance.catalogue import pinned, served
+from compliance.weights import is_likely
+from pipelines.reading.column_values import about_material, is_of_lines, quantity_of
+from pipelines.reading.fields import VOLUME_YEAR, WEIGHT_HELPERS, WEIGHTS, Column
+from pipelines.reading.grammar import mentions, word_roles
+from pipelines.reading.grid import NUMBER, LineFault, letter
+from pipelines.reading.lines import SAME_PART
+from pipelines.reading.mapping import QUANTITIES
+from pipelines.reading.published import refused
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import name_in_mapping
+from pipelines.reading.units import choice_for, name_in_mapping
+from pipelines.reading.values import MATERIALS, market_parts, read_values
+from pipelines.reading.words import family_of_detail, level_of, names_part, names_sales_level
 from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.normalise import shown
+from schemas.normalise import Unfit, shown
+from schemas.words import code_lists, fold, market_named
 
 _TOP: Final = 200
+_OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
 
 
-def judged(sheet: Sheet, *, of_parts: bool) -> Sheet:
-    """Return a sheet with every column judged; `of_parts` is true where its lines are parts of packagings.
+def judge_columns(sheet: Sheet, *, of_parts: bool) -> Sheet:
+    """Return a sheet with its code lists, fractions and quantities judged; `of_parts`: its lines are parts.
 
     A column that is asked about keeps back the graphs whose parts it is of. Raises `ReadingRefused` as
     `with_quantities` does.
     """
-    sheet, lists = with_code_lists(sheet)
-    asked = [*lists, *((column, _about_fraction(column, sheet)) for column in sheet.columns if _is_open(column, sheet))]
+    sheet, asked = _with_code_lists(sheet)
+    asked += _fractions(sheet)
     positions = sheet.asked | {column.position for column, _ in asked}
     sheet = replace(sheet, questions=(*sheet.questions, *(about for _, about in asked)), asked=positions)
-    sheet = with_quantities(sheet, of_parts=of_parts)
+    sheet = _with_quantities(sheet, of_parts=of_parts)
     held = of_parts and any(c.position in sheet.asked and c.field.kind != "markets" for c in sheet.columns)
     return replace(sheet, held=tuple(sheet.table["line"]), others=pl.DataFrame()) if held else sheet
 
@@ -46,29 +59,442 @@ def without_asked(sheet: Sheet) -> Sheet:
     return replace(sheet, columns=tuple(c for c in kept if weighed or c.field.name not in _OF_WEIGHTS))
 
 
-_OF_WEIGHTS: Final = ("weight_unit", "unit_count", "total_count")
+def _fractions(sheet: Sheet) -> Iterator[tuple[Column, Asked]]:
+    """Yield the percentages whose numbers are all from 0 to 1, and so may be fractions of one."""
+    for column in sheet.columns:
+        if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
+            continue
+        cells = sheet.table[column.name]
+        # The first lines mostly tell.
+        if sheet.mapped.unit_of(column) is not None or not all(
+            sheet.read(column, some).is_between(0, 1).fill_null(value=True).all() for some in (_TOP, len(cells))
+        ):
+            continue
+        if not cells.str.contains("%", literal=True).any() and (sheet.read(column) > 0).any():
+            message = Message(
+                "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is "
+                "not read. Say which: mapping={mapping}, or percent.",
+                header=shown(column.header),
+                mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
+            )
+            some = ", ".join(cells.drop_nulls().unique(maintain_order=True).head(3))
+            yield column, sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=some)
 
 
-def _is_open(column: Column, sheet: Sheet) -> bool:
-    """Return whether the numbers of a percentage are all from 0 to 1, and so may be fractions of one."""
-    if column.field.unit != "percent" or column.constant is not None or column.position in sheet.asked:
+_OWN: Final = {"markets": "iso", "material": "ours"}
+_HEADERS: Final = {
+    "uk_rpd": ("rpd", "pepr", "epr"),
+    "uk_nations": ("nation", "nations", "uk"),
+    "us_states": ("state", "states", "us", "usa"),
+    "97_129": ("97", "129", "ric", "recycling code", "resin code"),
+}
+"""Words of a header that is one list's alone."""
+_MOST_TEXTS: Final = 400
+_MOST_SHOWN: Final = 8
+
+
+def _with_code_lists(sheet: Sheet) -> tuple[Sheet, list[tuple[Column, Asked]]]:
+    """Return the sheet with the codes of other lists in our words, and the columns whose list is open (§13)."""
+    asked: list[tuple[Column, Asked]] = []
+    for column in sheet.columns:
+        field = "material" if column.field.name in MATERIALS else column.field.name
+        if field not in _OWN or column.constant is not None:
+            continue
+        before = sheet.table[column.name]
+        texts = before.drop_nulls().unique(maintain_order=True)
+        values = {part for text in texts.head(_MOST_TEXTS) for part in _parts(text, field)}
+        spoken = choice_for(column, sheet.mapped.lists) or _spoken(values, field, column.header)
+        if isinstance(spoken, list):
+            some = ", ".join(sorted(values)[:_MOST_SHOWN])
+            message = Message(
+                "The values of {header} ({some}) can be codes of several lists: {lists}. It is not read. Say which "
+                "list it is: mapping={mapping}.",
+                header=shown(column.header),
+                some=shown(some),
+                lists=", ".join(spoken),
+                mapping={"lists": {letter(column.position): spoken[0]}},
+            )
+            asked.append((column, sheet.ask("list", column, message, could_be=spoken, text=some)))
+        elif (codes := code_lists(field).get(spoken)) is not None:
+            cells = {t: ";".join(dict.fromkeys(codes.get(fold(p), p) for p in _parts(t, field))) for t in texts}
+            counts = dict(before.drop_nulls().value_counts().iter_rows())
+            changed = {text: (cell, counts[text]) for text, cell in cells.items() if text != cell}
+            replaced = {**sheet.replaced, column.name: {**sheet.replaced.get(column.name, {}), **changed}}
+            after = before.replace_strict(cells, default=None, return_dtype=pl.String).alias(column.name)
+            sheet = replace(sheet, table=sheet.table.with_columns(after), replaced=replaced)
+    return sheet, asked
+
+
+def _spoken(values: set[str], field: str, header: str) -> str | list[str]:
+    """Return the list that a column speaks, or those that it could where that is open.
+
+    Ours, and ISO's where the catalogue serves the market, speak where they know every value. Else a list that knows all
+    of them speaks where a value or the header is that list's alone; where none is, or where a list gives a value of
+    ours another meaning, it is open.
+    """
+    lists, own = code_lists(field), _OWN[field]
+    if not values:
+        return own
+    fitting = [name for name, codes in lists.items() if all(fold(value) in codes for value in values)]
+    if all(_is_served(value) if field == "markets" else family_of_detail(value) is not None for value in values):
+        fitting = [name for name in fitting if any(_is_taken(value, field, lists[name]) for value in values)]
+    if not fitting:  # a value of one list alone beside one that it gives another meaning leaves that open
+        mixed = [
+            name
+            for name, codes in lists.items()
+            if any(_is_alone(value, name, field) for value in values)
+            and any(fold(value) in codes and _is_taken(value, field, codes) for value in values)
+        ]
+        return [*mixed, own] if mixed else own
+    title = f" {fold(header)} "
+    named = [name for name in fitting if any(f" {word} " in title for word in _HEADERS[name])]
+    alone = [name for name in fitting if any(_is_alone(value, name, field) for value in values)]
+    certain = next((names for names in (named, alone) if len(names) == 1), None)
+    return [*fitting, own] if certain is None else certain[0]
+
+
+def _is_alone(value: str, name: str, field: str) -> bool:
+    """Return whether a value is in one list and has no meaning of ours: `EN`, `Wales`, `PL` as a material."""
+    others = [codes for other, codes in code_lists(field).items() if other != name]
+    if any(fold(value) in codes for codes in others) or value.isdecimal():
         return False
-    if sheet.mapped.unit_of(column) is not None:
+    return not _is_country(value) if field == "markets" else family_of_detail(value) is None
+
+
+def _is_taken(value: str, field: str, codes: Mapping[str, str]) -> bool:
+    """Return whether a list's value would be read as something else by our words or ISO's codes."""
+    if field == "markets":
+        return _is_country(value) and not _is_served(value)
+    family = family_of_detail(value)
+    return family is not None and family != family_of_detail(codes[fold(value)])
+
+
+@cache
+def _is_served(value: str) -> bool:
+    """Return whether a value names a market that the catalogue serves, itself or as a part of one."""
+    try:
+        code = market_named(value)
+    except Unfit:
         return False
-    cells = sheet.table[column.name]
-    for some in (_TOP, len(cells)):  # the first lines mostly tell
-        numbers = sheet.read(column, some)
-        if not numbers.is_between(0, 1).fill_null(value=True).all():
-            return False
-    return not cells.str.contains("%", literal=True).any() and bool((numbers > 0).any())
+    return not {code, code.split("-")[0]}.isdisjoint(entry.code for entry in served(pinned()))
 
 
-def _about_fraction(column: Column, sheet: Sheet) -> Asked:
+def _is_country(value: str) -> bool:
+    """Return whether ISO 3166-1 has a value as a code or a name."""
+    try:
+        return pycountry.countries.lookup(value.strip()) is not None
+    except LookupError:
+        return False
+
+
+def _parts(text: str, field: str) -> list[str]:
+    return market_parts(text) if field == "markets" else [text.strip()]
+
+
+_FIELDS: Final = {field.name: field for field in WEIGHT_HELPERS}
+_HELPERS: Final = {"multiply": "unit_count", "divide": "total_count"}
+_LEAST_G: Final = 0.1
+"""Grams of the lightest packaging that a total is divided into: with less the weight is that of one."""
+_SAME: Final = 0.02
+"""Share by which the weights of one part may differ on several lines: totals are rounded."""
+_MOST_LISTED: Final = 100
+_MEANINGS: Final = {
+    "multiply": Message("how often one packaging has the part of its line"),
+    "divide": Message("how many packagings the weight of its line is of"),
+}
+
+
+def _with_quantities(sheet: Sheet, *, of_parts: bool) -> Sheet:
+    """Return the sheet with its quantities applied to its weights, or asked about.
+
+    A bill of materials says how often a part is in one packaging: its weight is multiplied where the header says *per*,
+    and asked about where it does not. A table of what was sold has totals: the same part of one SKU on several lines,
+    of another nation or period, or weights that no packaging has. They are divided where every line of a part then
+    weighs the same; else lines by nation or period raise `ReadingRefused`, and a single column is asked about (§13).
+    """
+    weights = [c for c in sheet.columns if c.field.name in WEIGHTS and c.group is None and c.constant is None]
+    weight = next((c for c in weights if c.table == "component"), next(iter(weights), None))
+    if weight is None:
+        return sheet
+    quantities = [column for column in sheet.watched if quantity_of(column.header) is not None]
+    for column in quantities:
+        if (told := choice_for(column, sheet.mapped.quantity)) is not None:
+            return sheet if told == "ignore" else _applied(sheet, column, weight, told)
+    for column in quantities:
+        cells = sheet.others[column.name]
+        numbers = _numbers(cells, column, sheet)
+        if not ((numbers == 1) | cells.is_null()).fill_null(value=False).all():
+            return _with_quantity(sheet, column, weight, numbers, of_parts=of_parts)
+    repeated = _repeated(sheet, weight)
+    if choice_for(weight, sheet.mapped.quantity) == "ignore" or not _differ(sheet, repeated):
+        return sheet
+    if _agree(_numbers(sheet.table[weight.name], weight, sheet), repeated):
+        return _one_line_a_part(sheet, None, weight)
     message = Message(
-        "The numbers of {header} are all from 0 to 1: they may be fractions, 0.3 for 30 %, or percent. It is not "
-        "read. Say which: mapping={mapping}, or percent.",
-        header=shown(column.header),
-        mapping={"units": {name_in_mapping(column, sheet.columns): "fraction"}},
+        "Lines of one part are of several nations or periods, and {header} differs: these are totals, not the "
+        "weights of one packaging. Send weights of one, or a column with the quantity of each line. If each line is "
+        "a part of its own, say so: mapping={mapping}.",
+        header=shown(weight.header),
+        mapping={"quantity": {letter(weight.position): "ignore"}},
     )
-    some = sheet.table[column.name].drop_nulls().unique(maintain_order=True).head(3)
-    return sheet.ask("fraction", column, message, could_be=("fraction", "percent"), text=", ".join(some))
+    raise refused(sheet.ask("quantity", weight, message, could_be=["ignore"]))
+
+
+def _with_quantity(sheet: Sheet, column: Column, weight: Column, numbers: pl.Series, *, of_parts: bool) -> Sheet:
+    """Return the sheet with one quantity applied, asked about, or left out as none of the weight."""
+    grams = _numbers(sheet.table[weight.name], weight, sheet)
+    single = grams / numbers
+    repeated = _repeated(sheet, weight)
+    totals = _differ(sheet, repeated)
+    if totals and _agree(single, repeated):
+        return _applied(sheet, column, weight, "divide")
+    if totals:
+        raise refused(_about_quantity(sheet, column, weight, "divide"))
+    heavy = int((~is_likely(grams)).sum()) * 2 > grams.len() - grams.null_count()
+    of_lines = any(is_of_lines(cells.drop_nulls()) for cells in _periods(sheet, column))
+    known = single.drop_nulls()
+    if (heavy or of_lines) and bool(is_likely(known).all() and (known >= _LEAST_G).all()):
+        return _open(sheet, column, weight, pl.repeat(value=True, n=len(grams), eager=True), "divide")
+    if not of_parts or any(c.group is not None for c in sheet.columns):
+        return sheet
+    if quantity_of(column.header) == "per" and (numbers.fill_null(1) == numbers.fill_null(1).floor()).all():
+        return _applied(sheet, column, weight, "multiply")
+    unread = numbers.is_null() & sheet.others[column.name].is_not_null()
+    return _open(sheet, column, weight, (numbers != 1).fill_null(value=False) | unread, "multiply")
+
+
+def _numbers(cells: pl.Series, column: Column, sheet: Sheet) -> pl.Series:
+    """Return cells as numbers, null where they are none; a weight is in grams."""
+    kinds = None if sheet.kinds is None or column.name not in sheet.kinds.columns else sheet.kinds[column.name]
+    of = replace(column, field=replace(column.field, kind="number", minimum=0, maximum=None))
+    return read_values(cells, of, _mark(column, sheet), None if kinds is None else kinds == NUMBER).values
+
+
+def _mark(column: Column, sheet: Sheet) -> str | None:
+    """Return the decimal mark of a column; of a quantity that of all other columns."""
+    others = set(sheet.marks.values())
+    return sheet.marks.get(column.name, others.pop() if len(others) == 1 else None)
+
+
+def _repeated(sheet: Sheet, weight: Column) -> pl.Series:
+    """Return a number for each line, the same for lines of one part of one SKU; null where a part has only one."""
+    apart = {
+        weight.name,
+        *(c.name for c in sheet.columns if c.market or c.field.name in (*WEIGHTS, "weight_unit", VOLUME_YEAR.name)),
+    }
+    keys = [c.name for c in sheet.columns if c.name not in apart and c.field.kind != "markets" and c.constant is None]
+    place = pl.struct(keys).rank("dense")
+    is_repeated = pl.col("sku_code").is_not_null() & (pl.len().over(keys) > 1)
+    return sheet.table.select(pl.when(is_repeated).then(place)).to_series()
+
+
+def _differ(sheet: Sheet, repeated: pl.Series) -> bool:
+    """Return whether lines of one part are of several nations or periods."""
+    if repeated.null_count() == len(repeated):
+        return False
+    named = [cells for cells in _periods(sheet) if is_of_lines(cells.drop_nulls())]
+    named += [sheet.table[c.name] for c in sheet.columns if c.field.kind == "markets" and c.constant is None]
+    several = (pl.DataFrame({"part": repeated, "of": cells}).drop_nulls("part") for cells in named)
+    return any(bool((frame.group_by("part").agg(pl.col("of").n_unique())["of"] > 1).any()) for frame in several)
+
+
+def _periods(sheet: Sheet, quantity: Column | None = None) -> list[pl.Series]:
+    """Return the columns that may be periods or nations."""
+    years = [c for c in sheet.columns if c.field == VOLUME_YEAR and c.constant is None]
+    return [
+        *(sheet.others[column.name] for column in sheet.watched if column != quantity),
+        *(sheet.table[column.name] for column in years),
+    ]
+
+
+def _agree(single: pl.Series, repeated: pl.Series) -> bool:
+    """Return whether every line of a part gives the same weight of one."""
+    spread = pl.DataFrame({"part": repeated, "each": single}).drop_nulls("part").group_by("part")
+    limits = spread.agg(low=pl.col("each").min(), high=pl.col("each").max())
+    return bool(((limits["high"] - limits["low"]) <= _SAME * limits["high"]).fill_null(value=False).all())
+
+
+def _applied(sheet: Sheet, column: Column, weight: Column, use: str) -> Sheet:
+    """Return the sheet with the quantity as a helper of the weight; totals leave one line of each part."""
+    name = _HELPERS[use]
+    if any(c.name == name for c in sheet.columns):
+        return sheet
+    helper = replace(column, name=name, field=_FIELDS[name], table=weight.table)
+    if any(c.table == "sku" for c in sheet.columns):
+        helper = replace(helper, table="sku")  # beside SKUs it moves to the parts with the other helpers
+    ignored = tuple(entry for entry in sheet.ignored if entry[0] != column.position)
+    mark = _mark(column, sheet)
+    marks = sheet.marks if mark is None else {**sheet.marks, name: mark}
+    whole = replace(sheet.with_cells(helper, sheet.others[column.name]), ignored=ignored, marks=marks)
+    return _one_line_a_part(whole, helper, weight) if use == "divide" else whole
+
+
+def _one_line_a_part(sheet: Sheet, helper: Column | None, weight: Column) -> Sheet:
+    """Return the sheet with the first line of each part, and the markets of all; another weight is a fault of its SKU.
+
+    `helper` is the quantity that the weights are divided by.
+    """
+    without = replace(sheet, columns=tuple(column for column in sheet.columns if column is not helper))
+    single = _numbers(sheet.table[weight.name], weight, sheet)
+    if helper is not None:
+        single /= _numbers(sheet.table[helper.name], helper, sheet)
+    lines = sheet.table.select("line", "sku_code", part=_repeated(without, weight), each=single).with_columns(
+        first=pl.col("each").first().over("part"), before=pl.col("line").first().over("part")
+    )
+    later = lines.select(pl.col("part").is_not_null() & ~pl.col("part").is_first_distinct()).to_series()
+    extra = lines.filter(later)
+    differs = extra.select((pl.col("each") - pl.col("first")).abs() > _SAME * pl.col("first")).to_series()
+    faults = []
+    for line, before, code in extra.filter(differs).select("line", "before", "sku_code").iter_rows():
+        message = Message(
+            "Line {line} has the same part, and by its quantity another weight; make the weights of one part the same.",
+            line=before,
+        )
+        faults.append(LineFault(line, "duplicate_row", message, None, code))
+    listed = [(line, SAME_PART) for line in extra["line"].filter(~differs.fill_null(value=False))]
+    skipped = tuple(sorted((*sheet.skipped, *listed[:_MOST_LISTED])))
+    markets = [column.name for column in sheet.columns if column.field.kind == "markets" and column.constant is None]
+    of_sku = [pl.col(name).drop_nulls().unique(maintain_order=True).str.join(";").over("sku_code") for name in markets]
+    whole = replace(sheet, table=sheet.table.with_columns(of_sku), faults=(*sheet.faults, *faults), skipped=skipped)
+    return whole.rows_at((~later).arg_true().to_list())
+
+
+def _open(sheet: Sheet, column: Column, weight: Column, lines: pl.Series, likely: str) -> Sheet:
+    """Return the sheet with a question; the weight is not read, or the graphs of the SKUs that have one of `lines`."""
+    weights = {weight.position} if likely == "divide" else set()
+    ignored = [entry for entry in sheet.ignored if entry[0] != column.position]
+    return replace(
+        sheet,
+        questions=(*sheet.questions, _about_quantity(sheet, column, weight, likely)),
+        held=(*sheet.held, *sheet.table["line"].filter(lines)),
+        asked=sheet.asked | weights,
+        ignored=tuple(sorted((*ignored, *((at, weight.header) for at in weights)))),
+    )
+
+
+def _about_quantity(sheet: Sheet, column: Column, weight: Column, likely: str) -> Asked:
+    message = Message(
+        "{header} may say {means}; {weight} is not read without an answer. Say whether to multiply or divide by it, "
+        "or to ignore it: mapping={mapping}.",
+        header=shown(column.header),
+        means=_MEANINGS[likely],
+        weight=shown(weight.header),
+        mapping={"quantity": {letter(column.position): likely}},
+    )
+    could_be = [likely, *(use for use in QUANTITIES if use != likely)]
+    return sheet.ask("quantity", column, message, could_be=could_be)
+
+
+_FIELDS_OF_PACKAGING: Final = frozenset(
+    {
+        "packaging_level",
+        "recycled_content_percent",
+        "food_contact",
+        "empty_space_ratio",
+        "reusable",
+        "reuse_system_type",
+        "reuse_cycles_target",
+        "reuse_pool_owner",
+        "ppwr_role",
+        "packing_site_id",
+    }
+)
+"""Fields that a table of products without their packaging does not have."""
+_FIELDS_ASKED: Final = ("weight_grams", "material", "material_subtype")
+_LINES_SUMMED: Final = 1_000
+"""Lines whose parts are added up."""
+_TOLERANCE: Final = 0.02
+_SHARE_OF_LINES: Final = 0.9
+"""A column is the total of the parts where it differs from their sum by at most `_TOLERANCE` in this share of lines."""
+
+
+def without_doubtful(sheet: Sheet, *, of_parts: bool) -> tuple[Sheet, list[Asked]]:
+    """Return the table without the columns of weights and materials that may be the product's, and a question for each.
+
+    Columns beside weights of materials that may be one more are asked about too. `of_parts` is true where the lines are
+    parts or another sheet contains components.
+    """
+    doubtful = [column for column in _doubtful_columns(sheet, of_parts=of_parts) if column.position not in sheet.asked]
+    kept = replace(sheet, columns=tuple(column for column in sheet.columns if column not in doubtful))
+    if doubtful and not any(column.field.name in WEIGHTS for column in kept.columns):
+        kept = kept.without([column.name for column in kept.columns if column.field.name == "weight_unit"])
+    questions = []
+    for column in doubtful:
+        message = Message(
+            "{header} may be the product's or its packaging's, and nothing in the table says which; it is not read. If "
+            "it is the packaging's, say so: mapping={mapping}, or name the packaging in its header.",
+            header=shown(column.header),
+            mapping={"columns": {column.name: letter(column.position)}},
+        )
+        questions.append(sheet.ask("column", column, message, could_be=[column.name]))
+    for at, header in sheet.ignored:
+        if at in sheet.possible_materials:
+            questions.append(about_material(at, header, sheet.columns, sheet.name))
+    ignored = tuple(entry for entry in kept.ignored if entry[0] not in sheet.possible_materials)
+    return replace(kept, ignored=ignored), questions
+
+
+def _doubtful_columns(sheet: Sheet, *, of_parts: bool) -> list[Column]:
+    """Return the columns of weights and materials where nothing says that they are the packaging's.
+
+    A product has a weight and a material as well. They are the packaging's where something says so: the mapping, the
+    header itself, a title or the sheet's name, other columns that only packaging has, lines or columns of components.
+    Where nothing does, or the table also contains the product's own measures, they are doubtful.
+    """
+    of_product = [column for column in sheet.columns if column.table == "sku" and column.name in _FIELDS_ASKED]
+    open_columns = [column for column in of_product if not (column.mapped or _names_its_packaging(column))]
+    components = [c for c in sheet.columns if c.table == "component" and c.group is None]
+    if not open_columns or (components and not any(c.field.name == "weight_g" for c in components)):
+        return []  # without a weight among the columns of parts, the open columns are the part's
+    strong = sheet.of_packaging or of_parts or any(_signs_of_packaging(sheet))
+    ours = any(column.exact and "_" in column.name for column in sheet.columns)
+    ignored = [header for _, header in sheet.ignored]  # `length_cm`, `Price`: the product's own measures
+    measured = any("measure" in word_roles(header) and not mentions(header, "packaging") for header in ignored)
+    weights = [column for column in open_columns if column.name == "weight_grams"]
+    weight = [c for c in weights if _is_doubtful_weight(c, sheet, has_unit=strong or ours, measured=measured)]
+    if strong or not (weight or measured):
+        return weight
+    own = [column for column in open_columns if column.name != "weight_grams" and not (column.exact and ours)]
+    return [*weight, *own]
+
+
+def _names_its_packaging(column: Column) -> bool:
+    """Return whether a header alone says that it is the packaging's, by its words or by being the field's own name.
+
+    `material` is an ordinary word, which feeds of products use as well.
+    """
+    named = (column.exact and column.name != "material") or column.header.strip().lower() == "weight_g"
+    by_words = names_sales_level(column.header) or mentions(column.header, "packaging")
+    return named or by_words or bool(word_roles(column.header) & {"empty", "tare"})
+
+
+def _is_doubtful_weight(column: Column, sheet: Sheet, *, has_unit: bool, measured: bool) -> bool:
+    """Return whether a weight may be the product's: it is beside measures or a packaging weight, or nothing says more.
+
+    Beside weights of parts it is the packaging's where it is their sum in most of the lines that give both.
+    """
+    parts = [c for c in sheet.columns if c.table == "component" and c.field.name == "weight_g"]
+    if parts:
+        total = sheet.read(column, _LINES_SUMMED)
+        read = [sheet.read(part, _LINES_SUMMED).alias(part.name) for part in parts if part.group is not None]
+        added = pl.DataFrame(read).sum_horizontal() if read else total * 0
+        both = ((total > 0) & (added > 0)).fill_null(value=False)
+        close = ((total - added).abs() <= total * _TOLERANCE).fill_null(value=False)
+        return not both.any() or float((both & close).sum()) < _SHARE_OF_LINES * float(both.sum())
+    if not has_unit or measured or "parcel" in word_roles(column.header):
+        return True
+    return any({"weight", "packaging"} <= word_roles(text) and level_of(text) is None for _, text in sheet.ignored)
+
+
+def _signs_of_packaging(sheet: Sheet) -> Iterator[bool]:
+    """Yield for each column whether it says that the table is of packaging: formats do by most of their texts."""
+    for column in sheet.columns:
+        if column.table == "component" or column.name in _FIELDS_OF_PACKAGING or mentions(column.header, "packaging"):
+            yield True
+        elif column.name == "packaging_format":
+            texts = sheet.table[column.name].drop_nulls().unique()
+            yield 2 * sum(any(map(names_part, (text, *text.split("/")))) for text in texts) > len(texts)
+        elif column.name == "weight_grams" and _names_its_packaging(column):
+            yield True
+    for _, header in sheet.ignored:
+        yield mentions(header, "packaging")

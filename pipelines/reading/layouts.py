@@ -1,27 +1,36 @@
-"""Splits a table that contains both SKUs and components, by its layout.
+"""Splits a table that contains both SKUs and components, by its layout, and its cells that say several things.
 
 *Long*: a line for each component with its SKU repeated. Component columns identify it, or lines of one SKU with the
 same or an empty name that differ in material, format or weight; in the second case those columns describe components
 wherever a SKU has several lines. *Wide* and *materials*: components side by side in one line. Their columns stay so,
-one group for each component (`groups.py` recognises them); `graphs.py` makes a component of each group of a line.
+one group for each component (`columns.py` recognises them); `rows.py` makes a component of each group of a line.
+
+A material's cell that says more than a family (`Plastiques / PEBD - Polyethylène`, `Weißblech`) is split, and a graph
+with a part whose word says no type is held back and asked about (decisions §13).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
+from compliance import ruleset
+from compliance.words import resolve_format
+from pipelines.reading.columns import COMPONENT_FIELDS
 from pipelines.reading.fields import WEIGHT_HELPERS, Column, fields_of
 from pipelines.reading.grid import LINES_OF_SHEET, LineFault, refuse
-from pipelines.reading.groups import COMPONENT_FIELDS
 from pipelines.reading.lines import MOST_LISTED, SAME_PART
-from pipelines.reading.part_types import part_types
+from pipelines.reading.published import question
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.unit_columns import choice_for, is_shared, unit_per_group, weights_of_shared_unit
-from pipelines.reading.values import as_codes
+from pipelines.reading.units import choice_for, is_shared, unit_per_group, weights_of_shared_unit
+from pipelines.reading.values import as_codes, unescaped
+from pipelines.reading.words import facts_of_text, family_of_detail, part_type, part_types, read_material
+from schemas.imports.types import Asked
 from schemas.messages import Message
-from schemas.words import code_of
+from schemas.normalise import shown
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import code_of, fold
 
 _DISTINGUISHING: Final = ("material", "packaging_format", "weight_grams")
 _TYPE: Final = "component_type"
@@ -33,29 +42,25 @@ def split_layout(main: Sheet, parts: Sheet | None, layout: str | None) -> tuple[
     """Return the SKUs, the components and the layout; a components sheet, or `rows`, leaves the main table unsplit."""
     grouped = [column for column in main.columns if column.group is not None]
     found = None if not grouped else "materials" if any(column.fixed for column in grouped) else "wide"
+    wrong: Message | None = None
     if layout in ("wide", "materials") and layout != found:
-        named = {"wide": Message("numbered groups of columns"), "materials": Message("weight columns of materials")}[
-            layout
-        ]
-        raise refuse(
-            "invalid_mapping",
-            Message("The mapping's layout is {layout}, but no {columns} are recognised.", layout=layout, columns=named),
-            "mapping",
+        named = Message("numbered groups of columns") if layout == "wide" else Message("weight columns of materials")
+        wrong = Message(
+            "The mapping's layout is {layout}, but no {columns} are recognised.", layout=layout, columns=named
         )
-    if parts is not None and layout not in (None, "rows"):
-        message = Message(
+    elif parts is not None and layout not in (None, "rows"):
+        wrong = Message(
             "The mapping's layout is {told}, but the components stand in a sheet of their own; leave it out.",
             told=layout,
         )
-        raise refuse("invalid_mapping", message, "mapping")
-    stray = next((column.name for column in main.columns if column.table == "component" and column.mapped), None)
-    if parts is not None and stray is not None:
-        message = Message(
+    elif parts is not None and (stray := [c.name for c in main.columns if c.table == "component" and c.mapped]):
+        wrong = Message(
             "The mapping reads {name} beside the SKUs, but the components stand in a sheet of their own. Say it "
             "under components.",
-            name=stray,
+            name=stray[0],
         )
-        raise refuse("invalid_mapping", message, "mapping")
+    if wrong is not None:
+        raise refuse("invalid_mapping", wrong, "mapping")
     if parts is not None or layout == "rows":
         without = main.without([column.name for column in main.columns if column.table == "component"])
         return _without_helpers(without), parts, "rows"
@@ -70,7 +75,7 @@ def _without_repeats(main: Sheet, parts: Sheet) -> tuple[Sheet, Sheet]:
 
     Sheets of months list a packaging with all its parts each; sheets of levels list other parts of it.
     """
-    named = [name for name in ("sku_code", "component_type", "material_family") if name in parts.table.columns]
+    named = [name for name in ("sku_code", _TYPE, "material_family") if name in parts.table.columns]
     if not main.sheets:
         return main, parts
     said = [name for name in parts.table.columns if name != "line"]
@@ -81,21 +86,18 @@ def _without_repeats(main: Sheet, parts: Sheet) -> tuple[Sheet, Sheet]:
         same=~pl.struct(said).is_first_distinct(),
     )
     again = lines.filter(pl.col("earlier") & pl.col("sku_code").is_not_null())
-    faults = [
-        LineFault(line, "duplicate_row", _other_part(first), None, code)
-        for line, first, code in again.filter(~pl.col("same")).select("line", "first", "sku_code").iter_rows()
-    ]
+    faults = []
+    for line, first, code in again.filter(~pl.col("same")).select("line", "first", "sku_code").iter_rows():
+        message = Message(
+            "Line {line} has the same part with other values; name a part on one sheet, or with the same values on "
+            "each.",
+            line=first,
+        )
+        faults.append(LineFault(line, "duplicate_row", message, None, code))
     listed = [(line, SAME_PART) for line in again.filter("same")["line"]]
     skipped = tuple(sorted((*main.skipped, *listed)))[:MOST_LISTED]
     kept = sorted(set(range(lines.height)) - set(again["at"]))
     return replace(main, skipped=skipped), replace(parts.rows_at(kept), faults=(*parts.faults, *faults))
-
-
-def _other_part(line: int) -> Message:
-    return Message(
-        "Line {line} has the same part with other values; name a part on one sheet, or with the same values on each.",
-        line=line,
-    )
 
 
 def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
@@ -112,22 +114,39 @@ def _split_long(sheet: Sheet) -> tuple[Sheet, Sheet | None]:
         repeated = _component_lines(filled.table, sheet.columns)
         return (_without_helpers(sheet), None) if repeated is None else _split_repeated(filled, repeated, helpers)
     sheet = filled
-    moved = _as_component_columns(sheet.columns, parts)
+    named, of_parts = {column.name: column for column in sheet.columns}, {column.name for column in parts}
+    moved: dict[str, Column] = {}
+    if "material" in named and not of_parts & {"material_family", "component_id"}:
+        # A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
+        fields = {old: new for old, new in COMPONENT_FIELDS.items() if old in named and new not in of_parts}
+        moved = {old: _as_part(named[old], new) for old, new in fields.items()}
     parts = [*parts, *moved.values()]
     of_lines = sheet.with_copies(moved.items())
     telling = [column.name for column in parts if column.constant is None] or [column.name for column in parts]
     there = of_lines.table.select(pl.any_horizontal(pl.col(telling).is_not_null())).to_series()
-    helpers = _helpers_of_components(helpers, sheet.columns, parts)
+    # The parts' own column of units wins over a shared one.
+    names = {column.field.name for column in parts}
+    shared = "weight_unit" not in names and any(
+        c.field.name == "weight_g" for c in weights_of_shared_unit([*sheet.columns, *parts])
+    )
+    helpers = [c for c in helpers if "weight_g" in names and (not is_shared(c) or shared)]
     own = [c for c in sheet.columns if c.table == "sku" and c not in helpers and c.name not in moved]
     table = sheet.table.with_columns(grouped=pl.lit(value=True))
-    if (unit := _unit_of_sku_weight(sheet.columns, own)) is not None:
+    unit = next((column for column in sheet.columns if column.table == "sku" and is_shared(column)), None)
+    weighs = any(c.name == "weight_grams" for c in own) and any(
+        c.name == "weight_grams" for c in weights_of_shared_unit(sheet.columns)
+    )
+    if unit is not None and weighs:  # of the SKU's own weight
         own = [*(column for column in own if column != unit), unit]
         table = table.with_columns(pl.when(pl.col("weight_grams").is_not_null()).then(pl.col(unit.name)))
     return _split(replace(sheet, table=table), own, of_lines.select([_key(own), *parts, *helpers], there))
 
 
 def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) -> tuple[Sheet, Sheet]:
-    """Return the same of a table without component columns, whose `repeated` lines are the components of their SKU."""
+    """Return the same of a table without component columns, whose `repeated` lines are the components of their SKU.
+
+    A format names each part where a SKU has several, and else the packaging that they make together.
+    """
     named = {column.name: column for column in sheet.columns}
     moved = {old: _as_part(named[old], new) for old, new in COMPONENT_FIELDS.items() if old in named}
     of_lines = sheet.with_copies(moved.items())
@@ -135,33 +154,13 @@ def _split_repeated(sheet: Sheet, repeated: pl.Series, helpers: list[Column]) ->
     types = part_types(sheet.table["material" if word is None else word.name], sheet.part_words() if word else None)
     kind = _as_part(word or named["material"], _TYPE)
     of_lines = of_lines.with_cells(kind, types).select([_key(sheet.columns), kind, *moved.values(), *helpers], repeated)
-    cleared = {*COMPONENT_FIELDS, *(column.name for column in helpers), *_formats_of_components(sheet.table, repeated)}
+    cleared = {*COMPONENT_FIELDS, *(column.name for column in helpers)}
+    if word is not None:
+        formats = sheet.table.filter(repeated).select(pl.col(word.name).n_unique().over("sku_code")).to_series()
+        cleared |= {word.name} if (formats > 1).any() else set()
     cells = [pl.when(~repeated).then(pl.col(name)) for name in sorted(cleared & set(sheet.table.columns))]
-    return _split(
-        replace(sheet, table=sheet.table.with_columns(*cells, grouped=repeated)), list(sheet.columns), of_lines
-    )
-
-
-def _helpers_of_components(helpers: list[Column], columns: tuple[Column, ...], parts: list[Column]) -> list[Column]:
-    """Return the helper columns of the parts' weights; the parts' own column of units wins over a shared one.
-
-    Empty where the parts have no weights.
-    """
-    names = {column.field.name for column in parts}
-    sharing = {column.field.name for column in weights_of_shared_unit([*columns, *parts])}
-    return [
-        column
-        for column in helpers
-        if "weight_g" in names and (not is_shared(column) or ("weight_unit" not in names and "weight_g" in sharing))
-    ]
-
-
-def _unit_of_sku_weight(columns: tuple[Column, ...], own: list[Column]) -> Column | None:
-    """Return the column of units of the SKU's own weight; None where the SKU has no such weight."""
-    unit = next((column for column in columns if column.table == "sku" and is_shared(column)), None)
-    kept = any(column.name == "weight_grams" for column in own)
-    sharing = any(column.name == "weight_grams" for column in weights_of_shared_unit(columns))
-    return unit if kept and sharing else None
+    table = sheet.table.with_columns(*cells, grouped=repeated)
+    return _split(replace(sheet, table=table), list(sheet.columns), of_lines)
 
 
 def with_codes_filled(parts: Sheet) -> Sheet:
@@ -196,18 +195,35 @@ def lines_are_parts(sheet: Sheet) -> bool:
 def _split(sheet: Sheet, own: list[Column], lines: Sheet) -> tuple[Sheet, Sheet]:
     """Return the SKUs in the columns `own`, and the components of `lines`.
 
-    Only lines that are `grouped` are one SKU with others of the same code.
+    Only lines that are `grouped` are one SKU with others of the same code; of those a value that differs from that of
+    an earlier line is a fault. A SKU touches food where one of its parts does, so that beside it a `no` is cleared.
     """
     names = [column.name for column in own if column.name != "sku_code"]
-    table = _with_food_contact_of_sku(sheet.table)
+    table = sheet.table
+    if "food_contact" in table.columns:
+        cells = pl.col("food_contact")
+        truths = {cell: code_of(cell, "truth") for cell in table["food_contact"].drop_nulls().unique()}
+        table = table.with_columns(truth=cells.replace_strict(truths, default=None, return_dtype=pl.String))
+        beside = pl.col("grouped") & (pl.col("truth") == "false") & (pl.col("truth") == "true").any().over("sku_code")
+        table = table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("truth")
     first = table.with_columns(
         pl.when("grouped").then(pl.col(name).drop_nulls().first().over("sku_code")).otherwise(pl.col(name)).alias(name)
         for name in names
     )
+    faults = []
+    for name in names:
+        differs = (table[name].is_not_null() & (table[name] != first[name])).fill_null(value=False)
+        both = table.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
+        for line, code, value, before in both.iter_rows():
+            message = Message(
+                "An earlier line of this SKU gives {name} as “{before}”; give it once, or the same.",
+                name=name,
+                before=before[:200],
+            )
+            faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
     code = pl.col("sku_code")
     of_sku = first.select(~pl.col("grouped") | code.is_null() | code.is_first_distinct()).to_series()
-    main = replace(sheet, table=first).select(own, of_sku)
-    return main, _of_parts(lines, faults=_conflicts(table, first, names))
+    return replace(sheet, table=first).select(own, of_sku), _of_parts(lines, faults=tuple(faults))
 
 
 def _split_groups(sheet: Sheet) -> tuple[Sheet, Sheet]:
@@ -238,33 +254,6 @@ def _of_parts(lines: Sheet, faults: tuple[LineFault, ...] = ()) -> Sheet:
     return replace(lines, columns=columns, ignored=(), skipped=(), questions=(), faults=faults)
 
 
-def _with_food_contact_of_sku(table: pl.DataFrame) -> pl.DataFrame:
-    """Clear the `no` of parts beside a part that touches food: a SKU touches food where one of its parts does."""
-    if "food_contact" not in table.columns:
-        return table
-    cells = pl.col("food_contact")
-    truths = {cell: code_of(cell, "truth") for cell in table["food_contact"].drop_nulls().unique()}
-    table = table.with_columns(truth=cells.replace_strict(truths, default=None, return_dtype=pl.String))
-    beside = pl.col("grouped") & (pl.col("truth") == "false") & (pl.col("truth") == "true").any().over("sku_code")
-    return table.with_columns(food_contact=pl.when(~beside.fill_null(value=False)).then(cells)).drop("truth")
-
-
-def _conflicts(given: pl.DataFrame, first: pl.DataFrame, names: list[str]) -> tuple[LineFault, ...]:
-    """Return the faults of lines whose SKU fields differ from those of an earlier line of the SKU."""
-    faults = []
-    for name in names:
-        differs = (given[name].is_not_null() & (given[name] != first[name])).fill_null(value=False)
-        both = given.select("line", "sku_code", name).with_columns(before=first[name]).filter(differs)
-        for line, code, value, before in both.iter_rows():
-            message = Message(
-                "An earlier line of this SKU gives {name} as “{before}”; give it once, or the same.",
-                name=name,
-                before=before[:200],
-            )
-            faults.append(LineFault(line, "duplicate_sku_code", message, value, code))
-    return tuple(faults)
-
-
 def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Series | None:
     """Return the lines of SKUs whose lines are their components; None where there is no such SKU."""
     names = {column.name for column in columns}
@@ -278,27 +267,149 @@ def _component_lines(table: pl.DataFrame, columns: tuple[Column, ...]) -> pl.Ser
     return lines if lines.any() else None
 
 
-def _as_component_columns(columns: tuple[Column, ...], parts: list[Column]) -> dict[str, Column]:
-    """Return the SKU's columns that describe the parts, by name, where no column gives the material of a part.
-
-    A part needs a material: beside `Élément`, `Matériau` is the part's, and so is `Poids (g)`.
-    """
-    named, of_parts = {column.name: column for column in columns}, {column.name for column in parts}
-    if "material" not in named or of_parts & {"material_family", "component_id"}:
-        return {}
-    return {
-        old: _as_part(named[old], new) for old, new in COMPONENT_FIELDS.items() if old in named and new not in of_parts
-    }
-
-
 def _as_part(column: Column, name: str) -> Column:
     """Return a SKU's column as the one of a part's field."""
     return replace(column, name=name, field=fields_of("component")[name], table="component", exact=False)
 
 
-def _formats_of_components(table: pl.DataFrame, repeated: pl.Series) -> list[str]:
-    """Return `packaging_format` where it names each part, and not the packaging that they make together."""
-    if "packaging_format" not in table.columns:
-        return []
-    formats = table.filter(repeated).select(pl.col("packaging_format").n_unique().over("sku_code")).to_series()
-    return ["packaging_format"] if (formats > 1).any() else []
+_DETAIL: Final = {"material": "material_subtype", "material_family": "polymer_or_grade"}
+_FACTS: Final = ("colour", "metallised")
+"""Fields of a part that the text of its material can fill."""
+
+
+def with_details(sheet: Sheet) -> Sheet:
+    """Put each family, each detail and what it says of its part in columns; what a line gives itself is kept.
+
+    The family stays in its column, the rest becomes the material's detail where the table gives none, and a colour or a
+    metallisation that the text names fills the part's own field where the table gives none (decisions §13). A text that
+    is not known stays a fault of its cell.
+    """
+    for column in sheet.columns:
+        if column.field.name in _DETAIL:
+            sheet = _split_column(sheet, column)
+    for column in sheet.columns:
+        if column.table == "component" and column.field.name == "polymer_or_grade":
+            sheet = _with_facts(sheet, column, sheet.table[column.name])
+    return sheet
+
+
+def with_families(sheet: Sheet) -> Sheet:
+    """Add the materials that a sheet's details name, where it has no column of materials: `PAP 21`, `HDPE`.
+
+    A column with the field's own name adds none: a caller who writes that name sends this field and no other.
+    """
+    own = next((column for column in sheet.columns if column.name == "material_subtype"), None)
+    if own is None or own.exact or own.mapped or any(column.name == "material" for column in sheet.columns):
+        return sheet
+    cells = sheet.table[own.name]
+    families = {text: family_of_detail(text) for text in cells.drop_nulls().unique(maintain_order=True)}
+    if not any(families.values()):
+        return sheet
+    column = replace(own, name="material", field=fields_of("sku")["material"], exact=False)
+    return sheet.with_cells(column, cells.replace_strict(families, default=None, return_dtype=pl.String))
+
+
+def _split_column(sheet: Sheet, column: Column) -> Sheet:
+    cells = sheet.table[column.name]
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    found = {text: read_material(text, str(column.field.vocabulary)) for text in distinct}
+    details = {text: None if named is None else named.detail for text, named in found.items()}
+    if not any(details.values()):
+        return sheet
+    families = {text: text if named is None else named.family for text, named in found.items()}
+    family = cells.replace_strict(families, default=None, return_dtype=pl.String)
+    detail = cells.replace_strict(details, default=None, return_dtype=pl.String)
+    name = _DETAIL[column.field.name]
+    if column.table == "component" and (own := _field_beside(sheet, column, name)) is not None:
+        sheet = _with_facts(sheet, own, detail)
+    return _filled(replace(sheet, table=sheet.table.with_columns(family)), column, name, detail)
+
+
+def _with_facts(sheet: Sheet, part: Column, texts: pl.Series) -> Sheet:
+    """Fill the attributes of a part that the texts of its material name, where its line gives none."""
+    facts = {text: facts_of_text(text) for text in texts.drop_nulls().unique(maintain_order=True)}
+    for name in _FACTS:
+        cells: Mapping[str, str | None] = {text: of_text.get(name) for text, of_text in facts.items()}
+        if any(cells.values()):
+            sheet = _filled(sheet, part, name, texts.replace_strict(cells, default=None, return_dtype=pl.String))
+    return sheet
+
+
+def _filled(sheet: Sheet, beside: Column, name: str, cells: pl.Series) -> Sheet:
+    """Fill a field of the SKU or part that a column is of, where its line gives none."""
+    if (own := _field_beside(sheet, beside, name)) is not None:
+        return replace(sheet, table=sheet.table.with_columns(sheet.table[own.name].fill_null(cells)))
+    own_name = beside.name.removesuffix(beside.field.name) + name
+    return sheet.with_cells(replace(beside, name=own_name, field=fields_of(beside.table)[name], exact=False), cells)
+
+
+def _field_beside(sheet: Sheet, column: Column, name: str) -> Column | None:
+    """Return the column of a field of the same SKU or part."""
+    of_same = (c for c in sheet.columns if (c.group, c.table) == (column.group, column.table))
+    return next((c for c in of_same if c.field.name == name), None)
+
+
+_FILMS: Final = frozenset({"film", "foil", "wrap", "shrink_wrap", "stretch_wrap", "bubble_wrap", "luggage_wrap"})
+_OF_FILM: Final = ("sleeve", "seal", "label", "liner", "body")
+"""What a film, a foil or a wrap can be, the packaging itself last."""
+_OF_PACKAGING: Final = ("body", "liner", "sleeve")
+"""What a bag, a net or an insert can be."""
+_MOST_ASKED: Final = 100
+"""Words that are asked about one by one; more words than that are no names of parts."""
+_CLEARED: Final = ("null", "NULL")
+
+
+def without_open(parts: Sheet, main: Sheet, *, separate: bool) -> tuple[Sheet, list[Asked]]:
+    """Return the components of the SKUs whose parts all have a type, and a question for each open word.
+
+    `Film` may be the seal of a tray, a wrap around a box or the packaging itself: as a body it would make the box a
+    composite. The SKU's other fields are read; its graph is, once `mapping.values` of component_type says what the word
+    is. An unknown word in a column of component_type is a fault of its line as well: there the field's own vocabulary
+    is known. `separate` is true for a components sheet, whose mapping is its own.
+    """
+    of_main = {column.position for column in main.columns if column.name in ("packaging_format", "material")}
+    held = parts.table["line"].is_in(list(parts.held))
+    questions: dict[tuple[str, str], Asked] = {}
+    for column in (c for c in parts.columns if c.field.name in (_TYPE, "shape") and c.constant is None):
+        cells = unescaped(parts.table[column.name])
+        typed = next((c for c in parts.columns if c.group == column.group and c.field.name == _TYPE), None)
+        if column.field.name == "shape" and typed is not None:
+            cells = cells.set(parts.table[typed.name].is_not_null(), None)
+        words = [
+            word
+            for word in cells.drop_nulls().unique(maintain_order=True)
+            if part_type(word) is None and word.strip() and word not in _CLEARED and not word.startswith("#")
+        ]
+        faulty = column.field.name == _TYPE and column.position not in of_main
+        asked = [word for word in words if not faulty or resolve_format(word, ruleset.load()) is not None]
+        if asked:
+            held |= cells.is_in(asked).fill_null(value=False)
+        for word in words[:_MOST_ASKED]:
+            questions.setdefault((column.header, fold(word)), _about_part(column, word, parts, separate=separate))
+    if held.any():  # all lines of such a SKU
+        codes = unescaped(parts.table["sku_code"]).to_frame("code").select(as_codes(pl.col("code")))["code"]
+        of_skus = codes.is_in(codes.filter(held).drop_nulls().to_list()).fill_null(value=False)
+        parts = parts.rows_at((~(held | of_skus)).arg_true().to_list())
+    return parts, list(questions.values())[:_MOST_ASKED]
+
+
+def _about_part(column: Column, word: str, parts: Sheet, *, separate: bool) -> Asked:
+    """Return an open word as `source.asked` shows it, with the piece of mapping that settles it."""
+    found = resolve_format(word, ruleset.load())
+    could_be = VOCABULARIES[_TYPE] if found is None else _OF_FILM if found.key in _FILMS else _OF_PACKAGING
+    likely = next(iter(could_be))
+    message = Message(
+        "{text} can be several parts of a packaging, or the packaging itself; the components of its items are not "
+        "read. Say what it is: mapping={mapping}.",
+        text=shown(word),
+        mapping={"values": {"component_type": {word: likely}}},
+    )
+    return question(
+        "value",
+        message,
+        could_be=list(could_be),
+        column=column,
+        sheet=parts.name,
+        text=word,
+        of_components=separate,
+    )

@@ -25,7 +25,7 @@ from pipelines.reading.fields import Column, Table
 from pipelines.reading.grid import LINES_OF_SHEET, Grid, own_line, sheet_starts
 from pipelines.reading.mapping import MappedLines
 from pipelines.reading.numbers import read_numbers
-from pipelines.reading.questions import question
+from pipelines.reading.published import question
 from pipelines.reading.values import read_values
 from schemas.imports.types import Asked
 from schemas.messages import Message
@@ -78,8 +78,10 @@ def find_skipped(
     nothing = pl.repeat(None, len(code), dtype=pl.String, eager=True)
     label = nothing if label is None else label
     others = cells.select(pl.any_horizontal(False, pl.exclude("sku_code", "name").is_not_null())).to_series()
-    is_total = _matches(code, _total_pattern())
-    totals = _total_lines(is_total, code, name, label)
+    is_total, named_total = _matches(code, "total"), _matches(name, "total")
+    nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
+    # A total's word is in place of the code, or is the name or label of a line without code.
+    totals = (is_total & (nameless | named_total)) | (code.is_null() & (named_total | _matches(label, "total")))
     alone = (code.set(others, None), name.set(others, None))  # no line that gives more is a note
     return {
         NOTHING_READ: code.is_null() & name.is_null() & ~others,
@@ -91,7 +93,8 @@ def find_skipped(
             help_lines(cells[start:end], columns, (nothing if titled else label)[start:end])
             for start, end in pairwise([0, *starts, len(code)])
         ),
-        NOTE: _note_lines(*alone, others) | _matches(code.set(name.is_not_null(), None), _TITLE),
+        NOTE: _note_lines(*alone, others)
+        | code.set(name.is_not_null(), None).str.contains(_TITLE).fill_null(value=False),
     }
 
 
@@ -118,19 +121,12 @@ def skipped_lines(
 
 def _example_lines(code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
     """Find lines with an example's word in the code, the name or the label, and the lines of its parts below it."""
-    is_example = reduce(or_, (_matches(texts, _example_pattern()) for texts in (code, name, label)))
-    is_example |= _matches(code, _short_example_pattern()) | _matches(label, _short_example_pattern())
+    is_example = _matches(code, "example", "short_example") | _matches(label, "example", "short_example")
+    is_example |= _matches(name, "example")
     if not is_example.any():
         return is_example
     parts = code.is_null() & name.is_null() & ~is_example
     return is_example.set(parts, None).forward_fill().fill_null(value=False)
-
-
-def _total_lines(of_code: pl.Series, code: pl.Series, name: pl.Series, label: pl.Series) -> pl.Series:
-    """Find lines with a total's word in place of the code, or as the name or label of a line without code."""
-    of_name, of_label = (_matches(texts, _total_pattern()) for texts in (name, label))
-    nameless = ~name.str.contains(r"\p{L}").fill_null(value=False)
-    return (of_code & (nameless | of_name)) | (code.is_null() & (of_name | of_label))
 
 
 def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Series:
@@ -139,10 +135,8 @@ def _note_lines(code: pl.Series, name: pl.Series, others: pl.Series) -> pl.Serie
     Lines below a signature's titles count as well, where only such lines follow: only in a table that gives `others`
     than codes and names, since in another table such a line may as well be a row.
     """
-    signs = _matches(code, _signature_pattern())
-    notes = (
-        (_matches(code, _note_pattern()) & name.is_null()) | (_matches(name, _note_pattern()) & code.is_null()) | signs
-    )
+    signs = _matches(code, "signature")
+    notes = (_matches(code, "note") & name.is_null()) | (_matches(name, "note") & code.is_null()) | signs
     rows = others.arg_true()
     if not len(rows):
         return notes
@@ -170,7 +164,7 @@ def help_lines(cells: pl.DataFrame, columns: Sequence[Column], label: pl.Series)
         filled = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell is not None]
         filled = filled[:_HELP_CELLS]
         helps = _is_help_line(filled) or (first is not None and _is_help_text(first))
-        if not helps and not _matches(pl.Series([*row[:2], first], dtype=pl.String), _example_pattern()).any():
+        if not helps and not _matches(pl.Series([*row[:2], first], dtype=pl.String), "example").any():
             break
         found.append(helps)
     return pl.Series([*found, *[False] * (cells.height - len(found))], dtype=pl.Boolean)
@@ -182,20 +176,18 @@ def _is_help_line(filled: list[tuple[Column, str]]) -> bool:
         return False
     if all(map(_is_help_text, texts)) and (len(texts) > 2 or any(len(_without_digits(text)) > 1 for text in texts)):
         return True  # the condition excludes two single letters, which may be a code and a name
-    if len(filled) > 1 and all(_is_own_header(column, cell) for column, cell in filled):
-        return True
+    named = [(column, cell, recognise(cell, 0, column.table)) for column, cell in filled]
+    if len(filled) > 1 and all(
+        fold(cell) == fold(column.header) or (own is not None and own.name == column.name)
+        for column, cell, own in named
+    ):
+        return True  # the headers of the columns once more, in any language
     typed = [(column, cell) for column, cell in filled if column.field.kind in _TYPED]
     if not typed or any(_is_value(column, cell) for column, cell in typed):
         return False
     shapes = {"".join("0" if c.isdigit() else c for c in cell) for cell in texts}
     mostly_help = sum(map(_is_help_text, texts)) * 2 >= len(texts)
     return mostly_help or (len(texts) > 2 and len(shapes) == 1) or len(texts[0].split()) > 3
-
-
-def _is_own_header(column: Column, cell: str) -> bool:
-    """Return whether a cell is a header of its own column, in any language."""
-    named = recognise(cell, 0, column.table)
-    return fold(cell) == fold(column.header) or (named is not None and named.name == column.name)
 
 
 def _is_value(column: Column, cell: str) -> bool:
@@ -224,55 +216,35 @@ def _without_digits(cell: str) -> str:
     return "".join(c for c in fold(cell) if not c.isdigit()).strip()
 
 
-def _matches(texts: pl.Series, pattern: str) -> pl.Series:
-    return texts.str.contains(pattern).fill_null(value=False)
+def _matches(texts: pl.Series, *kinds: str) -> pl.Series:
+    """Return which texts have a word of one of the kinds, as its pattern says."""
+    return reduce(or_, (texts.str.contains(_pattern(kind)) for kind in kinds)).fill_null(value=False)
 
 
-@cache
-def _example_pattern() -> str:
-    """Match `EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`."""
-    word = _any_word_of("example")
-    return rf"(?i)^[\W_]*(?:{word})[\W_\d]*$|^\W*(?:{word})\s*:|[(\[](?:{word})[)\]]\W*$"
-
-
-@cache
-def _short_example_pattern() -> str:
-    """Match `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`."""
-    return rf"(?i)^\W*(?:{_any_word_of('short_example')})\s*(?::|\.(?:\s|$|:))"
-
-
-@cache
-def _total_pattern() -> str:
-    """Match `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`."""
-    word = _any_word_of("total")
-    return rf"(?i)^[\W_]*(?:{word})(?:[\W_\d]*$|\s*[:=(])"
-
-
-@cache
-def _note_pattern() -> str:
-    word = _any_word_of("note")
-    return rf"(?i)^[\W_]*(?:{word})\b|:(?:\s|$)|(?:\S+\s+){{5,}}\S"
-
-
-_TITLE = r"\p{L}\s*:\s*$"
+_PATTERNS: Final = {
+    # `EXAMPLE-001`, `Exemple :`, `Beispiel: Flasche`, `Bottle (example)`; not `Example Street bottle`.
+    "example": r"(?i)^[\W_]*(?:WORD)[\W_\d]*$|^\W*(?:WORD)\s*:|[(\[](?:WORD)[)\]]\W*$",
+    # `Ex. : 12345`, `e.g. 12345`, `z. B. 12345`; not `EX-001`.
+    "short_example": r"(?i)^\W*(?:WORD)\s*(?::|\.(?:\s|$|:))",
+    # `Total`, `Summe:`, `Total 2026`, `Total (g)`; not `Total Quartz oil`.
+    "total": r"(?i)^[\W_]*(?:WORD)(?:[\W_\d]*$|\s*[:=(])",
+    # A note's word, a colon, a sentence.
+    "note": r"(?i)^[\W_]*(?:WORD)\b|:(?:\s|$)|(?:\S+\s+){5,}\S",
+    # `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code. It is a
+    # note's word, or several with a comma, a stroke or a word for `and` between them.
+    "signature": r"(?i)^[\W_]*(?:WORD)(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?(?:WORD)){0,3}(?:[\W_]*$|\s*:\s)",
+}
+"""Texts with a word of each kind, `WORD`."""
+_TITLE: Final = r"\p{L}\s*:\s*$"
 """Matches `Visa fournisseur :`, which has its answer or the next title beside it."""
 
 
 @cache
-def _signature_pattern() -> str:
-    """Match `Prepared by`, `Place, date`, `Ort / Datum:`, `Date: 1 February`; not `Date-01`, which may be a code.
-
-    It is a note's word, or several with a comma, a stroke or a word for `and` between them.
-    """
-    word = rf"(?:{_any_word_of('note')})"
-    several = rf"{word}(?:[\W_]+(?:(?:and|et|und|y|e|en)\s+)?{word}){{0,3}}"
-    return rf"(?i)^[\W_]*{several}(?:[\W_]*$|\s*:\s)"
-
-
-def _any_word_of(code: str) -> str:
-    """Return a pattern for the words of a code, which are folded: it also matches them with accents."""
-    found = [word for word, of in words("line").items() if of == code]
-    return "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in sorted(found, key=len, reverse=True))
+def _pattern(kind: str) -> str:
+    """Return the pattern of a kind with its words, which are folded: they also match with accents."""
+    code = "note" if kind == "signature" else kind
+    found = sorted((word for word, of in words("line").items() if of == code), key=len, reverse=True)
+    return _PATTERNS[kind].replace("WORD", "|".join("".join(_ACCENTED.get(c, c) for c in word) for word in found))
 
 
 BY_MAPPING: Final = Message("left out by the mapping")
@@ -320,11 +292,8 @@ def _blocks(body: Grid, cells: pl.DataFrame, skipped: pl.Series, given: pl.Serie
     keys = [name for name in _KEYS if name in cells.columns]
     if any(not cells[name].null_count() for name in cells.columns if name not in keys):
         return  # no line has only the keys
-    filled = body.filled
-    if filled is None:
-        filled = body.cells.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
     of_keys = cells.select(pl.sum_horizontal(pl.col(keys).is_not_null())).to_series()
-    bare = (filled == of_keys) & ~skipped
+    bare = (body.cells_given() == of_keys) & ~skipped
     if not bare.any() or not (~bare & ~skipped).any():
         return
     codes = cells["sku_code"].set(~bare, None)

@@ -21,9 +21,8 @@ from pipelines.reading.columns import field_column, recognise
 from pipelines.reading.fields import Column, Table, fields_of
 from pipelines.reading.grammar import Sense, measure_of
 from pipelines.reading.grid import MOST_COLUMNS, TEXT, ReadingRefused, refuse
-from pipelines.reading.units import unit_of
-from pipelines.reading.unknown_materials import read_material
 from pipelines.reading.values import LIST_SEPARATOR, MATERIALS, read_values
+from pipelines.reading.words import read_material, unit_of
 from schemas.fields import SKU_CODE
 from schemas.json_values import JsonMapping, JsonObject
 from schemas.messages import Message, from_json
@@ -101,8 +100,11 @@ class Rewriting:
 def named_field(name: str, table: Table) -> Column:
     """Return the column of a field's own name. Raises `ReadingRefused` with the nearest names."""
     column = field_column(name, table)
-    if column is None:
-        near = ", ".join(_nearest(name, table))
+    if column is None:  # the name may be a usual header of a field, or be like others
+        own = recognise(name, 0, table)
+        meant = [] if own is None or own.group is not None else [own.name]
+        alike = get_close_matches(fold(name).replace(" ", "_"), _all_field_names(table), n=_NEAREST, cutoff=0.0)
+        near = ", ".join(list(dict.fromkeys([*meant, *alike]))[:_NEAREST])
         message = Message(
             "The mapping is wrong: there is no field {name}. The nearest are: {near}.", name=shown(name), near=near
         )
@@ -205,14 +207,6 @@ def _cell_text(value: object) -> str | None:
         case list() if value and all(isinstance(part, str) for part in value):
             return ";".join(value)
     return None
-
-
-def _nearest(name: str, table: Table) -> list[str]:
-    """Return names of fields that may be meant: the one with this name as a usual header, and similar ones."""
-    own = recognise(name, 0, table)
-    meant = [] if own is None or own.group is not None else [own.name]
-    alike = get_close_matches(fold(name).replace(" ", "_"), _all_field_names(table), n=_NEAREST, cutoff=0.0)
-    return list(dict.fromkeys([*meant, *alike]))[:_NEAREST]
 
 
 @cache
@@ -340,7 +334,12 @@ def check_mapping(mapping: Mapping[str, object] | None, words: Words | None = No
 def _check_file(mapping: JsonMapping) -> JsonObject:
     """Return the members of `CheckedMapping` that are about the whole file."""
     must = Message('sheets must be an array of names of sheets, or "all"')
-    sheets = _member(mapping, "sheets", lambda given: given == "all" or _are_texts(given), must)
+    sheets = _member(
+        mapping,
+        "sheets",
+        lambda given: given == "all" or (isinstance(given, list) and bool(given) and all(map(_is_text, given))),
+        must,
+    )
     must = Message("encoding must be the name of an encoding, such as windows-1250")
     encoding = _member(mapping, "encoding", _is_text, must)
     create = _member(mapping, "create", (True, False).__contains__, Message("create must be true or false"))
@@ -377,12 +376,10 @@ def _check_sheet(mapping: JsonMapping, table: Table) -> JsonObject:
         mapping, "values", Message("values must be an object of field: {{text in the file: value}}")
     )
     values = tuple(check_rewriting(name, texts, table) for name, texts in sent_values.items())
-    lists = _choices(mapping, "lists", Message("lists must be an object of column: one of {lists}", lists=_or(LISTS)))
-    quantity = _choices(
-        mapping,
-        "quantity",
-        Message("quantity must be an object of column: one of {uses}", uses=_or(QUANTITIES)),
-    )
+    must = Message("lists must be an object of column: one of {lists}", lists=", ".join(LISTS))
+    lists = _choices(mapping, "lists", LISTS, must)
+    must = Message("quantity must be an object of column: one of {uses}", uses=", ".join(QUANTITIES))
+    quantity = _choices(mapping, "quantity", QUANTITIES, must)
     units = _object_at(mapping, "units", _UNITS)
     if not all(isinstance(unit, str) and unit.strip() for unit in units.values()):
         raise _invalid_mapping(_UNITS)
@@ -405,17 +402,12 @@ def _checked_unit(name: str, unit: str, table: Table) -> tuple[Column, Sense]:
     column = named_field(name, table)
     if (said := measure_of(unit, column.field.unit)) is None:
         wrong = Message("{unit} is no unit of {name} that can be converted", unit=shown(unit), name=name)
-        raise refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=wrong), f"mapping.units.{name}")
+        raise _invalid_mapping(wrong, f"mapping.units.{name}")
     return column, said
 
 
-def _or(names: Sequence[str]) -> str:
-    return ", ".join(names)
-
-
-def _choices(mapping: JsonMapping, key: str, must: Message) -> dict[str, str]:
+def _choices(mapping: JsonMapping, key: str, known: Sequence[str], must: Message) -> dict[str, str]:
     """Return what the mapping chooses for columns, named by header or letter."""
-    known = LISTS if key == "lists" else QUANTITIES
     chosen = _object_at(mapping, key, must)
     if not all(choice in known for choice in chosen.values()):
         raise _invalid_mapping(must)
@@ -481,12 +473,8 @@ def _is_text(given: object) -> bool:
     return isinstance(given, str)
 
 
-def _are_texts(given: object) -> bool:
-    return isinstance(given, list) and bool(given) and all(map(_is_text, given))
-
-
-def _invalid_mapping(what: Message) -> ReadingRefused:
-    return refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=what), "mapping")
+def _invalid_mapping(what: Message, field: str = "mapping") -> ReadingRefused:
+    return refuse("invalid_mapping", Message("The mapping is wrong: {wrong}.", wrong=what), field)
 
 
 def apply_rewritings(

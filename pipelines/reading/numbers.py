@@ -13,7 +13,7 @@ import polars as pl
 
 from pipelines.reading.fields import Column, TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.grid import TEXT
-from pipelines.reading.units import unit_of
+from pipelines.reading.words import unit_of
 from schemas.fields import Field
 from schemas.messages import Message
 from schemas.normalise import Unfit, shown
@@ -76,7 +76,17 @@ def read_number(cell: str, column: Column, mark: str | None) -> float:
     if found["unit"]:
         unit = unit_of(found["unit"], column.field.unit)
         if unit is None:
-            raise _unknown_unit(cell, column.field.unit)
+            if (own := column.field.unit) is None:
+                message = Message(
+                    "{cell} has a unit that cannot be converted; write the number alone.", cell=shown(cell)
+                )
+            else:
+                message = Message(
+                    "{cell} has a unit that cannot be converted; write the number in {unit}.",
+                    cell=shown(cell),
+                    unit=own,
+                )
+            raise Unfit("unknown_unit", message)
         factor = unit.factor * column.per
     return float(_parse_decimal(found["number"], cell, mark) * factor)
 
@@ -125,18 +135,6 @@ def is_thousand_or_fraction(digits: str) -> bool:
     """Return whether a number with one mark may be a thousand or a fraction: one to three digits, not 0, then three."""
     found = _ONE_MARK.fullmatch(digits)
     return found is not None and len(found["after"]) == 3 and len(found["before"]) <= 3 and found["before"] != "0"
-
-
-def _unknown_unit(cell: str, unit: str | None) -> Unfit:
-    if unit is None:
-        return Unfit(
-            "unknown_unit",
-            Message("{cell} has a unit that cannot be converted; write the number alone.", cell=shown(cell)),
-        )
-    return Unfit(
-        "unknown_unit",
-        Message("{cell} has a unit that cannot be converted; write the number in {unit}.", cell=shown(cell), unit=unit),
-    )
 
 
 def both_readings(cell: str, mark: str = ".") -> tuple[str, str]:

@@ -1,11 +1,17 @@
-"""Writes the parts of `source` about a table: the columns read and ignored, samples, the mapping's effect.
+"""Writes what a reader says of a file: the parts of `source`, and the questions about what was not understood.
+
+A reader that meets a word, a unit, a line or a sheet that it does not understand does not read it, and puts a question
+in its stead, with the piece of mapping that settles it (decisions §13, *Asked has a protocol*). A question about the
+whole file refuses it. What belongs here: the form. What does not: finding what is not understood, and applying the
+answer (`mapping.py`).
 
 Where a needed column is not known, the table is refused with its outline, so that a person can name it. An outline has
 the form of the source of a file that was read: what each header alone says, and samples of the cells. No row is read.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
@@ -14,14 +20,134 @@ import polars as pl
 from pipelines.reading.fields import LONGEST_HEADER, Column, Table
 from pipelines.reading.grid import Grid, ReadingRefused, letter
 from pipelines.reading.mapping import SheetMapping
-from pipelines.reading.questions import NOTHING_READ
-from schemas.imports.types import FileFormat, ImportSource, MappedBy, SourceSheet
+from schemas.imports.types import Asked, FileFormat, ImportSource, QuestionKind, SourceSheet
+from schemas.issues import Issue
+from schemas.json_values import JsonObject
+from schemas.messages import Message, message_of
 
+NOTHING_READ: Final[ImportSource] = {
+    "format": "csv",
+    "encoding": None,
+    "delimiter": None,
+    "sheet": None,
+    "header_row": 0,
+    "columns": [],
+    "ignored": [],
+    "components": None,
+    "layout": "rows",
+    "decimal_marks": {},
+    "volume_year": None,
+    "skipped": [],
+    "mapping_name": None,
+    "hidden": None,
+    "unread_sheets": [],
+    "asked": [],
+    "samples": {},
+    "words": {},
+    "readings": [],
+}
+"""The source of a file of which nothing was read; a table that was read fills its places."""
+Off: TypeAlias = tuple[tuple[str, int | None, str | None], ...]
+"""The fields that a mapping switches off, each with the position and header of the column it would be read from."""
 Samples: TypeAlias = Mapping[int, list[str]]
 """Texts of a column's cells, by the column's position."""
 _ROWS: Final = 200
 _MOST: Final = 3
 _LONGEST: Final = 60
+_MOST_COLUMNS: Final = 500
+"""Most columns of an outline: a person looks through them."""
+
+
+def question(
+    kind: QuestionKind,
+    message: Message,
+    *,
+    could_be: Sequence[str] = (),
+    column: Column | None = None,
+    sheet: str | None = None,
+    lines: str | None = None,
+    text: str | None = None,
+    of_components: bool = False,
+) -> Asked:
+    """Return a question as `source.asked` publishes it.
+
+    The message's gap `mapping` is a piece of mapping, the answer, which settles it by the first of `could_be`; other
+    gaps may be pieces too. `of_components` is true for a components sheet, whose part of the mapping is its own.
+    `lines` is one line or a range, `12-18`, and `text` is what was not understood.
+    """
+    message, answer = with_answer(message, of_components=of_components)
+    return {
+        "kind": kind,
+        "column": None if column is None else letter(column.position),
+        "header": None if column is None else column.header,
+        "sheet": sheet,
+        "lines": lines,
+        "text": text,
+        "could_be": list(could_be),
+        "message": message,
+        "answer": answer,
+    }
+
+
+def with_answer(message: Message, *, of_components: bool) -> tuple[Message, JsonObject]:
+    """Return a message with its pieces of mapping as a caller sends them, and the one in the gap `mapping`."""
+    given = {name: piece for name, piece in message.parameters.items() if isinstance(piece, Mapping)}
+    pieces = {name: {"components": piece} if of_components else dict(piece) for name, piece in given.items()}
+    for name, piece in pieces.items():
+        message = message.with_parameter(name, json.dumps(piece, ensure_ascii=False))
+    return message, pieces["mapping"]
+
+
+def refused(asked: Asked) -> ReadingRefused:
+    """Return the refusal of a file that cannot be imported before a question about it is answered, to be raised.
+
+    Its issue carries kind and answer; its outline says that nothing was read yet.
+    """
+    issue = Issue(
+        code="invalid_mapping",
+        message=message_of(asked["message"]),
+        field="mapping",
+        kind=asked["kind"],
+        could_be=asked["could_be"],
+        answer=asked["answer"],
+    )
+    return ReadingRefused([issue], {**NOTHING_READ, "asked": [asked]})
+
+
+def answer_with(asked: Asked, choice: str) -> dict[str, object]:
+    """Return the piece of mapping that settles a question by one of its `could_be`; the first is its `answer`.
+
+    Raises `ValueError` where the answer has no place for the choice: another one is never sent in its stead.
+    """
+    first = asked["could_be"][0]
+    if choice == first:
+        return dict(asked["answer"])
+    replaced, found = _replaced(asked["answer"], first, choice)
+    if not found and asked["kind"] == "column":
+        replaced, found = _renamed(asked["answer"], choice)
+    if choice not in asked["could_be"] or not found or not isinstance(replaced, dict):
+        raise ValueError(choice)
+    return replaced
+
+
+def _replaced(piece: object, first: str | None, choice: str) -> tuple[object, bool]:
+    """Return a piece of mapping with the choice in the place of the first possibility, and whether it has one."""
+    if piece == first or (isinstance(piece, list) and piece == [first]):
+        return (choice if choice == "all" or (not isinstance(piece, list) and first != "all") else [choice]), True
+    if not isinstance(piece, Mapping):
+        return piece, False
+    members = {key: _replaced(member, first, choice) for key, member in piece.items()}
+    return {key: member for key, (member, _) in members.items()}, any(found for _, found in members.values())
+
+
+def _renamed(piece: Mapping[str, object], choice: str) -> tuple[dict[str, object], bool]:
+    """Return a piece of mapping with the choice as the field of its one column."""
+    if isinstance(columns := piece.get("columns"), Mapping) and len(columns) == 1:
+        return {**piece, "columns": dict.fromkeys([choice], next(iter(columns.values())))}, True
+    if isinstance(parts := piece.get("components"), Mapping):
+        renamed, found = _renamed(parts, choice)
+        return {**piece, "components": renamed}, found
+    return dict(piece), False
 
 
 def samples_of(cells: pl.DataFrame) -> Samples:
@@ -38,36 +164,28 @@ def published_table(
     ignored: Iterable[tuple[int, str]],
     *,
     samples: Samples,
-    effect: MappedBy,
+    mapped: SheetMapping,
+    off: Off,
+    asked: Collection[int] = (),
 ) -> SourceSheet:
-    """Return where a table is read from, as `source.components` shows it, with the `effect` of the mapping.
+    """Return where a table is read from, as `source.components` shows it, with the effect of the mapping.
 
-    `columns` are those that are read, of which constants of the mapping are none of the file. `samples` are texts of
-    columns by position, for people who choose the fields; empty columns have none.
+    Of the `columns`, constants of the mapping are none of the file, and those `asked` about by position are not read.
+    `samples` are texts of columns by position, for people who choose the fields; empty columns have none.
     """
+    columns = list(columns)
     of_file = [column for column in columns if column.constant is None]
-    return {
+    read = [column for column in of_file if column.position not in asked]
+    table: SourceSheet = {
         "sheet": sheet,
         "header_row": header_row,
-        "columns": [{"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in of_file],
+        "columns": [{"field": c.name, "column": letter(c.position), "header": _cut(c.header)} for c in read],
         "ignored": [{"column": letter(at), "header": _cut(header)} for at, header in ignored],
         "decimal_marks": {},
         "hidden": None,
         "samples": {letter(at): texts for at, texts in samples.items() if texts},
         "words": {},
-        **effect,
-    }
-
-
-def published_mapping(
-    columns: Sequence[Column], off: Iterable[tuple[str, int | None, str | None]], mapped: SheetMapping
-) -> MappedBy:
-    """Return the effect of the mapping: fields whose column it names, fields switched off, constants, values.
-
-    `off` are the fields switched off, each with the column that it would have been read from.
-    """
-    effect: MappedBy = {
-        "mapped": list(dict.fromkeys(c.name for c in columns if c.mapped and c.constant is None)),
+        "mapped": list(dict.fromkeys(column.name for column in of_file if column.mapped)),
         "switched_off": [
             {"field": name, "column": None if at is None else letter(at), "header": header} for name, at, header in off
         ],
@@ -75,8 +193,8 @@ def published_mapping(
         "values": {rewriting.column.name: dict(rewriting.sent) for rewriting in mapped.values if rewriting.sent},
     }
     if mapped.header_row is not None:
-        effect["header_row_mapped"] = True
-    return effect
+        table["header_row_mapped"] = True
+    return table
 
 
 def _cut(text: str, longest: int = LONGEST_HEADER) -> str:
@@ -84,18 +202,14 @@ def _cut(text: str, longest: int = LONGEST_HEADER) -> str:
     return text if len(text) <= longest else text[:longest] + "…"
 
 
-_MOST_COLUMNS: Final = 500
-"""Most columns of an outline: a person looks through them."""
-
-
 @contextmanager
 def completed_by(about: FileFormat) -> Iterator[None]:
     """Say in the outline of a refusal within the block what the file is."""
     try:
         yield
-    except ReadingRefused as refused:
-        if refused.outline is not None:
-            refused.outline = {**refused.outline, **about}
+    except ReadingRefused as refusal:
+        if refusal.outline is not None:
+            refusal.outline = {**refusal.outline, **about}
         raise
 
 
@@ -103,7 +217,7 @@ def outline_of(
     table: Table,
     sheet: str | None,
     mapped: SheetMapping,
-    off: Iterable[tuple[str, int | None, str | None]],
+    off: Off,
     *,
     header_row: int,
     cells: Sequence[str | None],
@@ -118,10 +232,10 @@ def outline_of(
     columns = [column for column in recognised if fitting[column.table, column.name] == 1][:_MOST_COLUMNS]
     samples, used = samples_of(body.cells), {column.position for column in columns}
     others = [(at, cell or "") for at, cell in enumerate(cells) if at not in used and (cell or samples.get(at))]
-    shown = others[:_MOST_COLUMNS]
-    effect = published_mapping([*columns, *mapped.constants], off, mapped)
-    of_shown = {at: samples.get(at, []) for at in (*used, *dict(shown))}
-    part = published_table(sheet, header_row, columns, shown, samples=of_shown, effect=effect)
+    others = others[:_MOST_COLUMNS]
+    texts = {at: samples.get(at, []) for at in (*used, *dict(others))}
+    every = [*columns, *mapped.constants]
+    part = published_table(sheet, header_row, every, others, samples=texts, mapped=mapped, off=off)
     source: ImportSource = {**NOTHING_READ, "components": part} if table == "component" else {**NOTHING_READ, **part}
     source["layout"] = "long" if any(column.table == "component" for column in columns) else "rows"
     return source

@@ -18,11 +18,9 @@ from compliance.words import resolve_format
 from pipelines.reading.cells import CLEARED, type_sheet
 from pipelines.reading.fields import PART_HELPERS, SKU_HELPERS, Column
 from pipelines.reading.grid import letter
-from pipelines.reading.part_types import part_type
 from pipelines.reading.sheet import Sheet
-from pipelines.reading.units import unit_by_factor
-from pipelines.reading.unknown_materials import facts_of_text, family_of_detail, read_material
 from pipelines.reading.values import MATERIALS, read_values, unescaped
+from pipelines.reading.words import facts_of_text, family_of_detail, part_type, read_material, unit_by_factor
 from schemas.imports.types import Reading
 from schemas.words import code_of, fold
 
@@ -54,14 +52,12 @@ def readings_of(before: Sheet, *after: Sheet) -> list[Reading]:
     named = {column.position: column for column in before.columns if column.constant is None}
     found: dict[tuple[int, str, str], tuple[bool, Reading]] = {}
     for sheet in after:
-        for column in sheet.columns:
-            own = named.get(column.position)
-            if own is None or column.constant is not None or _is_derived(column, sheet, own):
-                continue
-            for told, value, loses in _of_words(column, own, before, sheet):
+        read = [(c, own) for c in sheet.columns if c.constant is None and (own := named.get(c.position)) is not None]
+        for column, own in read:
+            for told, value, loses in () if _is_derived(column, sheet, own) else _of_words(column, own, before, sheet):
                 reading = _reading(column, told.text, value, told.rows)
                 found.setdefault((column.position, told.text, value), (loses, reading))
-        for column in (each for each in sheet.columns if each.constant is None and each.position in named):
+        for column, _ in read:
             for text, rows in before.filled.get(column.position, {}).items():  # of merged cells
                 value = unescaped(pl.Series([text])).str.strip_chars()[0]
                 if not any(key[:2] == (column.position, text) for key in found):
@@ -90,7 +86,13 @@ def _of_words(column: Column, own: Column, before: Sheet, sheet: Sheet) -> Itera
     name = column.field.name
     if column.field.kind not in _WORDS and name not in (*_DETAILS, "packaging_format", "shape"):
         return
-    beside = _own_detail(column, before, sheet) if name in MATERIALS else None
+    beside: Column | None = None  # the column of the file that gives the detail of a material itself
+    if name in MATERIALS:
+        details = (c for c in sheet.columns if (c.group, c.table) == (column.group, column.table))
+        position = next((c.position for c in details if c.field.name in _DETAILS and c.constant is None), None)
+        beside = next((c for c in before.columns if c.position == position and c.constant is None), None)
+        if beside is not None and (beside.field.name not in _DETAILS or position == column.position):
+            beside = None
     cells = before.table[own.name]
     groups = [(cells, True)]
     if beside is not None:
@@ -102,14 +104,6 @@ def _of_words(column: Column, own: Column, before: Sheet, sheet: Sheet) -> Itera
         for told, value in zip(texts, values, strict=True):
             if value is not None:
                 yield told, value, _loses(told, value, column, keeps_detail=keeps_detail)
-
-
-def _own_detail(column: Column, before: Sheet, sheet: Sheet) -> Column | None:
-    """Return the column of the file that gives the detail of a material itself."""
-    details = (c for c in sheet.columns if c.group == column.group and c.table == column.table)
-    position = next((c.position for c in details if c.field.name in _DETAILS and c.constant is None), None)
-    own = next((c for c in before.columns if c.position == position and c.constant is None), None)
-    return own if own is not None and own.field.name in _DETAILS and own.position != column.position else None
 
 
 def _texts(cells: pl.Series, replaced: Mapping[str, tuple[str, int]]) -> list[_Text]:

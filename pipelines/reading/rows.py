@@ -1,22 +1,30 @@
 """Types the rows of an upload: types every cell, collects faults with their place, leaves out rows with a fault.
 
-`values.py` types a cell of each kind; the writing step finds faults between a row and the stored record.
+The graph of each SKU that a components table names, and the volumes of each row, become JSON text. A fault in one line
+of a graph rejects the whole graph: it is replaced as a whole or not at all. `values.py` types a cell of each kind; the
+writing step finds faults between a row and the stored record.
 """
 
-from collections.abc import Set
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import combinations
+from operator import or_
 from typing import Final
 
 import polars as pl
 
-from pipelines.reading import graphs
 from pipelines.reading.cells import TypedSheet, type_sheet
-from pipelines.reading.fields import SKU_HELPERS, VOLUME_YEAR, faults_where
-from pipelines.reading.graphs import volume_texts
+from pipelines.reading.fields import PART_HELPERS, SKU_HELPERS, VOLUME_YEAR, WEIGHT_HELPERS, Column, faults_where
 from pipelines.reading.grid import LINES_OF_SHEET, letter
 from pipelines.reading.sheet import Sheet
 from pipelines.reading.upload import Upload
+from pipelines.reading.words import part_types
+from pipelines.writing.substances import COLUMNS, PARTS
+from pipelines.writing.volumes import market
 from schemas.messages import Message, from_json, stored_template, to_json
+from schemas.vocabularies import SUBSTANCES
 
 ERRORS: Final = pl.Schema(
     {
@@ -61,22 +69,31 @@ def type_rows(upload: Upload, *, default_year: int, served_markets: Set[str]) ->
 
     `default_year` is the year of volumes that name none; `served_markets` are the codes that volumes may have.
     """
-    main = _with_repeat_faults(_with_taken_codes(type_sheet(upload.main)))
+    main = type_sheet(upload.main)
+    if main.sheet.taken:
+        found = main.values["sku_code"].is_in(list(main.sheet.taken))
+        main = main.with_faults("sku_code", faults_where(found, "duplicate_sku_code", _TAKEN))
+    main = _with_repeat_faults(main)
     main, volumes = _with_volumes(main, default_year, served_markets)
-    found = graphs.NO_GRAPHS if upload.parts is None else graphs.read_graphs(type_sheet(upload.parts))
+    graphs = _NO_GRAPHS if upload.parts is None else _read_graphs(type_sheet(upload.parts))
     code = main.values["sku_code"]
     long = upload.source["layout"] == "long"  # only there a line that could not be read can have others of its SKU
     unread = {fault.sku_code for fault in upload.main.faults if fault.sku_code is not None} if long else set[str]()
-    bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(found.faulty | unread)).fill_null(value=False)
-    values, given = (frame.filter(~bad) for frame in _main_frames(main, volumes))
+    bad = _is_at(main.faults["at"], len(code)) | code.is_in(list(graphs.faulty | unread)).fill_null(value=False)
+    columns = [column for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
+    values = pl.DataFrame([main.values[column.name].alias(column.name) for column in columns])
+    given = pl.DataFrame([main.given[column.name].alias(column.name) for column in columns])
+    if volumes is not None:
+        values, given = values.with_columns(volumes=volumes), given.with_columns(volumes=volumes.is_not_null())
+    values = values.with_columns(main.sheet.places(main.sheet.table["line"])).filter(~bad)
+    given = given.filter(~bad)
     if upload.parts is not None:
-        values, given = _with_graphs(values, given, code, found, upload.parts)
+        values, given = _with_graphs(values, given, code, graphs, upload.parts)
     values = values.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).select(*_PLACE, pl.exclude(_PLACE))
-    reports = [_error_rows(typed) for typed in (main, found.typed) if typed is not None]
     known = set(code.drop_nulls())
     without_row = sum(fault.sku_code not in unread & known for fault in main.sheet.faults)
-    rejected = int(bad.sum()) + without_row + len(found.faulty - known) + found.nameless
-    errors = pl.concat(reports)
+    rejected = int(bad.sum()) + without_row + len(graphs.faulty - known) + graphs.nameless
+    errors = pl.concat([_error_rows(typed) for typed in (main, graphs.typed) if typed is not None])
     if upload.parts is not None and upload.parts.name == upload.main.name:
         errors = errors.sort("line", maintain_order=True)
     errors = errors.with_columns(pl.col("line") % LINES_OF_SHEET)
@@ -95,27 +112,9 @@ def _unnamed(main: TypedSheet) -> pl.DataFrame:
     return found.with_columns(main.sheet.places(found["line"])).with_columns(column=pl.lit(place, pl.String))
 
 
-def _main_frames(main: TypedSheet, volumes: pl.Series | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the values of the main sheet with their place, and which of them were given."""
-    names = [column.name for column in main.sheet.columns if column.market is None and column.field not in SKU_HELPERS]
-    values = pl.DataFrame([main.values[name].alias(name) for name in names])
-    given = pl.DataFrame([main.given[name].alias(name) for name in names])
-    if volumes is not None:
-        values, given = values.with_columns(volumes=volumes), given.with_columns(volumes=volumes.is_not_null())
-    return values.with_columns(main.sheet.places(main.sheet.table["line"])), given
-
-
 def _is_at(at: pl.Series, height: int) -> pl.Series:
     """Return a boolean for each of `height` rows: whether it is among the positions."""
     return pl.repeat(value=False, n=height, eager=True).scatter(at.unique(), values=True)
-
-
-def _with_taken_codes(main: TypedSheet) -> TypedSheet:
-    """Add the faults of lines whose sku_code a line of the file that was sent first has."""
-    if not main.sheet.taken:
-        return main
-    found = main.values["sku_code"].is_in(list(main.sheet.taken))
-    return main.with_faults("sku_code", faults_where(found, "duplicate_sku_code", _TAKEN))
 
 
 def _with_repeat_faults(main: TypedSheet) -> TypedSheet:
@@ -125,37 +124,91 @@ def _with_repeat_faults(main: TypedSheet) -> TypedSheet:
     if not repeats.height:
         return main
     first = table.filter(pl.col("code").is_first_distinct()).select("code", first="line")
-    found = repeats.join(first, on="code", how="left", maintain_order="left").select(
-        "at", "first", code=pl.lit("duplicate_sku_code")
-    )
+    found = repeats.join(first, on="code", how="left", maintain_order="left")
     messages = [
         Message(
             "The same sku_code stands in line {line}, which counts; give each SKU one line, or another code.", line=line
         )
         for line in found["first"]
     ]
-    found = found.drop("first").with_columns(message=pl.Series(map(to_json, messages), dtype=pl.String))
-    return main.with_faults("sku_code", found)
+    texts = pl.Series(map(to_json, messages), dtype=pl.String)
+    return main.with_faults("sku_code", found.select("at", code=pl.lit("duplicate_sku_code"), message=texts))
 
 
 def _with_volumes(main: TypedSheet, default_year: int, served_markets: Set[str]) -> tuple[TypedSheet, pl.Series | None]:
-    """Return the sheet with the faults of volumes, and each row's volumes; None where no column contains volumes."""
+    """Return the sheet with the faults of volumes, and each row's volumes; None where no column contains volumes.
+
+    They are JSON text, keys in order. A column of a subdivision that the catalogue does not serve counts for its
+    country; a market that it does not serve at all is the fault `unknown_market` of each given cell. The same market,
+    year and half twice in a row is the fault `duplicate_row` of the later column.
+    """
     columns = [column for column in main.sheet.columns if column.market is not None]
     if not columns:
         return main, None
-    height = main.sheet.table.height
-    own = main.values.get(VOLUME_YEAR.name, pl.Series([None], dtype=pl.Int64).new_from_index(0, height))
-    texts, faults = volume_texts(columns, main.values, main.given, own.fill_null(default_year), served_markets)
-    for name, found in faults:
+    none = pl.repeat(None, main.sheet.table.height, dtype=pl.Int64, eager=True)
+    years = main.values.get(VOLUME_YEAR.name, none).fill_null(default_year)
+    counted: list[Column] = []
+    for column in columns:
+        if (served := market(str(column.market), served_markets)) is not None:
+            counted.append(replace(column, market=served))
+            continue
+        sentence = Message(
+            "The catalogue does not serve {market}; GET /jurisdictions lists what it serves.", market=column.market
+        )
+        main = main.with_faults(column.name, faults_where(main.given[column.name], "unknown_market", sentence))
+    ordered = sorted(counted, key=lambda column: f"{column.market}/{column.year or 0}/{column.half}")
+    dated = [_volume_members(column, main.values[column.name], main.given[column.name], years) for column in ordered]
+    texts = _joined(dated, "{", "}") if dated else none.cast(pl.String)
+    overlaps = list(_overlap_faults(ordered, {column.name: str(column.market) for column in columns}, main, years))
+    for name, found in overlaps:
         main = main.with_faults(name, found)
+    if overlaps:
+        sort = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+        ordered_texts = [None if text is None else sort(json.loads(text)) for text in texts]
+        texts = pl.Series(texts.name, ordered_texts, dtype=pl.String)
     return main, texts
 
 
+def _volume_members(column: Column, values: pl.Series, given: pl.Series, years: pl.Series) -> pl.Series:
+    """Return the members of one column, each under its market, its year or that of its row, and its half."""
+    if column.year:
+        return _members(f"{column.market}/{column.year}/{column.half}", values, given)
+    row = pl.DataFrame({"year": years, "units": values})
+    units = pl.col("units").cast(pl.String).fill_null("null")
+    text = row.select(pl.format(f'"{column.market}/{{}}/{column.half}":{{}}', "year", units)).to_series()
+    return text.set(~given, None)
+
+
+def _overlap_faults(
+    ordered: list[Column], codes: dict[str, str], main: TypedSheet, years: pl.Series
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the faults of rows where two columns give the same units; `codes` are the markets that headers name."""
+    for first, later in combinations(ordered, 2):
+        if (first.market, first.half) != (later.market, later.half):
+            continue
+        if first.year is not None and later.year is not None and first.year != later.year:
+            continue
+        met = main.given[first.name] & main.given[later.name]
+        if first.year != later.year:
+            met &= years == (first.year or later.year)
+        if {codes[first.name], codes[later.name]} == {first.market}:
+            message = Message("{later} gives units that {first} gives too.", later=later.name, first=first.name)
+        else:
+            message = Message(
+                "{later} gives units that {first} gives too: both count for {market}, as a part of a country that the "
+                "catalogue does not serve counts as the country. Fill in one column.",
+                later=later.name,
+                first=first.name,
+                market=first.market,
+            )
+        yield later.name, faults_where(met, "duplicate_row", message)
+
+
 def _with_graphs(
-    values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, found: graphs.Graphs, parts: Sheet
+    values: pl.DataFrame, given: pl.DataFrame, codes: pl.Series, graphs: "_Graphs", parts: Sheet
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add their graphs to the rows, and a row for each SKU that only the components name."""
-    texts = found.texts
+    texts = graphs.texts
     values = values.join(texts.select("sku_code", "components"), on="sku_code", how="left", maintain_order="left")
     given = given.with_columns(components=values["components"].is_not_null())
     alone = texts.filter(~pl.col("sku_code").is_in(codes.drop_nulls().unique().implode()))
@@ -169,41 +222,199 @@ def _with_graphs(
 
 def _error_rows(typed: TypedSheet) -> pl.DataFrame:
     """Return the report rows of a table, by its lines and then by column."""
-    sheet = typed.sheet
-    rows = [*_cell_error_rows(typed), *_line_error_rows(sheet)]
-    rows.sort(key=lambda row: (row[1], row[-1]))
-    return pl.DataFrame([row[:-1] for row in rows], schema=ERRORS, orient="row")
-
-
-def _cell_error_rows(typed: TypedSheet) -> list[tuple[object, ...]]:
     sheet, table = typed.sheet, typed.sheet.table
     columns = {column.name: column for column in sheet.columns}
     lines, codes = table["line"], typed.values["sku_code"]
-    reports: list[tuple[object, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for at, code, text, name in typed.faults.iter_rows():
         message = sheet.told(from_json(text))
         column = columns.get(name)
         place = letter(column.position) if column and column.constant is None else None
-        cell = table[name][at] if column else None
-        shown_code = codes[at] if codes[at] is not None else _quotable(table["sku_code"][at])
-        order = column.position if column else len(columns)
-        template = stored_template(message)
-        own = sheet.sheet_of(lines[at])
-        reports.append((own, lines[at], shown_code, name, place, _quotable(cell), code, message, template, order))
-    return reports
-
-
-def _line_error_rows(sheet: Sheet) -> list[tuple[object, ...]]:
-    reports: list[tuple[object, ...]] = []
+        cell = _quotable(table[name][at] if column else None)
+        sku_code = codes[at] if codes[at] is not None else _quotable(table["sku_code"][at])
+        report = (sku_code, name, place, cell, code, message, stored_template(message))
+        rows.append((sheet.sheet_of(lines[at]), lines[at], *report, column.position if column else len(columns)))
     for fault in sheet.faults:
         message = sheet.told(fault.message)
-        report = (fault.code, message, stored_template(message))
-        reports.append(
-            (sheet.sheet_of(fault.line), fault.line, fault.sku_code, None, None, _quotable(fault.value), *report, -1)
-        )
-    return reports
+        report = (fault.sku_code, None, None, _quotable(fault.value), fault.code, message, stored_template(message))
+        rows.append((sheet.sheet_of(fault.line), fault.line, *report, -1))
+    rows.sort(key=lambda row: (row[1], row[-1]))
+    return pl.DataFrame([row[:-1] for row in rows], schema=ERRORS, orient="row")
 
 
 def _quotable(cell: str | None) -> str | None:
     """Return a cell as the report quotes it."""
     return cell if cell is None or len(cell) <= _LONGEST_VALUE else cell[:_LONGEST_VALUE] + "…"
+
+
+_WITHOUT_MATERIAL: Final = Message(
+    "A component needs its material_family, or the component_id of a library component that has one."
+)
+_UNKNOWN_MATERIAL: Final = Message(
+    "No material is known of this weight, and without it the total of the SKU would be too small. Name the material in "
+    "the column's header, or in a mapping: glass_weight_g, wood_weight_g, other_weight_g."
+)
+_LINES_AT_A_TIME: Final = 20_000
+"""A line's text needs several times its size while it is put together: of 200 000 lines at once 130 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Graphs:
+    """`texts` has a row per SKU without fault: `sku_code`, `components` (JSON array text), `line` (its first).
+
+    `faulty` are the rejected SKUs, `nameless` is the number of lines without a SKU code.
+    """
+
+    texts: pl.DataFrame
+    faulty: frozenset[str]
+    nameless: int
+    typed: TypedSheet | None = None
+
+
+_NO_GRAPHS: Final = _Graphs(
+    pl.DataFrame(schema={"sku_code": pl.String, "components": pl.String, "line": pl.Int64}), frozenset(), 0
+)
+
+
+def _read_graphs(typed: TypedSheet) -> _Graphs:
+    """Return the graphs of a typed components table, lines in their order, and within a line its groups in theirs."""
+    groups = list(dict.fromkeys(column.group for column in typed.sheet.columns if column.name != "sku_code"))
+    code, lines = typed.values["sku_code"], typed.sheet.table["line"]
+    starts = range(0, max(len(code), 1), _LINES_AT_A_TIME)
+    found = pl.concat([_line_texts(typed.part(start, _LINES_AT_A_TIME), groups) for start in starts])
+    for group in groups:
+        typed = _with_missing_values(typed, group, found[f"there:{group}"])
+    table = pl.DataFrame({"sku_code": code, "line": lines, "text": found["text"]})
+    faulty = set(table["sku_code"].gather(typed.faults["at"].unique()).drop_nulls())
+    faulty |= {fault.sku_code for fault in typed.sheet.faults if fault.sku_code is not None}
+    named = pl.col("sku_code").is_not_null() & pl.col("text").is_not_null()
+    texts = (
+        table.filter(named & ~pl.col("sku_code").is_in(list(faulty)))
+        .group_by("sku_code", maintain_order=True)
+        .agg(
+            pl.concat_str(pl.lit("["), pl.col("text").str.join(","), pl.lit("]")).first().alias("components"),
+            pl.col("line").first(),
+        )
+    )
+    return _Graphs(texts, frozenset(faulty), code.null_count(), typed)
+
+
+def _line_texts(typed: TypedSheet, groups: list[str | None]) -> pl.DataFrame:
+    """Return each line's components as `text`, with commas between them, and by group whether there is one."""
+    objects = {group: _component_objects(typed, group) for group in groups}
+    there = {f"there:{group}": found.is_not_null() for group, found in objects.items()}
+    return pl.DataFrame({"text": _joined(list(objects.values()), "", ""), **there})
+
+
+def _with_missing_values(typed: TypedSheet, group: str | None, there: pl.Series) -> TypedSheet:
+    """Add the faults of components without a family or a library component, and of values without their status."""
+    columns = {column.field.name: column for column in typed.sheet.columns if column.group == group}
+    names = {field: column.name for field, column in columns.items()}
+    if not any(column.fixed for column in columns.values()):
+        nothing = there
+        for field in ("material_family", "component_id"):
+            nothing &= ~typed.given[names[field]] if field in names else True
+        name, message = names.get("material_family", "material_family"), _WITHOUT_MATERIAL
+        if not {"material_family", "component_id"} & names.keys() and "weight_g" in names:
+            name, message = names["weight_g"], _UNKNOWN_MATERIAL
+        typed = typed.with_faults(name, faults_where(nothing, "required", message))
+    for substance in SUBSTANCES:
+        status = names.get(f"{substance}_status")
+        for part in PARTS[1:]:
+            named = names.get(f"{substance}_{part}")
+            if named is not None:
+                alone = typed.given[named] if status is None else typed.given[named] & ~typed.given[status]
+                message = Message(
+                    "A measured value needs its status beside it; write {substance}_status as well.",
+                    substance=substance,
+                )
+                typed = typed.with_faults(named, faults_where(alone, "required", message))
+    return typed
+
+
+def _component_objects(typed: TypedSheet, group: str | None) -> pl.Series:
+    """Return each line's component as a JSON object of the values it gives.
+
+    Null where a group's columns give no more than helpers of weights and constants of the mapping, or a weight of 0: a
+    packaging can have fewer parts than there are groups. A material's column is only its weight; in a numbered group
+    the weight may be left out.
+    """
+    columns = [column for column in typed.sheet.columns if column.group == group and column.name != "sku_code"]
+    values = {column.field.name: typed.values[column.name] for column in columns}
+    parts = [
+        _array_members(column.field.name, values[column.field.name])
+        if column.field.kind == "codes"
+        else _member(column.field.name, values[column.field.name])
+        for column in columns
+        if column.field not in PART_HELPERS and column.field.name not in (*COLUMNS, "component_type")
+    ]
+    if (substances := _substance_members(values)) is not None:
+        parts.append(substances)
+    height = len(typed.values["sku_code"])
+    if group is None:
+        # Where the mapping switches component_type off, a part without a word for it is a body.
+        types = values["component_type"] if "component_type" in values else _component_types(values, height)
+        return _joined([_member("component_type", types), *parts], "{", "}").fill_null("{}")
+    fixed = dict(columns[0].fixed)
+    constants = {name: pl.repeat(value, height, dtype=pl.String, eager=True) for name, value in fixed.items()}
+    if "component_type" not in fixed:
+        constants = {"component_type": _component_types(values, height)}
+    there = values["weight_g"] != 0 if "weight_g" in values else pl.repeat(value=True, n=height, eager=True)
+    if fixed:
+        there = there.fill_null(value=False)
+    else:
+        telling = [column for column in columns if column.field not in WEIGHT_HELPERS]
+        telling = [column for column in telling if column.constant is None] or telling
+        there = reduce(or_, (typed.given[column.name] for column in telling)) & there.fill_null(value=True)
+    members = [_member(name, constant) for name, constant in constants.items()]
+    return _joined([*members, *parts], "{", "}").set(~there, None)
+
+
+def _component_types(values: dict[str, pl.Series], height: int) -> pl.Series:
+    """Return the component_type of a numbered group: its own column's, else the one of its shape, else `body`."""
+    nothing = pl.repeat(None, height, dtype=pl.String, eager=True)
+    return values.get("component_type", nothing).fill_null(part_types(values.get("shape", nothing)))
+
+
+def _substance_members(values: dict[str, pl.Series]) -> pl.Series | None:
+    """Return the substance columns of each line as one member, null where none is given."""
+    entries = []
+    for name in SUBSTANCES:
+        found = [_member(part, values[f"{name}_{part}"]) for part in PARTS if f"{name}_{part}" in values]
+        if found:
+            entries.append(_joined(found, f'"{name}":{{', "}"))
+    return _joined(entries, '"substances":{', "}") if entries else None
+
+
+def _member(name: str, values: pl.Series) -> pl.Series:
+    return _members(name, values, values.is_not_null())
+
+
+def _members(key: str, values: pl.Series, given: pl.Series) -> pl.Series:
+    """Return `"key":value` for each row where the value is given (a given null is `null`), else null.
+
+    Text is encoded once for each distinct value.
+    """
+    if values.dtype == pl.String:
+        distinct = values.drop_nulls().unique(maintain_order=True)
+        encoded = [json.dumps(value, ensure_ascii=False) for value in distinct]
+        texts = values.replace_strict(distinct, encoded, default=None, return_dtype=pl.String)
+    else:
+        texts = values.cast(pl.String)
+    pairs = pl.DataFrame({"text": texts.fill_null("null")}).select(pl.lit(f"{json.dumps(key)}:") + pl.col("text"))
+    return pairs.to_series().set(~given, None)
+
+
+def _array_members(name: str, literals: pl.Series) -> pl.Series:
+    """Return array literals (`{a,b}`) as members with a JSON array."""
+    distinct = literals.drop_nulls().unique(maintain_order=True)
+    texts = [f'"{name}":' + json.dumps([code for code in text.strip("{}").split(",") if code]) for text in distinct]
+    return literals.replace_strict(distinct, texts, default=None, return_dtype=pl.String)
+
+
+def _joined(parts: list[pl.Series], opening: str, closing: str) -> pl.Series:
+    """Return the parts of each row between brackets; null where a row has no part."""
+    frame = pl.DataFrame({str(at): part for at, part in enumerate(parts)})
+    some = pl.any_horizontal(pl.all().is_not_null())
+    text = pl.concat_str(pl.lit(opening), pl.concat_str(pl.all(), separator=",", ignore_nulls=True), pl.lit(closing))
+    return frame.select(pl.when(some).then(text)).to_series()

@@ -28,7 +28,6 @@ from pipelines.reading.grid import (
     sheet_starts,
 )
 from pipelines.reading.header import Header, find_header, of_one_table
-from pipelines.reading.levels import are_levels, are_mostly_levels
 from pipelines.reading.lines import HELP_ROWS, find_skipped, help_lines, skipped_lines, with_answered_lines
 from pipelines.reading.mapping import (
     CheckedMapping,
@@ -41,9 +40,9 @@ from pipelines.reading.mapping import (
     with_names,
 )
 from pipelines.reading.numbers import decimal_marks
-from pipelines.reading.published import Samples, published_mapping, published_table, samples_of
-from pipelines.reading.questions import question
+from pipelines.reading.published import Off, Samples, published_table, question, samples_of
 from pipelines.reading.values import read_values, unescaped, without_marks, without_null_words
+from pipelines.reading.words import are_levels, are_mostly_levels
 from schemas.imports.types import Asked, QuestionKind, SourceSheet
 from schemas.messages import Message
 from schemas.normalise import shown
@@ -81,7 +80,15 @@ def with_new_names(
         if not names:
             continue
         if ids is None:
-            questions.append(_question(column, names, sheet))
+            some = ", ".join(shown(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+            message = Message(
+                "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import "
+                "makes these records, or correct the names.",
+                names=some,
+                mapping={"create": True},
+            )
+            asked = question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
+            questions.append(asked)
             continue
         if len(names) > MOST:
             message = Message(
@@ -99,30 +106,16 @@ def with_new_names(
 
 
 def _unknown_names(cells: pl.Series, column: Column, values: Iterable[Rewriting]) -> list[str]:
-    known = {text for each in values if each.applies_to(column) for text in each.cells}
-    found = [cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)]
-    return [name for name in found if _is_name(name) and fold(name) not in known]
-
-
-def _is_name(text: str) -> bool:
-    if not text or text in ("null", "NULL") or len(text) > _LONGEST or control_in(text):
-        return False
-    try:
-        UUID(text)
-    except ValueError:
-        return True
-    return False
-
-
-def _question(column: Column, names: list[str], sheet: str | None) -> Asked:
-    some = ", ".join(shown(name) for name in names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-    message = Message(
-        "No record has the name {names}; their rows are rejected. Send mapping={mapping} so that the import makes "
-        "these records, or correct the names.",
-        names=some,
-        mapping={"create": True},
-    )
-    return question("value", message, could_be=("create",), column=column, sheet=sheet, text=names[0])
+    """Return the cells that are no id, that no record has as its name, and that can be one."""
+    known = {text for rewriting in values if rewriting.applies_to(column) for text in rewriting.cells}
+    names = []
+    for name in (cell.strip() for cell in cells.drop_nulls().unique(maintain_order=True)):
+        if name and name not in ("null", "NULL") and len(name) <= _LONGEST and not control_in(name):
+            try:
+                UUID(name)
+            except ValueError:
+                names += [] if fold(name) in known else [name]
+    return names
 
 
 MOST_ROWS = 50_000
@@ -157,7 +150,7 @@ class Sheet:
     faults: tuple[LineFault, ...] = ()
     kinds: pl.DataFrame | None = None
     skipped: tuple[tuple[int, str], ...] = ()
-    off: tuple[tuple[str, int | None, str | None], ...] = ()
+    off: Off = ()
     mapped: SheetMapping = field(default_factory=SheetMapping)
     of_packaging: bool = False
     possible_materials: tuple[int, ...] = ()
@@ -204,11 +197,17 @@ class Sheet:
 
     def published(self) -> SourceSheet:
         """Return how it was read, as `source.components` shows it; a column that is asked about is not read."""
-        read = [column for column in self.columns if column.position not in self.asked]
-        effect = published_mapping(self.columns, self.off, self.mapped)
-        words = {name: dict(values) for name, values in self.words.items()}
-        table = published_table(self.name, self.header_row, read, self.ignored, samples=self.samples, effect=effect)
-        return {**table, "decimal_marks": self.marks, "words": words}
+        table = published_table(
+            self.name,
+            self.header_row,
+            self.columns,
+            self.ignored,
+            samples=self.samples,
+            mapped=self.mapped,
+            off=self.off,
+            asked=self.asked,
+        )
+        return {**table, "decimal_marks": self.marks, "words": {name: dict(of) for name, of in self.words.items()}}
 
     @property
     def of_components(self) -> bool:
@@ -295,33 +294,34 @@ def read_sheet(
     mapping = mapped.of_table(table)
     header = header or find_header(grid, table, mapping)
     _check_columns(header)
-    one = of_one_table(below := grid.below(header.last_line), header, table, _help_below(below, header))
-    body = without_ragged(one.body, grid, header)
+    below = grid.below(header.last_line)
+    one, further = of_one_table(below, header, table, _help_below(below, header))
+    body = without_ragged(one, grid, header)
     cells = without_marks(_without_invisible(_select_columns(body.cells, header.columns), header.columns))
     names: list[str | None] = [sheet.name for sheet in sheets] or [name]
-    reasons, about_lines = with_answered_lines(
-        _find_skipped(cells, body, header), body, cells, mapping.lines, sheets=names, table=table
-    )
+    titled, starts = any(position == 0 for position, _ in header.ignored), sheet_starts(body.lines)
+    reasons = find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
+    reasons, about_lines = with_answered_lines(reasons, body, cells, mapping.lines, sheets=names, table=table)
     is_data = ~reduce(or_, reasons.values())
-    _check_lines(int(is_data.sum()) + len(body.faults), table)
+    if int(is_data.sum()) + len(body.faults) > (most := MOST_ROWS if table == "sku" else _MOST_PARTS):
+        message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
+        raise refuse("too_many_rows", message)
     cells = cells.with_columns(line=body.lines).filter(is_data)
     kinds = None if body.kinds is None else _select_columns(body.kinds, header.columns).filter(is_data)
     mapping, questions = with_new_names(cells, header.columns, mapping, mapped.new_ids, name)
     cells, kinds, words, replaced = apply_rewritings(cells, kinds, header.columns, mapping)
     cells = without_null_words(cells, header.columns)
     columns = with_names(header.columns, mapping.values)
-    marks = decimal_marks(cells, kinds, columns, given=mapped.decimal, delimiter=delimiter)
-    skipped = skipped_lines(body.lines, reasons, one.headers)
     sheet = Sheet(
         name,
         header.line,
         columns,
         header.ignored,
         cells,
-        marks,
+        decimal_marks(cells, kinds, columns, given=mapped.decimal, delimiter=delimiter),
         body.faults,
         kinds,
-        skipped,
+        skipped_lines(body.lines, reasons, further),
         header.off,
         mapping,
         header.of_packaging or (name is not None and mentions(name, "packaging")),
@@ -335,23 +335,8 @@ def read_sheet(
         others=_select_columns(body.cells, header.watched).filter(is_data) if header.watched else pl.DataFrame(),
         sheets=sheets,
     )
-    return _with_constants(
-        sheet.without(misleading_columns((*columns, *mapping.constants), cells, table)), mapping.constants
-    )
-
-
-def _check_lines(lines: int, table: Table) -> None:
-    most = MOST_ROWS if table == "sku" else _MOST_PARTS
-    if lines > most:
-        message = Message("One import takes {most} data lines; this table has more. Send it in parts.", most=most)
-        raise refuse("too_many_rows", message)
-
-
-def _find_skipped(cells: pl.DataFrame, body: Grid, header: Header) -> dict[str, pl.Series]:
-    """Return the lines that are no data by reason; `cells` has the columns that are read."""
-    titled = any(position == 0 for position, _ in header.ignored)
-    starts = sheet_starts(body.lines)
-    return find_skipped(cells, header.columns, _label_cells(body, header), titled=titled, starts=starts)
+    misleading = misleading_columns((*columns, *mapping.constants), cells, table)
+    return _with_constants(sheet.without(misleading), mapping.constants)
 
 
 def _check_columns(header: Header) -> None:
@@ -388,19 +373,14 @@ def with_levels(sheet: Sheet) -> Sheet:
         own = names.get(name)
         if own is None or own.exact or own.mapped or not is_of_field(sheet.table[name]):
             continue
-        if "packaging_level" not in names:
-            return _read_as(sheet, own, "packaging_level")
+        if (level := "packaging_level") not in names:
+            other = replace(own, name=level, field=fields_of("sku")[level], exact=False)
+            columns = tuple(other if column is own else column for column in sheet.columns)
+            kinds = None if sheet.kinds is None else sheet.kinds.rename({name: level})
+            return replace(sheet, columns=columns, table=sheet.table.rename({name: level}), kinds=kinds)
         if name == "use_contexts":
             return sheet.without([name])
     return sheet
-
-
-def _read_as(sheet: Sheet, own: Column, name: str) -> Sheet:
-    """Read a column as another field."""
-    other = replace(own, name=name, field=fields_of("sku")[name], exact=False)
-    columns = tuple(other if column is own else column for column in sheet.columns)
-    kinds = None if sheet.kinds is None else sheet.kinds.rename({own.name: name})
-    return replace(sheet, columns=columns, table=sheet.table.rename({own.name: name}), kinds=kinds)
 
 
 def _label_cells(body: Grid, header: Header) -> pl.Series | None:

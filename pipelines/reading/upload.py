@@ -1,23 +1,26 @@
-"""Reads a file into an upload: its mapped columns of cell text, and the published `source`.
+"""Reads a file into an upload: its mapped columns of cell text, and the published `source`; packs it for a worker.
 
 Typing does not belong here: see `rows.py`.
 """
 
+import io
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
-from typing import Final, Self, TypeAlias
+from decimal import Decimal
+from typing import Final, NamedTuple, Self, TypeAlias
 
 import polars as pl
 
-from pipelines.reading import open_parts, stored
-from pipelines.reading.asked import without_doubtful
 from pipelines.reading.delimited import detect_delimiter, read_delimited
 from pipelines.reading.encoding import decode, detect_format
-from pipelines.reading.fields import Table
+from pipelines.reading.fields import Column, Table, fields_of, volume_field
 from pipelines.reading.grid import (
     LINES_OF_SHEET,
+    TEXT,
     Grid,
+    LineFault,
     ReadingRefused,
     ReadSheet,
     letter,
@@ -27,26 +30,31 @@ from pipelines.reading.grid import (
 )
 from pipelines.reading.header import Header, find_header
 from pipelines.reading.header_row import ROWS_SEARCHED, known_headers, mapped_headers, recognised_fields
-from pipelines.reading.judge import judged, without_asked
-from pipelines.reading.layouts import lines_are_parts, split_layout, with_codes_filled
-from pipelines.reading.mapping import CheckedMapping, SheetMapping, Words, check_mapping
-from pipelines.reading.materials import with_details, with_families
-from pipelines.reading.merged import Filled, Merge, read_merged
-from pipelines.reading.published import completed_by
-from pipelines.reading.questions import NOTHING_READ, question, refused
+from pipelines.reading.judge import judge_columns, without_asked, without_doubtful
+from pipelines.reading.layouts import (
+    lines_are_parts,
+    split_layout,
+    with_codes_filled,
+    with_details,
+    with_families,
+    without_open,
+)
+from pipelines.reading.mapping import QUANTITIES, CheckedMapping, SheetMapping, Words, check_mapping
+from pipelines.reading.published import NOTHING_READ, completed_by, question, refused
 from pipelines.reading.readings import MOST, readings_of
 from pipelines.reading.sheet import Sheet, read_sheet, with_levels
+from pipelines.reading.units import choice_for
 from pipelines.reading.workbook.book import SheetPart
 from pipelines.reading.workbook.sheets import Workbook
 from schemas.imports.types import Asked, FileFormat, HiddenPlaces, ImportSource, SkippedLine, UnreadSheet
-from schemas.messages import Message
+from schemas.json_values import JsonObject
+from schemas.messages import Message, from_json, to_json
 from schemas.normalise import shown
 from schemas.words import code_of, fold
 
 _MOST_LISTED: Final = 200
 _MOST_SEARCHED: Final = 50
 """Sheets that are searched for a header; a mapping can name any other."""
-
 _MOST_TOGETHER: Final = 400
 """Sheets that are searched for one table: one for each day of a year."""
 _Headed: TypeAlias = tuple[SheetPart, Header]
@@ -58,8 +66,7 @@ NOT_NEEDED = Message("another sheet is read")
 MASTER = Message("no line names a SKU, as components do; name its columns under components if they are")
 
 
-@dataclass(frozen=True, slots=True)
-class WorkbookTables:
+class _WorkbookTables(NamedTuple):
     """The tables of a workbook: the sheets of SKUs and of components, and the others with the reason."""
 
     main: Sheet
@@ -69,7 +76,7 @@ class WorkbookTables:
     unread: list[UnreadSheet]
 
 
-def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
+def _read_tables(book: Workbook, mapped: CheckedMapping) -> _WorkbookTables:
     """Read the tables of a workbook. Raises `ReadingRefused` where no sheet has SKUs or the mapping fits none."""
     tables, graph = _candidates(book, mapped)
     headless: list[SheetPart] = []
@@ -79,29 +86,36 @@ def read_tables(book: Workbook, mapped: CheckedMapping) -> WorkbookTables:
         chosen = [_first_with_header(book, tables, mapped, headless)]
         chosen += _of_same_header(book, tables, chosen[0], mapped) if mapped.sheets or mapped.sheet is None else []
     if len(chosen) > 1 and mapped.sheets is None:
-        raise refused([_question([sheet.name for sheet, _ in chosen])])
+        names = [sheet.name for sheet, _ in chosen]
+        message = Message(
+            "Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={mapping}, "
+            "or one: mapping={other}.",
+            sheets=", ".join(names)[:500],
+            mapping={"sheets": "all"},
+            other={"sheets": [names[0]]},
+        )
+        raise refused(question("sheet", message, could_be=["all", *names], sheet=names[0]))
     _check_columns(chosen)
     main = _read(book, chosen, "sku", mapped)
+    parts: Sheet | None = None
     master: SheetPart | None = None
-    try:
-        parts = None if graph is None else _read_components(book, graph, mapped)
-    except ReadingRefused as refusal:
-        assert graph is not None, "only a sheet of components was read"
-        if mapped.components is None and not _names_skus(book, graph, main):
-            parts, master = None, graph
-        elif refusal.outline is not None:
-            refusal.outline = {**refusal.outline, **main.published()}
-        if master is None:
-            raise
+    if graph is not None:
+        try:
+            parts = _read_components(book, graph, mapped)
+        except ReadingRefused as refusal:
+            if mapped.components is not None or _names_skus(book, graph, main):
+                if refusal.outline is not None:
+                    refusal.outline = {**refusal.outline, **main.published()}
+                raise
+            master = graph
     of_skus = [sheet for sheet, _ in chosen]
-    read = of_skus if graph is None or parts is None else [*of_skus, graph]
-    return WorkbookTables(
-        main,
-        parts,
-        _hidden_places(book, of_skus, main),
-        None if graph is None else _hidden_places(book, [graph], parts),
-        [_unread_sheet(sheet, headless, master) for sheet in book.sheets if sheet not in read][:_MOST_LISTED],
-    )
+    unread: list[UnreadSheet] = []
+    for sheet in book.sheets:
+        if sheet not in of_skus and (parts is None or sheet != graph):
+            reason = HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
+            unread.append({"sheet": sheet.name, "reason": MASTER if sheet == master else reason})
+    hidden_parts = None if graph is None or parts is None else _hidden_places(book, [graph], parts)
+    return _WorkbookTables(main, parts, _hidden_places(book, of_skus, main), hidden_parts, unread[:_MOST_LISTED])
 
 
 def _names_skus(book: Workbook, graph: SheetPart, main: Sheet) -> bool:
@@ -122,25 +136,97 @@ def _read_components(book: Workbook, graph: SheetPart, mapped: CheckedMapping) -
 def _read(book: Workbook, chosen: Sequence[_Headed], table: Table, mapped: CheckedMapping) -> Sheet:
     """Read the sheets of one table, which have the columns of the first, with their merged cells."""
     first, header = chosen[0]
-    uses = mapped.of_table(table).quantity
     grids: list[Grid] = []
-    asked: list[Asked] = []
-    filled: Filled = {}
+    merged = _MergedCells(header.columns, mapped.of_table(table).quantity, table)
     for part, own in chosen:
-        body = book.body(part, header.needed)
-        merges = [Merge(*place) for place in book.hidden(part).merges if place[0] < place[1]]
-        body, questions, texts = read_merged(
-            body, merges, header.columns, uses, header=own.last_line, sheet=part.name, table=table
-        )
+        body = merged.read(book, part, book.body(part, header.needed), own.last_line)
         grids.append(body.below(own.last_line) if grids else body)
-        asked += questions
-        for position, of_column in texts.items():
-            known = filled.setdefault(position, {})
-            known |= {text: rows + known.get(text, 0) for text, rows in of_column.items()}
     sheets = tuple(ReadSheet(part.name, own.line) for part, own in chosen) if len(chosen) > 1 else ()
     grid = one_below_another(grids)
     sheet = read_sheet(grid, first.name, table, mapped, delimiter=None, header=header, sheets=sheets)
-    return replace(sheet, questions=(*sheet.questions, *asked), filled=filled)
+    return replace(sheet, questions=(*sheet.questions, *merged.asked), filled=merged.filled)
+
+
+_KEYS: Final = ("sku_code", "name")
+_NUMBERS: Final = ("number", "integer", "ppm")
+_MOST_ASKED: Final = 100
+
+
+class _MergedCells:
+    """Reads cells that are merged over several lines: a spreadsheet stores their value in the first line only.
+
+    Texts, codes and markets are filled down. A number that is merged over several SKUs may be each one's or all
+    together: it is asked about, and `uses`, the mapping's `quantity`, says which by a column's letter or header; within
+    one SKU it is read once (decisions §13, *Merged cells*). Codes and names are left as they are: lines without them
+    belong to the SKU above (`cells.py`, `layouts.py`). `filled` are the texts that were filled down by column, each
+    with the number of rows that have it by that.
+    """
+
+    def __init__(self, columns: Sequence[Column], uses: Mapping[str, str], table: Table) -> None:
+        self.asked: list[Asked] = []
+        self.filled: dict[int, dict[str, int]] = {}
+        self._columns, self._uses, self._table = columns, uses, table
+
+    def read(self, book: Workbook, sheet: SheetPart, grid: Grid, header: int) -> Grid:
+        """Return the grid of a sheet with merged cells filled down below the `header`'s last line."""
+        code = next((column.position for column in self._columns if column.name == "sku_code"), None)
+        cells, kinds = grid.cells, grid.kinds
+        before = len(self.asked)
+        for first_line, last_line, first_column, _ in book.hidden(sheet).merges:
+            of_place = (c for c in self._columns if c.position == first_column and c.constant is None)
+            column = next((c for c in of_place if c.name not in _KEYS), None)
+            if first_line == last_line or first_line <= header or column is None:
+                continue
+            rows = grid.lines.is_between(first_line, last_line).arg_true()
+            if len(rows) < 2 or int(grid.lines[rows[0]]) != first_line:
+                continue
+            name = f"c{column.position}"
+            value, kind = cells[name][rows[0]], TEXT if kinds is None else kinds[name][rows[0]]
+            several = code is not None and cells[f"c{code}"].gather(rows).drop_nulls().n_unique() > 1
+            if value is None or (column.field.kind in _NUMBERS and not several):
+                continue
+            if column.field.kind in _NUMBERS:
+                use = choice_for(column, self._uses)
+                if use is None and len(self.asked) < before + _MOST_ASKED:
+                    self.asked.append(self._question(column, (first_line, last_line), value, sheet.name))
+                value = value if use == "multiply" else _share(value, len(rows)) if use == "divide" else None
+            else:
+                texts = self.filled.setdefault(column.position, {})
+                texts[value] = texts.get(value, 0) + len(rows)
+            cells = cells.with_columns(cells[name].scatter(rows, value).alias(name))
+            if kinds is not None:
+                kinds = kinds.with_columns(kinds[name].scatter(rows, kind if value is not None else TEXT).alias(name))
+        return replace(grid, cells=cells, kinds=kinds)
+
+    def _question(self, column: Column, lines: tuple[int, int], value: str, sheet: str) -> Asked:
+        message = Message(
+            "{value} in {header} is merged over the lines {first} to {last}, which are several SKUs: it may be each "
+            "one's or all together, and is not read. Say which, multiply or divide: mapping={mapping}, or write it in "
+            "each line.",
+            value=shown(value),
+            header=shown(column.header),
+            first=lines[0],
+            last=lines[1],
+            mapping={"quantity": {letter(column.position): QUANTITIES[0]}},
+        )
+        return question(
+            "quantity",
+            message,
+            could_be=QUANTITIES,
+            column=column,
+            sheet=sheet,
+            lines=f"{lines[0]}-{lines[1]}",
+            text=value,
+            of_components=self._table == "component",
+        )
+
+
+def _share(value: str, lines: int) -> str | None:
+    """Return a number divided by lines; None where it is none."""
+    try:
+        return f"{float(value) / lines:.15g}"
+    except ValueError:
+        return None
 
 
 def _candidates(book: Workbook, mapped: CheckedMapping) -> tuple[list[SheetPart], SheetPart | None]:
@@ -183,7 +269,7 @@ def _sheet_named(book: Workbook, name: str) -> SheetPart:
 
 def _first_with_header(
     book: Workbook, sheets: Sequence[SheetPart], mapped: CheckedMapping, headless: list[SheetPart]
-) -> tuple[SheetPart, Header]:
+) -> _Headed:
     """Return the first sheet whose header has the needed columns; those before it are added to `headless`.
 
     Raises the refusal of the sheet with most known headers.
@@ -207,6 +293,10 @@ def _of_same_header(
     book: Workbook, sheets: Sequence[SheetPart], chosen: _Headed, mapped: CheckedMapping
 ) -> list[_Headed]:
     """Return the other sheets whose header has the same columns as the chosen one's, and a line below."""
+
+    def titles(header: Header) -> set[str]:
+        return {fold(column.header) for column in header.columns}
+
     found: list[_Headed] = []
     first, header = chosen
     if mapped.sheets == "all" and len(sheets) > _MOST_TOGETHER:
@@ -223,13 +313,9 @@ def _of_same_header(
             other = find_header(top, "sku", mapped, sheet=sheet.name)
         except ReadingRefused:
             continue
-        if _titles(other) == _titles(header) and top.below(other.last_line).cells.height:
+        if titles(other) == titles(header) and top.below(other.last_line).cells.height:
             found.append((sheet, other))
     return found
-
-
-def _titles(header: Header) -> set[str]:
-    return {fold(column.header) for column in header.columns}
 
 
 def _check_columns(chosen: Sequence[_Headed]) -> None:
@@ -249,33 +335,14 @@ def _check_columns(chosen: Sequence[_Headed]) -> None:
                 raise refuse("invalid_mapping", message, "mapping")
 
 
-def _question(names: Sequence[str]) -> Asked:
-    """Return the question which of several sheets with one header are read."""
-    message = Message(
-        "Several sheets have the same header: {sheets}. Say which are read: all as one table, mapping={mapping}, or "
-        "one: mapping={other}.",
-        sheets=", ".join(names)[:500],
-        mapping={"sheets": "all"},
-        other={"sheets": [names[0]]},
-    )
-    return question("sheet", message, could_be=["all", *names], sheet=names[0])
-
-
-def _hidden_places(book: Workbook, parts: Sequence[SheetPart], sheet: Sheet | None) -> HiddenPlaces | None:
+def _hidden_places(book: Workbook, parts: Sequence[SheetPart], sheet: Sheet) -> HiddenPlaces | None:
     """Return the hidden data lines and columns of a table that were read nevertheless; None where there are none."""
-    if sheet is None:
-        return None
     hidden = [book.hidden(part) for part in parts]
     rows = {at * LINES_OF_SHEET + line for at, of_sheet in enumerate(hidden) for line in of_sheet.rows}
     lines = [own_line(line) for line in sheet.table["line"] if line in rows]
     hidden_columns = {at for of_sheet in hidden for at in of_sheet.columns}
     columns = [letter(column.position) for column in sheet.columns if column.position in hidden_columns]
     return {"rows": len(lines), "lines": lines[:_MOST_LISTED], "columns": columns} if lines or columns else None
-
-
-def _unread_sheet(sheet: SheetPart, headless: Sequence[SheetPart], master: SheetPart | None) -> UnreadSheet:
-    reason = MASTER if sheet == master else HIDDEN if sheet.hidden else HEADLESS if sheet in headless else NOT_NEEDED
-    return {"sheet": sheet.name, "reason": reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,13 +368,73 @@ class Upload:
         return None if self.parts is None else self.parts.table
 
     def to_bytes(self) -> bytes:
-        """Return the upload as bytes for a worker, so that the caller's file is read only once."""
-        return stored.pack(self.source, self.main, self.parts, self.rows)
+        """Return the upload for a worker, so that the caller's file is read only once.
+
+        That is a line of JSON about the tables, then the tables as Parquet.
+        """
+        sheets = [self.main] if self.parts is None else [self.main, self.parts]
+        frames: list[bytes] = []
+        for frame in (frame for sheet in sheets for frame in (sheet.table, sheet.kinds) if frame is not None):
+            buffer = io.BytesIO()
+            frame.write_parquet(buffer, compression="lz4", statistics=False)
+            frames.append(buffer.getvalue())
+        about = {"source": self.source, "rows": self.rows, "sheets": [_described(sheet) for sheet in sheets]}
+        about["sizes"] = [len(frame) for frame in frames]
+        return json.dumps(about).encode("utf-8") + b"\n" + b"".join(frames)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Upload":
         """Return the upload that `to_bytes` has written."""
-        return cls(*stored.unpack(data))
+        head, _, rest = data.partition(b"\n")
+        about, start, frames = json.loads(head), 0, list[pl.DataFrame]()
+        for size in about["sizes"]:
+            frames.append(pl.read_parquet(io.BytesIO(rest[start : start + size])))
+            start += size
+        [main, *parts] = [_sheet(of_sheet, frames) for of_sheet in about["sheets"]]
+        return cls(about["source"], main, parts[0] if parts else None, about["rows"])
+
+
+def _described(sheet: Sheet) -> JsonObject:
+    """Return what a worker needs of a table beside its cells."""
+    columns = [
+        {**asdict(column), "factor": str(column.factor), "per": str(column.per), "field": column.field.name}
+        for column in sheet.columns
+    ]
+    return {
+        "name": sheet.name,
+        "header_row": sheet.header_row,
+        "columns": columns,
+        "ignored": sheet.ignored,
+        "marks": sheet.marks,
+        "faults": [asdict(fault) | {"message": to_json(fault.message)} for fault in sheet.faults],
+        "kinds": sheet.kinds is not None,
+        "skipped": sheet.skipped,
+        "taken": sheet.taken,
+        "sheets": sheet.sheets,
+    }
+
+
+def _sheet(about: JsonObject, frames: list[pl.DataFrame]) -> Sheet:
+    """Return a table from what `_described` says; its cells are the next of the frames."""
+    columns: list[Column] = []
+    for of_column in about["columns"]:
+        field = volume_field() if of_column["market"] else fields_of(of_column["table"])[of_column["field"]]
+        factors = {name: Decimal(of_column[name]) for name in ("factor", "per")}
+        fixed, names = tuple((name, value) for name, value in of_column["fixed"]), tuple(of_column["names"])
+        columns.append(Column(**{**of_column, **factors, "field": field, "fixed": fixed, "names": names}))
+    return Sheet(
+        about["name"],
+        about["header_row"],
+        tuple(columns),
+        tuple((at, header) for at, header in about["ignored"]),
+        frames.pop(0),
+        about["marks"],
+        tuple(LineFault(**fault | {"message": from_json(fault["message"])}) for fault in about["faults"]),
+        frames.pop(0) if about["kinds"] else None,
+        tuple((line, reason) for line, reason in about["skipped"]),
+        taken=tuple(about["taken"]),
+        sheets=tuple(ReadSheet(*sheet) for sheet in about["sheets"]),
+    )
 
 
 def read_upload(
@@ -351,7 +478,7 @@ def _from_text(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
 def _from_workbook(data: bytes, mapped: CheckedMapping, today: date) -> Upload:
     about: FileFormat = {"format": "xlsx", "encoding": None, "delimiter": None}
     with completed_by(about):
-        read = read_tables(Workbook(data), mapped)
+        read = _read_tables(Workbook(data), mapped)
         parts = None if read.parts is None else with_codes_filled(read.parts)
         upload = _upload(read.main, parts, about, mapped, today)
     upload.source.update({"hidden": read.hidden, "unread_sheets": read.unread})
@@ -366,27 +493,32 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     if lines == 0 and (parts is None or parts.lines == 0):
         raise refuse("no_rows", Message("The table has a header and no data line below it; nothing can be imported."))
     of_parts = parts is not None or (mapped.layout != "rows" and lines_are_parts(main))
-    main = judged(with_levels(main), of_parts=of_parts and parts is None)
-    parts = None if parts is None else judged(parts, of_parts=True)
+    main = judge_columns(with_levels(main), of_parts=of_parts and parts is None)
+    parts = None if parts is None else judge_columns(parts, of_parts=True)
     main, questions = without_doubtful(main, of_parts=of_parts)
     before, before_parts = main, parts
     main, parts, layout = split_layout(with_families(main), parts, mapped.layout)
     separate = parts is not None and layout == "rows"
     if parts is not None:
-        parts, open_words = open_parts.without_open(parts, main, separate=separate)
+        parts, open_words = without_open(parts, main, separate=separate)
         questions = [*questions, *open_words]
     main, parts = with_details(without_asked(main)).kept(), None if parts is None else with_details(parts).kept()
     readings = readings_of(before, main, *(() if separate or parts is None else (parts,)))
     if separate and before_parts is not None and parts is not None:
         readings = [*readings, *readings_of(before_parts, parts)][:MOST]
     dated = any(column.market and column.year is None for column in main.columns)
+    skipped: list[SkippedLine] = []
+    for line, reason in main.skipped:
+        skipped.append({"line": own_line(line), "reason": reason})
+        if main.sheets:
+            skipped[-1]["sheet"] = main.sheet_of(line)
     source: ImportSource = {
         **NOTHING_READ,
         **about,
         **main.published(),
         "components": None if parts is None else parts.published(),
         "layout": layout,
-        "skipped": _published_skipped(main),
+        "skipped": skipped,
         "volume_year": today.year if dated else None,
         "asked": [*main.questions, *(parts.questions if parts is not None and separate else ()), *questions],
         "readings": readings,
@@ -394,16 +526,6 @@ def _upload(main: Sheet, parts: Sheet | None, about: FileFormat, mapped: Checked
     if main.sheets:
         source["sheets"] = [{"sheet": name, "header_row": row} for name, row in main.sheets]
     return Upload(source, main, parts, lines)
-
-
-def _published_skipped(main: Sheet) -> list[SkippedLine]:
-    """Return the lines that are no data, with their sheet where the table has several."""
-    found: list[SkippedLine] = []
-    for line, reason in main.skipped:
-        found.append({"line": own_line(line), "reason": reason})
-        if main.sheets:
-            found[-1]["sheet"] = main.sheet_of(line)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from stdnum import ean
 
 from pipelines.reading.fields import LONGEST_VALUE, Column, TypedColumn, faults_where, no_faults, read_distinct
 from pipelines.reading.numbers import read_number, read_numbers
-from pipelines.reading.part_types import part_type
+from pipelines.reading.words import part_type, without_language
 from schemas import normalise
 from schemas.fields import Field
 from schemas.messages import Message
@@ -34,8 +34,6 @@ _SEVERAL = re.compile(r"[/+&]|%.*%")
 _EXPONENT = r"^\d[.,]?\d*[eE]\+?\d{2,}$"
 _ROUNDED = r"^\d[.,]\d+[eE]\+\d{2,}$"
 EMPTY_LIST = "[]"
-_LANGUAGE_PREFIX = re.compile(r"^\s*[a-z]{2}:(?:(?P<code>[a-z]{1,5})-\d{1,2}-\S+$)?", re.IGNORECASE)
-"""A language, and behind it the recycling code with its number and its name: `en:pet-1-polyethylene-terephthalate`."""
 
 
 def read_values(cells: pl.Series, column: Column, mark: str | None, number_cells: pl.Series | None) -> TypedColumn:
@@ -209,14 +207,6 @@ def _markets(cell: str) -> str:
 def market_parts(cell: str) -> list[str]:
     """Return the markets that a cell names, each as it is written: `BE/LU` names two."""
     return [without_language(part).strip() for part in _MARKET_SEPARATOR.split(cell) if part.strip()]
-
-
-def without_language(word: str) -> str:
-    """Return a word without the language that open product databases put before it: `en:france`, `fr:verre`.
-
-    Of a recycling code with its number and name the code is kept: `xx:pp-5-polypropylene` is `pp`.
-    """
-    return _LANGUAGE_PREFIX.sub(lambda found: found["code"] or "", word, count=1)
 
 
 def _array(codes: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Reads a workbook as a zip of XML parts, with bounds, and its description: sheets in order, hidden ones, date system.
 
 Its declared sizes are not trusted: every part is inflated in pieces, and all pieces together may have `MOST_BYTES`.
-`pipelines.reading.office` opens untrusted zips and XML.
+`pipelines.reading.media` opens untrusted zips and XML.
 """
 
 import io
@@ -233,18 +233,18 @@ def unescape(texts: pl.Series) -> pl.Series:
     if not odd.any():
         return texts
     lines = texts.filter(odd).str.replace_all("\r\n?", "\n")
-    undone = [undo_escapes(_ENTITY.sub(_of_entity, text)) for text in lines]
+
+    def of_entity(found: re.Match[str]) -> str:
+        decimal, hexadecimal, name = found.groups()
+        return _NAMED[name] if name else _character(int(decimal) if decimal else int(hexadecimal, 16))
+
+    undone = [undo_escapes(_ENTITY.sub(of_entity, text)) for text in lines]
     return texts.scatter(odd.arg_true(), pl.Series(undone, dtype=pl.String))
 
 
 def undo_escapes(text: str) -> str:
     """Decode a workbook's own escapes for characters that XML cannot contain."""
     return _ESCAPE.sub(lambda found: _character(int(found[1], 16)), text)
-
-
-def _of_entity(found: re.Match[str]) -> str:
-    decimal, hexadecimal, name = found.groups()
-    return _NAMED[name] if name else _character(int(decimal) if decimal else int(hexadecimal, 16))
 
 
 def _character(code: int) -> str:

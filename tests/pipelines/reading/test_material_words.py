@@ -15,7 +15,7 @@ from compliance.ruleset import RULES as FOLDER
 from compliance.ruleset import load, versions
 from compliance.tables import rows as table
 from compliance.words import normalise, resolve_material
-from pipelines.reading.unknown_materials import family_of_detail, read_material
+from pipelines.reading.words import family_of_detail, read_material
 from tests.pipelines.reading.writing import delimited, read, workbook
 
 RULES = load()

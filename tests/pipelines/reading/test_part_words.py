@@ -6,8 +6,8 @@ from typing import Any  # Any: a graph as JSON
 import pytest
 
 from compliance.ruleset import load
-from pipelines.reading.part_types import part_type
 from pipelines.reading.upload import Upload
+from pipelines.reading.words import part_type
 from schemas.vocabularies import VOCABULARIES
 from schemas.words import code_of
 from tests.pipelines.reading.writing import delimited, read, workbook

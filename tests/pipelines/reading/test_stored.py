@@ -1,27 +1,28 @@
-"""An upload between the request that reads it and the run that writes it: one table, whichever release packed it."""
+"""An upload between the request that reads it and the run that writes it: the same tables, whatever they hold."""
 
-import io
-import json
 from datetime import date
 
-import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
-from pipelines.reading import stored
-from pipelines.reading.upload import read_upload
+from pipelines.reading.upload import Upload, read_upload
+from tests.pipelines.reading.writing import workbook
 
-CSV = b"sku_code;name;weight_grams\nA;Bottle;12,5\nB;Cap;\n"
+CSV = (
+    b"sku_code;name;weight_grams;annual_volume_fr;glass_weight_g;paper_weight_g\nA;Bottle;12,5;100;10;2,5\nB;Cap;;;;\n"
+)
+PARTS = [["sku_code", "component_type", "material_family", "weight_g"], ["A", "cap", "metal", 2.5], ["", "body", "", 1]]
+SHEETS = {"SKUs": [["sku_code", "name"], ["A", "Bottle"]], "Components": PARTS}
 
 
-def test_a_table_packed_by_an_earlier_release_is_read():
-    """Those were in Arrow's format; an import that was queued when the service was upgraded must not be lost."""
-    upload = read_upload(CSV, "a.csv", today=date(2026, 11, 21))
-    packed = stored.pack(upload.source, upload.main, upload.parts, upload.rows)
-    head, _, rest = packed.partition(b"\n")
-    arrow = io.BytesIO()
-    pl.read_parquet(io.BytesIO(rest)).write_ipc(arrow, compression="lz4")
-    about = {**json.loads(head), "sizes": [len(arrow.getvalue())]}
-    earlier = json.dumps(about).encode() + b"\n" + arrow.getvalue()
-    (source, main, parts, rows), now = stored.unpack(earlier), stored.unpack(packed)
-    assert (source, parts, rows) == (now[0], None, 2)
-    assert_frame_equal(main.table, now[1].table)
+@pytest.mark.parametrize("data", [CSV, workbook(SHEETS)], ids=["text", "workbook"])
+def test_a_packed_upload_is_the_one_that_was_read(data: bytes) -> None:
+    upload = read_upload(data, "a", today=date(2026, 11, 21), taken_codes=["C"])
+    packed = Upload.from_bytes(upload.to_bytes())
+    assert (packed.source, packed.rows) == (upload.source, upload.rows)
+    for sheet, own in ((packed.main, upload.main), (packed.parts, upload.parts)):
+        assert sheet is not None
+        assert own is not None
+        assert_frame_equal(sheet.table, own.table)
+        assert (sheet.columns, sheet.marks, sheet.faults) == (own.columns, own.marks, own.faults)
+        assert (sheet.name, sheet.taken, sheet.skipped) == (own.name, own.taken, own.skipped)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.reading.grid import ReadingRefused
-from pipelines.reading.unknown_materials import family_of_detail
+from pipelines.reading.words import family_of_detail
 from schemas.imports.types import Asked
 from schemas.words import code_lists
 from tests.drawing import examples

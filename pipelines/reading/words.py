@@ -1,0 +1,267 @@
+"""Resolves words of cells and headers: units, levels of packaging, parts and materials.
+
+The factors of units are data in `units.csv`, the words are in `words.csv`. Levels are the vocabulary `level_packaging`,
+and `level_title` for words that mean a level only in a title (`Primary`): a primary material is the main one. Forms put
+the levels side by side; the SKU is the sold unit, so its columns are those of the sales packaging. A word of a whole
+rigid packaging is its body. A word for a part that no list has, or that may be a body or a part of one (film, foil,
+wrap, sheet, bag), is open: `layouts.py` asks what it is.
+"""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from math import isclose
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from compliance import ruleset
+from compliance.grading.components import GENERIC
+from compliance.words import material_of, normalise, plain_materials, resolve_format, resolve_material
+from pipelines.reading.fields import LONGEST_VALUE
+from schemas.vocabularies import VOCABULARIES
+from schemas.words import code_of, fold, words
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit that can be converted: `factor` times the value is the value in the field's unit."""
+
+    name: str
+    dimension: str
+    factor: Decimal
+
+
+def unit_of(word: str, field_unit: str | None) -> Unit | None:
+    """Return the unit that a word names (`kg`, `grammes`, `%`), or None where the field cannot be given in it."""
+    word = "percent" if word.strip() == "%" else word
+    for dimension in _by_field_unit().get(field_unit or "", {}):
+        code = code_of(word, dimension)
+        if code is not None:
+            return _by_field_unit()[field_unit or ""][dimension].get(code)
+    return None
+
+
+def unit_by_factor(factor: float, field_unit: str | None) -> Unit | None:
+    """Return the first unit of this factor to a field's unit; None where there is none."""
+    units = (unit for by_name in _by_field_unit().get(field_unit or "", {}).values() for unit in by_name.values())
+    return next((unit for unit in units if isclose(float(unit.factor), factor, rel_tol=1e-9)), None)
+
+
+@cache
+def first_words_of_units() -> frozenset[str]:
+    """Return the words with which a unit begins."""
+    dimensions = {dimension for units in _by_field_unit().values() for dimension in units}
+    return frozenset(word.split()[0] for dimension in dimensions for word in words(dimension) if word)
+
+
+@cache
+def _by_field_unit() -> dict[str, dict[str, dict[str, Unit]]]:
+    """Return the units by field unit, dimension and unit code."""
+    table: dict[str, dict[str, dict[str, Unit]]] = {}
+    with (Path(__file__).parent / "units.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            unit = Unit(row["unit"], row["dimension"], Decimal(row["factor"]))
+            table.setdefault(row["field_unit"], {}).setdefault(row["dimension"], {})[row["unit"]] = unit
+    return table
+
+
+SALES: Final = "sales"
+_LONGEST_NAME: Final = 4
+_MOST_WORDS: Final = 12
+
+
+def level_of(title: str) -> str | None:
+    """Return the level that a title names in any of its words; None where it names none, or two."""
+    tokens = fold(title).split()[:_MOST_WORDS]
+    levels = {level for start, end in _runs(len(tokens)) if (level := _known().get(" ".join(tokens[start:end])))}
+    return levels.pop() if len(levels) == 1 else None
+
+
+def level_at(tokens: Sequence[str], at: int, *, in_title: bool = False) -> tuple[str, int] | None:
+    """Return the level that is named by the longest phrase which begins at a word, and the phrase's end.
+
+    `Primary` alone means the sales level only `in_title` or in a note.
+    """
+    for end in range(min(len(tokens), at + _LONGEST_NAME), at, -1):
+        phrase = " ".join(tokens[at:end])
+        level = _known().get(phrase)
+        if level is not None and (in_title or level != SALES or phrase in words("level_packaging")):
+            return level, end
+    return None
+
+
+def names_sales_level(header: str) -> bool:
+    """Return whether a header names the sales packaging by more than one word: `Primary packaging material`."""
+    tokens = fold(header).split()[:_MOST_WORDS]
+    names = {" ".join(tokens[start:end]) for start, end in _runs(len(tokens))}
+    return any(words("level_packaging").get(name) == SALES for name in names)
+
+
+@cache
+def _known() -> dict[str, str]:
+    return {**words("level_title"), **words("level_packaging")}
+
+
+def are_levels(cells: pl.Series) -> bool:
+    """Return whether every given cell is a word for a level, and at least one is no word for a packaging (`Pallet`)."""
+    distinct = cells.drop_nulls().unique()
+    if not len(distinct) or any(code_of(cell, "packaging_level") is None for cell in distinct):
+        return False
+    rules = ruleset.load()
+    return any(resolve_format(cell, rules) is None for cell in distinct)
+
+
+def are_mostly_levels(cells: pl.Series) -> bool:
+    """Return whether most given cells name a level (`Primary`), and none names only a use (`Online`)."""
+    given = cells.drop_nulls()
+    levels = {cell for cell in given.unique() if code_of(cell, "packaging_level") is not None}
+    uses = {cell for cell in given.unique() if code_of(cell, "use_context") is not None}
+    return 2 * int(given.is_in(list(levels)).sum()) > len(given) and uses < levels
+
+
+def _runs(count: int) -> list[tuple[int, int]]:
+    """Return start and end of every run of words, the longest first."""
+    return [(start, start + size) for size in range(count, 0, -1) for start in range(count - size + 1)]
+
+
+_BODY: Final = "body"
+_NOT_WHOLE: Final = frozenset(
+    {"corrugated_sheet", "loose_fill", "protective_foam", "spool", "rack", "dispenser", "cutlery"}
+)
+"""Rigid formats that are no packaging around a product, but lie in one or hold several."""
+
+
+def part_type_of_word(text: str) -> str | None:
+    """Return the component_type that a text names, as a whole or in one of its parts between slashes."""
+    return next((code for word in (text, *text.split("/")) if (code := code_of(word, "component_type"))), None)
+
+
+def part_type(text: str) -> str | None:
+    """Return the component_type that a text means: `body` for a rigid packaging (`Flacon`); None where it is open."""
+    if (code := part_type_of_word(text)) is not None:
+        return code
+    found = resolve_format(text, ruleset.load())
+    if found is None:
+        return None
+    if (code := code_of(found.key, "component_type")) is not None:
+        return code
+    return _BODY if found.form not in (None, "film") and found.key not in _NOT_WHOLE else None
+
+
+def names_part(text: str) -> bool:
+    """Return whether a text is a word for a part or for a packaging: `Couvercle`, `Film`."""
+    return part_type_of_word(text) is not None or resolve_format(text, ruleset.load()) is not None
+
+
+def part_types(texts: pl.Series, answered: Mapping[str, str | None] | None = None) -> pl.Series:
+    """Return the type that each text means, `body` where there is no text.
+
+    `answered` are the types that the caller's mapping gives, by folded text. With them a text whose type is open stays,
+    to be asked about; without, it is no word for a part, and the part is the `body`.
+    """
+    distinct = texts.drop_nulls().unique()
+    types = [(answered or {}).get(fold(t)) or part_type(t) or (_BODY if answered is None else t) for t in distinct]
+    return texts.replace_strict(distinct, types, default=_BODY, return_dtype=pl.String)
+
+
+_LANGUAGE_PREFIX: Final = re.compile(r"^\s*[a-z]{2}:(?:(?P<code>[a-z]{1,5})-\d{1,2}-\S+$)?", re.IGNORECASE)
+"""A language, and behind it the recycling code with its number and its name: `en:pet-1-polyethylene-terephthalate`."""
+_SHARE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d++)?+\s*+%")
+_SHARE_SEPARATOR: Final = re.compile(r"[/,;+&](?!\d)")
+"""Separators of materials that each have a share: `carton 80 % / PE 20 %`."""
+_SEPARATOR: Final = re.compile(r"/|(?<=\s)[-–—](?=\s)")
+
+
+class MaterialWords(NamedTuple):
+    """The family that a material text names, and the detail beside it: None where it is only the family's word."""
+
+    family: str
+    detail: str | None
+
+
+def read_material(text: str, vocabulary: str) -> MaterialWords | None:
+    """Return what a text names, by the vocabulary `material` or `material_family`; None where it means none, or two."""
+    text = without_language(text).strip()
+    if len(text) > LONGEST_VALUE:
+        return None
+    named, _, detail = words("material_column").get(fold(text), "").partition(" ")
+    if detail:
+        return MaterialWords(named, detail) if named in VOCABULARIES[vocabulary] else None
+    if (own := code_of(text, vocabulary)) is not None:
+        return MaterialWords(own, text if _names_more(text, own) else None)
+    if len(_SHARE.findall(text)) > 1:
+        sides = _SHARE_SEPARATOR.split(text)
+        family = _only([_family_by_ruleset(side) or code_of(_SHARE.sub("", side), vocabulary) for side in sides])
+        return None if family is None else MaterialWords(family, text)
+    if _is_one_name(text) and (family := _family_by_ruleset(text)) in VOCABULARIES[vocabulary]:
+        return MaterialWords(str(family), text)
+    first, *rest = map(str.strip, _SEPARATOR.split(text))
+    families = [code for side in (first, *rest) if (code := code_of(side, vocabulary)) is not None]
+    if families:
+        if len(set(families)) > 1 or code_of(first, vocabulary) is None:
+            return None
+        whole = text[len(first) :].lstrip(" /-–—")
+        kinds = (kind for kind in (whole, *rest) if _family_by_ruleset(kind) is not None)
+        return MaterialWords(families[0], next(kinds, whole))
+    virgin = " ".join(word for word in text.split() if code_of(word, "header_word") != "recycled")
+    found = [(_family_by_ruleset(detail), detail) for detail in (text, virgin)]
+    found.append((_only([_family_by_ruleset(side) for side in (first, *rest)]), text))
+    found = [(family, detail) for family, detail in found if family in VOCABULARIES[vocabulary]]
+    found += [(code_of(words_left, vocabulary), text) for words_left in plain_materials(text, ruleset.load())]
+    return next((MaterialWords(family, detail) for family, detail in found if family is not None), None)
+
+
+def family_of_detail(text: str) -> str | None:
+    """Return the family that a detail means, in the SKU's vocabulary; None where it means none, or two."""
+    found = read_material(text, "material")
+    return None if found is None else found.family
+
+
+def facts_of_text(text: str) -> dict[str, str]:
+    """Return the cells of the attributes that a material's text gives its part: a colour, a metallisation."""
+    facts = material_of(text, ruleset.load()).facts
+    return {name: "true" if value is True else str(value) for name, value in facts.items()}
+
+
+def _is_one_name(text: str) -> bool:
+    """Return whether a text with separators is one material's name as a whole, a colour beside: `Papier/PE-Verbund`."""
+    rules = ruleset.load()
+    return any(name in rules.aliases for name in (normalise(text), plain_materials(text, rules)[0]))
+
+
+def _names_more(text: str, family: str) -> bool:
+    """Return whether a family's word names a kind of it too: `Wellpappe` is more than paper, `Papier` is not."""
+    rules = ruleset.load()
+    code = resolve_material(text, rules)
+    found = None if code is None or code in GENERIC.values() else rules.materials[code]
+    return found is not None and found.specified and family in found.contract_families
+
+
+def _only(families: list[str | None]) -> str | None:
+    """Return the family that all parts of a text mean: `PS - Polystyrène` names one material twice."""
+    return families[0] if len(set(families)) == 1 else None
+
+
+def _family_by_ruleset(text: str) -> str | None:
+    """Return the family of the material that a text means by the rule-set's words; None where that is not a single one.
+
+    A bare number means none: `1` may be the resin code of PET, and as well a number of the sender's own list.
+    """
+    if not any(map(str.isalpha, text)):
+        return None
+    rules = ruleset.load()
+    code = resolve_material(text, rules)
+    return rules.materials[code].family if code is not None and rules.materials[code].specified else None
+
+
+def without_language(word: str) -> str:
+    """Return a word without the language that open product databases put before it: `en:france`, `fr:verre`.
+
+    Of a recycling code with its number and name the code is kept: `xx:pp-5-polypropylene` is `pp`.
+    """
+    return _LANGUAGE_PREFIX.sub(lambda found: found["code"] or "", word, count=1)
